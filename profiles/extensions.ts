@@ -115,7 +115,7 @@ function table(config: BookingConfig): Partial<Record<Artefact, Extension>> {
     LocalOffer: {
       title: 'Offer to one person',
       description:
-        'Why the service holds a time for a person: reason (code, waitlist, absence, visit, or consent if an assistant has asked for it), for (Reference, the waitlist ' +
+        'Why the service holds a time for a person: reason (code, waitlist, absence, visit, or assistant if one has asked for it), for (Reference, the waitlist ' +
         'entry and the appointment that the time would replace); set by the service. It stays in what is booked.',
       context: ['Appointment'],
       parts: 1,

@@ -127,6 +127,7 @@ export const holdOperation = (config: BookingConfig, bot?: string): OperationDef
       'Holds a time for the caller for some minutes; the appointment is booked when it is sent to $book under its id.',
     parameter: [
       ...inputs(config),
+      taken('personal-offer', 'boolean', 'Offer the time to its patient: the service asks, and the acceptance books.'),
       dryRun,
       returned('Appointment', 'The appointment, proposed; an OperationOutcome instead if the time cannot be held.'),
     ],

@@ -1,5 +1,5 @@
-import { type Command, Option } from 'commander';
-import { type Assistant, assistantOf } from '../core/booking/caller-role.ts';
+import type { Command } from 'commander';
+import { isAssistant } from '../core/booking/caller-role.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
@@ -7,7 +7,7 @@ import { credentialKeysFrom } from './gateway/settings.ts';
 import { type Connection, connect } from './medplum/connect.ts';
 import type { ClientCredentials } from './medplum/membership.ts';
 import { addClient, oldSecretText, removeClient, retireSecret, rotateSecret } from './requestor/change.ts';
-import { type Member, memberNamed, members } from './requestor/members.ts';
+import { memberNamed, members } from './requestor/members.ts';
 import { type SecretState, type SecretStates, sealCredentials, secretStates } from './requestor/sealing.ts';
 
 const open = (given: CredentialArguments): Promise<Connection> => connect(credentialsFrom(given));
@@ -41,7 +41,7 @@ function sealFor({ unsealed }: HandOver): Seal {
 /** What a client is that is added. */
 interface Added {
   readonly consumerOf?: string;
-  readonly assistant?: Assistant;
+  readonly assistant?: boolean;
 }
 
 async function add(name: string, given: CredentialArguments & HandOver & Added): Promise<void> {
@@ -53,11 +53,6 @@ async function add(name: string, given: CredentialArguments & HandOver & Added):
   const connection = await open(given);
   printCredentials(name, await seal(connection, await addClient(connection, name, consumerOf, assistant)));
 }
-
-const assistantMark = ({ client }: Pick<Member, 'client'>): string => {
-  const mark = assistantOf({ profile: client });
-  return mark ? `assistant (${mark})` : '';
-};
 
 const wordsFor = (state: SecretState): string => (state === 'unsealed' ? 'not sealed' : `sealed with key ${state.key}`);
 
@@ -72,7 +67,7 @@ async function list(given: CredentialArguments): Promise<void> {
   const rows = all.map(({ client, isDeleted, role, consumerOf }) => [
     client.name ?? '',
     client.id,
-    assistantMark({ client }) || role,
+    isAssistant({ profile: client }) ? 'assistant' : role,
     (consumerOf && (names.get(consumerOf) ?? consumerOf)) ?? '',
     isDeleted ? 'none: remove it by its id' : describe(secretStates(client)),
   ]);
@@ -112,12 +107,7 @@ export function define(program: Command): void {
   withCredentials(program.command('add').argument('<name>'))
     .description('adds a requestor and prints its credentials, once')
     .option('--consumer-of <id|name>', 'adds a consumer, who reads the appointments of this requestor')
-    .addOption(
-      new Option(
-        '--assistant <how>',
-        'adds an assistant (/mcp), which asks the person before it books, or is trusted to have asked',
-      ).choices(['asks', 'trusted']),
-    )
+    .option('--assistant', 'adds an assistant (/mcp): it holds times for people, whose acceptance books')
     .option('--unsealed', UNSEALED)
     .action(add);
   withCredentials(program.command('list')).description('lists requestors and consumers').action(list);

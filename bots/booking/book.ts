@@ -1,6 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { consentIn, withConsent } from '../../core/booking/appointment/consent.ts';
 import { formatBookingAnswer, formatDryRunAnswer, leadsIn, versionAskedFor } from '../../core/booking/book/answer.ts';
 import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
@@ -25,16 +24,7 @@ export async function handler(
     ...parsed,
     ...(request && { request: { ...request, ifMatch: versionAskedFor(event.headers), leads: leadsIn(event.headers) } }),
   };
-  const caller = callerOf(event);
-  const assistant = { id: caller.id, display: caller.reference?.display };
-  const result = await bookAppointment(medplum, asked, caller, {
-    ...(consentIn(event.headers) === 'given' && {
-      extend: (transaction, newId) => ({
-        ...transaction,
-        entry: withConsent(transaction.entry ?? [], { assistant, by: 'assistant', agreed: Date.now() }, newId, config),
-      }),
-    }),
-  });
+  const result = await bookAppointment(medplum, asked, callerOf(event));
   if (result.kind === 'refused') {
     return toOperationOutcome(result.issues, config);
   }

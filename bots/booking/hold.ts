@@ -1,6 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { consentIn } from '../../core/booking/appointment/consent.ts';
 import type { Offer } from '../../core/booking/appointment/expiry.ts';
 import { formatBookingAnswer, formatDryRunAnswer, leadsIn } from '../../core/booking/book/answer.ts';
 import { type BookRequest, eachOf, parseBookRequest } from '../../core/booking/book/request/request.ts';
@@ -10,19 +9,19 @@ import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { mediaOf } from '../lib/messages/send.ts';
 
-/** How long a time is kept while its person is asked for consent, in milliseconds. */
+/** How long a time is offered to the person for whom an assistant asks, in milliseconds. */
 const QUESTION = 3_600_000;
 
 /** When the appointments of a request begin, in whatever order they were sent. */
 const startsOf = (request: BookRequest | undefined): number[] =>
   (request ? eachOf(request) : []).flatMap(({ interval }) => interval?.start ?? []);
 
-/** The offer by which a person is asked for consent: their answer to the message books. */
-function questionFor(starts: readonly number[], secrets: BotEvent['secrets']): Offer {
+/** The offer to a person for whom an assistant asks: their answer to the message books. */
+function personalOffer(starts: readonly number[], secrets: BotEvent['secrets']): Offer {
   const { from, page } = config.messages;
   const until = Date.now() + QUESTION;
   return {
-    reason: 'consent',
+    reason: 'assistant',
     for: [],
     until: Math.min(until, ...starts),
     media: from && page ? mediaOf(secrets) : [],
@@ -30,8 +29,8 @@ function questionFor(starts: readonly number[], secrets: BotEvent['secrets']): O
 }
 
 /**
- * Carries out `$hold`: keeps a time for the caller for some minutes, under the same rules as a booking. For an assistant
- * (`CONSENT_HEADER`) it keeps the time until the person has answered whether they agree.
+ * Carries out `$hold`: keeps a time for the caller for some minutes, under the same rules as a booking. As a
+ * personal offer the time is kept until its person has answered.
  *
  * @param event - input: the body of `$hold`; headers: those of the request, for the caller's credentials
  * @returns the Appointment, `proposed` (in Parameters if the gateway asks for them, `formatBookingAnswer`), or an
@@ -41,10 +40,9 @@ export async function handler(
   medplum: MedplumClient,
   event: BotEvent<unknown>,
 ): Promise<Appointment | Bundle | Parameters | OperationOutcome> {
-  const isAsking = consentIn(event.headers) === 'asked';
-  const { request, ...parsed } = parseBookRequest(event.input, config, isAsking ? 'book' : 'hold');
+  const { request, ...parsed } = parseBookRequest(event.input, config, 'hold');
   const asked = { ...parsed, ...(request && { request: { ...request, leads: leadsIn(event.headers) } }) };
-  const offer = isAsking ? questionFor(startsOf(request), event.secrets) : undefined;
+  const offer = request?.isPersonalOffer ? personalOffer(startsOf(request), event.secrets) : undefined;
   const result = await bookAppointment(medplum, asked, callerOf(event), { purpose: 'hold', offer });
   if (result.kind === 'refused') {
     return toOperationOutcome(result.issues, config);

@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
 import { withConsent } from '../../core/booking/appointment/consent.ts';
-import { asksForConsent, isHold, isOffered } from '../../core/booking/appointment/expiry.ts';
+import { isForAssistant, isHold, isOffered } from '../../core/booking/appointment/expiry.ts';
 import { bodyFor, parseBookRequest } from '../../core/booking/book/request/request.ts';
 import type { Role } from '../../core/booking/caller-role.ts';
 import { absentOutcome } from '../../core/booking/deleted.ts';
@@ -108,8 +108,8 @@ async function book(
 ): Promise<Parameters | OperationOutcome> {
   const owner = ownerOf(stored, config) ?? '';
   const extended = (entry: BundleEntry[]): BundleEntry[] => [
-    ...(asksForConsent(stored, config)
-      ? withConsent(entry, { assistant: { id: owner }, by: 'link', agreed: Date.now() }, newId, config)
+    ...(isForAssistant(stored, config)
+      ? withConsent(entry, { assistant: owner, agreed: Date.now() }, newId, config)
       : byPerson(entry)),
     ...receivedEntries(asked),
   ];

@@ -9,21 +9,14 @@ export type Role = Exclude<Changer, 'service'>;
 export const ASSISTANT_TAG = 'urn:appointment-booking:assistant';
 
 /**
- * An assistant: `asks`, it books once the service has asked the person; `trusted`, the clinic trusts it to have the person's
- * consent.
- */
-export type Assistant = 'asks' | 'trusted';
-
-/**
- * Whether a caller is an assistant. A caller with a mark that is not known asks.
+ * Whether a caller is an assistant.
  *
  * @param me - Medplum's description of the caller (`GET auth/me`), not validated
  */
-export function assistantOf(me: unknown): Assistant | undefined {
+export function isAssistant(me: unknown): boolean {
   const profile = isObject(me) && isObject(me.profile) ? me.profile : {};
   const tag = isObject(profile.meta) && Array.isArray(profile.meta.tag) ? profile.meta.tag.filter(isObject) : [];
-  const marks = tag.filter(({ system }) => system === ASSISTANT_TAG).map(({ code }) => code);
-  return marks.length === 0 ? undefined : marks.every((code) => code === 'trusted') ? 'trusted' : 'asks';
+  return tag.some(({ system }) => system === ASSISTANT_TAG);
 }
 
 /** Whether an entry of an AccessPolicy lets its holder change resources of a type in Medplum. */

@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { asksForConsent, endOf, hasEnded, isOffered } from '../booking/appointment/expiry.ts';
+import { endOf, hasEnded, isForAssistant, isOffered } from '../booking/appointment/expiry.ts';
 import type { PublicConfig } from '../config/config.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
 import { ahead, areOff, type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';
@@ -158,7 +158,7 @@ export function afterAttempt(
 /** The kinds of messages that say the same of several appointments of a series at once; the others are about one each. */
 export const saidAtOnce: readonly MessageKind[] = [
   ...(['confirmation', 'acceptance', 'refusal', 'change', 'cancellation'] as const),
-  ...(['offer', 'consent'] as const),
+  ...(['offer', 'assistant'] as const),
 ];
 
 /** What is to be done about a message that was claimed before, is due again, and is still true. */
@@ -248,8 +248,8 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   const sent = stored.sent ?? Number.NEGATIVE_INFINITY;
   const isLate = isBooked && remindersAfter(left, sent).some((time) => time <= now);
   const news = changes[thread?.known?.status ?? 'nothing'][known.status];
-  const isAsked = news === 'offer' && appointments.some((one) => asksForConsent(one, config));
-  const told = isAsked ? 'consent' : news === 'refusal' && isTakenBack ? undefined : news;
+  const isAsked = news === 'offer' && appointments.some((one) => isForAssistant(one, config));
+  const told = isAsked ? 'assistant' : news === 'refusal' && isTakenBack ? undefined : news;
   const kind = isNews ? told : isLate ? 'reminder' : undefined;
   if (kind && isWanted) {
     const due = sendAt(kind);

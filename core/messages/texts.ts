@@ -35,7 +35,7 @@ const english: MessageTexts = {
     cancellation: 'Cancelled: your appointment on {when}',
     reminder: 'Reminder: your appointment on {when}',
     offer: 'Free for you: {when}',
-    consent: 'Do you agree? {when}',
+    assistant: 'Do you agree? {when}',
     absence: 'Another appointment for you: {when}',
   },
   leads: {
@@ -47,7 +47,7 @@ const english: MessageTexts = {
     reminder: 'This is a reminder of your appointment.',
     offer:
       'A time that you wait for has become free and is kept for you. If an appointment of yours stands until something earlier is free, this one takes its place.',
-    consent:
+    assistant:
       'A digital assistant has asked us for this appointment in your name. Nothing is booked unless you say so: open the page below and answer. If you know nothing of it, do nothing.',
     absence:
       'Your appointment cannot take place, because the clinic is absent then. This one is kept for you instead; accept it, and it takes its place. If you decline it, the one that you had ends, too.',

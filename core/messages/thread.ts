@@ -14,7 +14,7 @@ const messageKinds = [
   'cancellation',
   'reminder',
   'offer',
-  'consent',
+  'assistant',
 ] as const;
 
 /** What a message is about. */

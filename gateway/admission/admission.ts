@@ -60,14 +60,14 @@ function perAddress(most: number, what: string, now: () => number) {
 }
 
 /** What a client is told at a route that is not for it. */
-function strangerAt({ who }: RouteRule, { role, assistant }: Caller, origin: string): FhirResponse | undefined {
+function strangerAt({ who }: RouteRule, { role, isAssistant }: Caller, origin: string): FhirResponse | undefined {
   if (who === 'assistant') {
-    return assistant
+    return isAssistant
       ? undefined
       : problem('forbidden', 'Only clients that the clinic has marked as assistants have tools.');
   }
-  // Assistants have no other way in than their tools: what they do without a person's consent is judged there.
-  if (assistant) {
+  // Assistants have no other way in than their tools: a person's acceptance books.
+  if (isAssistant) {
     return problem('forbidden', `These credentials are those of an assistant: they are good for ${origin}/mcp only.`);
   }
   return who === 'staff' && role === 'requestor' ? problem('forbidden') : undefined;

@@ -13,7 +13,7 @@ export const personSchema = z
     given: name.describe('First name'),
     family: name.describe('Last name'),
     birthDate: z.iso.date().describe('YYYY-MM-DD'),
-    email: z.email().max(200).optional().describe('Where the clinic asks for consent'),
+    email: z.email().max(200).optional().describe('Where the clinic asks the person'),
     phone: z
       .string()
       .regex(/^\+?[0-9][0-9 ()/.-]{4,24}$/)
@@ -22,7 +22,7 @@ export const personSchema = z
     language: z.enum(messageLanguages).optional().describe('The language in which the clinic writes'),
   })
   .refine(({ email, phone }) => email !== undefined || phone !== undefined, {
-    error: 'an e-mail address or a telephone number is needed, to ask for consent',
+    error: 'an e-mail address or a telephone number is needed, to ask the person',
   });
 
 /** Who an appointment is for. */
@@ -56,7 +56,7 @@ export function patientOf(
   };
 }
 
-/** How often one address is asked for consent in an hour, whichever assistant asks. */
+/** How often one address is asked in an hour, whichever assistant asks. */
 const QUESTIONS = 3;
 const HOUR = 3_600_000;
 

@@ -3,8 +3,7 @@ import type { Appointment, ExtractResource, Parameters, ResourceType, Schedule }
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod';
-import { CONSENT_HEADER } from '../../core/booking/appointment/consent.ts';
-import { asksForConsent, endOf, isHold } from '../../core/booking/appointment/expiry.ts';
+import { endOf, isForAssistant, isHold } from '../../core/booking/appointment/expiry.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { isId } from '../../core/fhir/reference.ts';
@@ -14,7 +13,7 @@ import { offsetAt } from '../../core/time/time-zone.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import type { FhirResponse } from '../http/response.ts';
-import { bookingAnswer, callBook, callHold } from '../interactions/book.ts';
+import { hold as holdOperation } from '../interactions/book.ts';
 import { limitingChanges } from '../interactions/limiting-changes.ts';
 import { read } from '../interactions/read.ts';
 import { nameOf } from '../medplum/current-profile.ts';
@@ -229,7 +228,7 @@ const holdTime: Tool<typeof holdInput> = {
       end: formatInstant(time.end),
       slot: time.slots.map((id) => ({ reference: `Slot/${id}` })),
     };
-    const answer = await call(limitingChanges(callHold), context, { body });
+    const answer = await call(limitingChanges(holdOperation), context, { body });
     const { resource } = answer;
     const until = isResource(resource, 'Appointment') ? endOf('hold', resource, config) : undefined;
     return isResource(resource, 'Appointment') && until !== undefined
@@ -249,10 +248,6 @@ const bookInput = z.strictObject({
   hold: token.describe('The hold of hold_time'),
   person: personSchema,
   note: z.string().trim().max(500).optional().describe('What the person wants the clinic to know'),
-  agreed: z
-    .boolean()
-    .default(false)
-    .describe('Whether the person has agreed to this time; believed only of assistants that the clinic trusts'),
 });
 
 type Book = z.infer<typeof bookInput>;
@@ -267,7 +262,7 @@ function stateOf(appointment: Appointment, context: ToolContext): ToolAnswer {
   const { config, now } = context.gateway;
   const { status } = appointment;
   const [start, end] = [appointment.start, appointment.end].map((one) => local(one, context));
-  const until = asksForConsent(appointment, config) ? endOf('offer', appointment, config) : undefined;
+  const until = isForAssistant(appointment, config) ? endOf('offer', appointment, config) : undefined;
   if (isKnownState(appointment)) {
     return { done: { state: states[status], start, end } };
   }
@@ -310,18 +305,10 @@ function bodyFor(stored: Appointment, { person, note }: Book, context: ToolConte
     parameter: [
       { name: 'appt-resource', resource },
       { name: 'patient', resource: patient },
+      { name: 'personal-offer', valueBoolean: true },
     ],
   };
 }
-
-/** Books with the consent that a trusted assistant says it has. */
-const bookAgreed: Handler = async (exchange, gateway) => {
-  const answer = await callBook(exchange, gateway, { [CONSENT_HEADER]: 'given' });
-  return bookingAnswer(answer, exchange, gateway);
-};
-
-/** Asks the person, who books by answering. */
-const askPerson: Handler = (exchange, gateway) => callHold(exchange, gateway, { [CONSENT_HEADER]: 'asked' });
 
 const bookTime: Tool<typeof bookInput> = {
   title: 'Book a time',
@@ -330,7 +317,7 @@ const bookTime: Tool<typeof bookInput> = {
   input: bookInput,
   isReading: false,
   run: async (input, context) => {
-    const { gateway, offers, questions, exchange } = context;
+    const { gateway, offers, questions } = context;
     const hold = offers.openHold(input.hold, clientOf(context));
     if (!hold) {
       return refusal('hold-expired', 'This is no hold of yours: call hold_time, and use its hold as it is.');
@@ -348,13 +335,12 @@ const bookTime: Tool<typeof bookInput> = {
     if (named || stored.status !== 'proposed') {
       return stateOf(stored, context);
     }
-    const isAgreed = input.agreed && exchange.caller?.assistant === 'trusted';
-    const takeBack = isAgreed ? () => undefined : questions.take(input.person);
+    const takeBack = questions.take(input.person);
     if (!takeBack) {
       return refusal('too-many-bookings', 'This person was asked often in the last hour: let them call the clinic.');
     }
     const body = bodyFor(stored, input, context);
-    const answer = await call(limitingChanges(isAgreed ? bookAgreed : askPerson), context, { body });
+    const answer = await call(limitingChanges(holdOperation), context, { body });
     const { resource } = answer;
     if (isResource(resource, 'Appointment')) {
       return stateOf(resource, context);

@@ -14,22 +14,8 @@ import { nameOf } from '../medplum/current-profile.ts';
 import { bodyOf } from '../medplum/errors.ts';
 import { enqueueBooking } from './async-book.ts';
 
-/** Calls the Bot. One caller's bookings of the same slot take turns. */
-export const callBook = (
-  exchange: FhirRequest,
-  context: GatewayContext,
-  headers: Readonly<Record<string, string>>,
-): Promise<UpstreamAnswer | UpstreamFailure> =>
-  context.turns.take(queueKeys(exchange.body, nameOf(exchange.caller)), () =>
-    callBot('book', exchange.body, exchange, context, {
-      ...context.leads.headersFor(exchange.body),
-      [ANSWER_HEADER]: AS_PARAMETERS,
-      ...headers,
-    }),
-  );
-
 /** The answer to a booking, a hold or an entry of the waitlist. */
-export function bookingAnswer(
+function bookingAnswer(
   answer: UpstreamAnswer | UpstreamFailure,
   { returnPreference }: FhirRequest,
   context: GatewayContext,
@@ -46,7 +32,8 @@ const notLater: Issue = {
 
 /**
  * `POST /Appointment/$book`: hands the body to the Bot `book` with the caller's own token and answers with the result;
- * with `Prefer: respond-async` the booking is only accepted, unless it is a dry run. Every rule is the Bots'. With
+ * with `Prefer: respond-async` the booking is only accepted, unless it is a dry run. Every rule is the Bots'. One
+ * caller's bookings of the same slot take turns. With
  * `If-Match`, an appointment is moved only if it has that version; otherwise the answer is 412.
  *
  * @see specification 4.4
@@ -60,33 +47,31 @@ export const book: Handler = async (exchange, context) => {
     return ifMatch.version === undefined ? enqueueBooking(exchange, context) : refusal([notLater], context.config);
   }
   const { version } = ifMatch;
-  const answer = await callBook(exchange, context, version === undefined ? {} : { [VERSION_HEADER]: version });
-  return bookingAnswer(answer, exchange, context);
-};
-
-/** @param headers - for the Bot, besides those of the request */
-export async function callHold(
-  exchange: FhirRequest,
-  context: GatewayContext,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<FhirResponse> {
-  const name = nameOf(exchange.caller);
-  const answer = await context.turns.take([...queueKeys(exchange.body, name), `$hold ${name}`], () =>
-    callBot('hold', exchange.body, exchange, context, {
+  const answer = await context.turns.take(queueKeys(exchange.body, nameOf(exchange.caller)), () =>
+    callBot('book', exchange.body, exchange, context, {
       ...context.leads.headersFor(exchange.body),
       [ANSWER_HEADER]: AS_PARAMETERS,
-      ...headers,
+      ...(version !== undefined && { [VERSION_HEADER]: version }),
     }),
   );
   return bookingAnswer(answer, exchange, context);
-}
+};
 
 /**
  * `POST /Appointment/$hold`: hands the body to the Bot `hold` with the caller's own token and answers with the result.
  * Every rule is the Bot's. One caller's holds and bookings of the same slot take turns, and so do all its holds, which are
  * counted.
  */
-export const hold: Handler = (exchange, context) => callHold(exchange, context);
+export const hold: Handler = async (exchange, context) => {
+  const name = nameOf(exchange.caller);
+  const answer = await context.turns.take([...queueKeys(exchange.body, name), `$hold ${name}`], () =>
+    callBot('hold', exchange.body, exchange, context, {
+      ...context.leads.headersFor(exchange.body),
+      [ANSWER_HEADER]: AS_PARAMETERS,
+    }),
+  );
+  return bookingAnswer(answer, exchange, context);
+};
 
 /**
  * `POST /Appointment/$waitlist`: puts a person on the waitlist. Every rule is the Bot's. One caller's requests take turns:

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Assistant, assistantOf, type Role, roleOf } from '../../core/booking/caller-role.ts';
+import { isAssistant, type Role, roleOf } from '../../core/booking/caller-role.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { typesFoundWhole, type VersionAccesses, versionAccesses } from './access-policy.ts';
@@ -18,7 +18,7 @@ export interface Caller {
   /** The role in which the caller acts: clinic staff or a requestor. */
   readonly role: Role;
   /** Whether it is an assistant, which uses the tools at `/mcp` and nothing else. */
-  readonly assistant?: Assistant | undefined;
+  readonly isAssistant?: boolean;
   /** The types of which the caller finds every resource. */
   readonly findsAllOf: readonly ServedTypeName[];
   /** Which versions of a resource the caller may see. */
@@ -59,7 +59,6 @@ function callerOf(body: unknown): Caller | undefined {
   const findsAllOf = typesFoundWhole(accessPolicy);
   const versions = versionAccesses(accessPolicy);
   const role = roleOf(body);
-  const assistant = assistantOf(body);
   return isKnown && role
     ? {
         profileType: String(profile.resourceType),
@@ -67,7 +66,7 @@ function callerOf(body: unknown): Caller | undefined {
         ...(isObject(project) && typeof project.id === 'string' && { project: project.id }),
         ...display,
         role,
-        ...(assistant && { assistant }),
+        ...(isAssistant(body) && { isAssistant: true }),
         findsAllOf,
         versions,
       }

@@ -80,6 +80,6 @@ export function createAccessTokens(
       opened.set(fingerprint(authorization), found);
       return presented(found);
     },
-    admits: (token, caller) => token.isSealed || !isPortal(caller) || (unsealed === 'accepted' && !caller.assistant),
+    admits: (token, caller) => token.isSealed || !isPortal(caller) || (unsealed === 'accepted' && !caller.isAssistant),
   };
 }

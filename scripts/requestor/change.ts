@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isNotFound, OperationOutcomeError, type WithId } from '@medplum/core';
 import type { ClientApplication, Parameters, ProjectMembership, Subscription } from '@medplum/fhirtypes';
-import { ASSISTANT_TAG, type Assistant } from '../../core/booking/caller-role.ts';
+import { ASSISTANT_TAG } from '../../core/booking/caller-role.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import type { Connection } from '../medplum/connect.ts';
 import { type ClientCredentials, createClient, credentialsOf, requireMembership } from '../medplum/membership.ts';
@@ -12,7 +12,7 @@ import { type Member, memberNamed, policyOf, type Role, rightsOf } from './membe
  *
  * @param name - a name that no ClientApplication of the project has
  * @param of - for a consumer: id or name of the requestor whose appointments it reads
- * @param assistant - for an assistant: whether it asks the person, or is trusted to have asked
+ * @param isAssistant - whether it is an assistant
  * @returns the credentials of the client
  * @throws Error when the name is taken, the requestor is unknown, or the service is not deployed
  */
@@ -20,7 +20,7 @@ export async function addClient(
   connection: Connection,
   name: string,
   of?: string,
-  assistant?: Assistant,
+  isAssistant = false,
 ): Promise<ClientCredentials> {
   const { medplum } = connection;
   const role: Role = of === undefined ? 'requestor' : 'consumer';
@@ -52,9 +52,9 @@ export async function addClient(
     const rights = rightsOf(policy, `ClientApplication/${requestor.client.id}`);
     await medplum.updateResource<ProjectMembership>({ ...rest, ...rights });
   }
-  if (assistant) {
+  if (isAssistant) {
     // Before its secret is handed out: nobody has ever used it as anything else.
-    const tag = [...(client.meta?.tag ?? []), { system: ASSISTANT_TAG, code: assistant }];
+    const tag = [...(client.meta?.tag ?? []), { system: ASSISTANT_TAG, code: 'assistant' }];
     const marked = await medplum.updateResource({ ...client, meta: { ...client.meta, tag } });
     return credentialsOf(marked);
   }

@@ -52,9 +52,9 @@ beforeAll(async () => {
 
 afterAll(() => running.stop());
 
-/** Logs in a new client; an assistant, unless nothing says how. */
-async function aClient(how?: 'asks' | 'trusted'): Promise<string> {
-  const client = await addClient(connection, `Assistant ${randomUUID()}`, undefined, how);
+/** Logs in a new client. */
+async function aClient(isAssistant = false): Promise<string> {
+  const client = await addClient(connection, `Assistant ${randomUUID()}`, undefined, isAssistant);
   const { id, secret } = await sealCredentials(connection, client, keys);
   const form = { grant_type: 'client_credentials', client_id: id, client_secret: secret };
   const response = await fetch(`${origin}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) });
@@ -146,11 +146,11 @@ async function answer(token: string, valueCode: 'come' | 'cancel') {
 
 describe('an assistant', () => {
   it('books when the person agrees by the link, once, and not before; what is kept says who and when', async () => {
-    const token = await aClient('asks');
+    const token = await aClient(true);
     const { hold } = await aHold(token);
     const person = aPerson('kim@example.org');
     const book = (more: object = {}) => call(token, 'book_time', { hold, person, ...more });
-    expect(await book({ agreed: true })).toMatchObject({ state: 'asked' });
+    expect(await book({})).toMatchObject({ state: 'asked' });
     expect(await book()).toMatchObject({ state: 'asked' });
     expect(codesIn(await book({ person: aPerson('other@example.org') }))).toEqual(['patient-mismatch']);
     await answer(await linkTo('kim@example.org'), 'come');
@@ -177,7 +177,7 @@ describe('an assistant', () => {
   });
 
   it('whose person declines has nothing, and the time is free', async () => {
-    const token = await aClient('asks');
+    const token = await aClient(true);
     const { hold, offer } = await aHold(token);
     const person = aPerson('no@example.org');
     await call(token, 'book_time', { hold, person });
@@ -186,25 +186,8 @@ describe('an assistant', () => {
     expect(await call(token, 'hold_time', { offer })).toMatchObject({ hold: expect.any(String) });
   });
 
-  it('that the clinic trusts books at once if it says that the person has agreed, else it asks', async () => {
-    const token = await aClient('trusted');
-    const [first, second] = [await aHold(token), await aHold(token)];
-    const person = aPerson('trusting@example.org');
-    const input = { hold: first.hold, person, agreed: true };
-    expect(await call(token, 'book_time', input)).toMatchObject({ state: 'booked' });
-    expect(await call(token, 'book_time', input)).toMatchObject({ state: 'booked' });
-    expect(await call(token, 'book_time', { hold: second.hold, person })).toMatchObject({ state: 'asked' });
-    const [patient] = await medplum.searchResources('Patient', { email: 'trusting@example.org' });
-    const booked = await medplum.searchResources('Appointment', {
-      patient: `Patient/${patient?.id}`,
-      status: 'booked',
-    });
-    const kept = await medplum.searchResources('Provenance', { target: `Appointment/${booked[0]?.id}` });
-    expect([booked.length, kept.map(({ agent }) => agent.length)]).toEqual([1, [1]]);
-  });
-
   it('cannot book for somebody who cannot be asked, nor ask somebody again and again', async () => {
-    const token = await aClient('asks');
+    const token = await aClient(true);
     const { hold } = await aHold(token);
     const { email: _, ...nowhere } = aPerson('');
     expect(codesIn(await call(token, 'book_time', { hold, person: { ...nowhere, phone: '+49 30 123456' } }))).toEqual([
@@ -224,7 +207,7 @@ describe('an assistant', () => {
   });
 
   it('reads times as the clocks of the clinic show them', async () => {
-    const token = await aClient('asks');
+    const token = await aClient(true);
     const [{ start = '', offer } = {}] = (await timesFor(token)).toReversed();
     expect(start).toMatch(/T\d\d:\d\d:00\+05:30$/);
     const slots = await medplum.searchResources('Slot', { status: 'free', start: new Date(start).toISOString() });
@@ -233,7 +216,7 @@ describe('an assistant', () => {
   });
 
   it('that is too late is offered other times, which it can hold', async () => {
-    const [one, other] = [await aClient('asks'), await aClient('asks')];
+    const [one, other] = [await aClient(true), await aClient(true)];
     const [theirs] = await timesFor(other, { count: 1 });
     const [own] = await timesFor(one, { count: 1 });
     expect(own?.start).toBe(theirs?.start);
@@ -245,7 +228,7 @@ describe('an assistant', () => {
   });
 
   it('that loops is told to wait, and no other is', async () => {
-    const [looping, other] = await Promise.all([aClient('asks'), aClient('asks')]);
+    const [looping, other] = await Promise.all([aClient(true), aClient(true)]);
     const codes: string[] = [];
     while (!codes.includes('throttled') && codes.length <= MOST_CALLS) {
       const answers = Array.from({ length: 50 }, () => call(looping, 'hold_time', { offer: 'invented' }));
@@ -257,7 +240,7 @@ describe('an assistant', () => {
   });
 
   it('has its tools and nothing else; others have no tools', async () => {
-    const token = await aClient('asks');
+    const token = await aClient(true);
     for (const path of ['/fhir/R4/Appointment/$book', '/fhir/R4/Patient', '/fhir/R4', '/fhir/R4/Patient/_search']) {
       expect([path, (await post(path, token, { resourceType: 'Bundle' }, 'application/fhir+json')).status]).toEqual([
         path,
@@ -321,7 +304,7 @@ async function attack(seed: number, world: World): Promise<void> {
   };
   const note = any(hostileTexts);
   const book = async (hold: string | undefined, more: object = {}) => {
-    const given = await call(token, 'book_time', { hold, person, note, agreed: true, ...more });
+    const given = await call(token, 'book_time', { hold, person, note, ...more });
     world.answers.push({ email, text: given.text });
     if (given.state === 'asked' && !('person' in more)) {
       world.asked.push(email);
@@ -371,7 +354,7 @@ async function attack(seed: number, world: World): Promise<void> {
 }
 
 it('hostile scripts book nothing without consent, nothing twice, and see nobody else', async () => {
-  const tokens = await Promise.all(Array.from({ length: 4 }, () => aClient('asks')));
+  const tokens = await Promise.all(Array.from({ length: 4 }, () => aClient(true)));
   const offers = (
     await Promise.all(tokens.map(async (token) => (await timesFor(token)).map(({ offer }) => offer)))
   ).flat();
@@ -425,7 +408,7 @@ it('finds every service and calendar of a large clinic', async () => {
     status: 'free',
   });
   await made('Slot', chosen.map(at));
-  const token = await aClient('asks');
+  const token = await aClient(true);
   const listed = (await call(token, 'list_services', {})).services?.map(({ service }) => service);
   expect(listed).toEqual(expect.arrayContaining(services));
   for (const index of chosen) {

@@ -176,7 +176,7 @@ export const german: Texts = {
     asked: 'Gebucht von',
     deadline: 'Antwort bis',
     consent: 'Einverständnis',
-    consentBy: { link: 'über den zugesandten Link', assistant: 'nach Angabe des Assistenten' },
+    consentByLink: 'über den zugesandten Link',
     consentAsked: 'die Person ist gefragt',
     heldUntil: 'Reserviert bis',
     comment: 'Bemerkung',

@@ -170,7 +170,7 @@ export const english = {
     asked: 'Booked by',
     deadline: 'Answer by',
     consent: 'Consent',
-    consentBy: { link: 'by the link that was sent to them', assistant: 'as the assistant says' },
+    consentByLink: 'by the link that was sent to them',
     consentAsked: 'the person is asked',
     heldUntil: 'Held until',
     comment: 'Comment',

@@ -4,7 +4,7 @@ import { isObject } from '../../../core/fhir/resource.ts';
 import type { Seal } from './seal.ts';
 
 /** A patient whose record a session has made, as it was typed: what the record says later is the clinic's. */
-export interface OwnPatient {
+interface OwnPatient {
   readonly id: string;
   /** The identifier that only the request which made the record has. */
   readonly mark: string;

@@ -132,7 +132,7 @@ function entriesOf(step: Exclude<Step, { do: 'nothing' }>, { row, thread, last, 
 }
 
 /** Staff are asked for the rest: they call whoever is offered a time as soon as it is offered, and remind nobody. */
-const withoutCall: readonly MessageKind[] = ['reminder', 'offer', 'consent'];
+const withoutCall: readonly MessageKind[] = ['reminder', 'offer', 'assistant'];
 
 /** The entries that have staff call, in the place of a message to an address that only a portal knows. */
 function callEntries(step: Extract<Step, { do: 'send' }>, state: State, { entry, members }: AtOnce): BundleEntry[] {

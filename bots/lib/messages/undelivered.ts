@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
 import { openAffected, withStanding } from '../../../core/booking/absence/rows.ts';
-import { asksForConsent, endOf, isOffered, offeredFor, reasonOf } from '../../../core/booking/appointment/expiry.ts';
+import { endOf, isForAssistant, isOffered, offeredFor, reasonOf } from '../../../core/booking/appointment/expiry.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { endedCommunication, numberSearch } from '../../../core/messages/message.ts';
@@ -54,7 +54,7 @@ export const offersEnd = (appointments: readonly Appointment[]): number[] =>
 export async function unheard(medplum: MedplumClient, message: Undelivered): Promise<BundleEntry[]> {
   const found = await readRelatedAppointment(medplum, message.appointment);
   const { appointment } = found;
-  if (!appointment || !isOffered(appointment, Date.now(), config) || asksForConsent(appointment, config)) {
+  if (!appointment || !isOffered(appointment, Date.now(), config) || isForAssistant(appointment, config)) {
     return [undelivered(message)];
   }
   if ((await readReaches(medplum, [appointment], {})).includes('portal')) {

@@ -1,41 +1,16 @@
-import type { Appointment, BundleEntry, Provenance, Reference } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Provenance } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import { isObject, isResource } from '../../fhir/resource.ts';
-
-/**
- * Request header by which the gateway says of an assistant's request what there is of consent: `asked`, the person is asked
- * for it, and nothing is booked before; `given`, the clinic trusts this assistant to have it.
- */
-export const CONSENT_HEADER = 'x-booking-consent';
-
-/** How it is known that a person has agreed: by the link that was sent to them, or by an assistant that the clinic trusts. */
-export type ConsentBy = 'link' | 'assistant';
-
-const said: Readonly<Record<ConsentBy, string>> = {
-  link: 'Agreed by the link that was sent to the person.',
-  assistant: 'Agreed, as the assistant says, which the clinic trusts for it.',
-};
-
-/**
- * What the header says.
- *
- * @param headers - of the request, by name in lower case
- */
-export function consentIn(headers: unknown): 'asked' | 'given' | undefined {
-  const value = isObject(headers) ? headers[CONSENT_HEADER] : undefined;
-  return value === 'asked' || value === 'given' ? value : undefined;
-}
+import { isResource } from '../../fhir/resource.ts';
 
 const participantType = (code: 'enterer' | 'attester') => ({
   coding: [{ system: 'http://terminology.hl7.org/CodeSystem/provenance-participant-type', code }],
 });
 
-/** Who asked for an appointment, and how it is known that its person has agreed. */
+/** Who asked for an appointment, and when its person accepted it by the link. */
 interface Consent {
-  /** The client of the assistant. */
-  readonly assistant: Pick<Reference, 'display'> & { readonly id: string };
-  readonly by: ConsentBy;
+  /** Id of the assistant's client. */
+  readonly assistant: string;
   /** When, in milliseconds since 1970 UTC. */
   readonly agreed: number;
 }
@@ -43,26 +18,26 @@ interface Consent {
 function provenance(
   target: string,
   { participant }: Appointment,
-  { assistant: { id, display }, by, agreed }: Consent,
+  { assistant, agreed }: Consent,
   config: PublicConfig,
 ): Provenance {
   const references = participant.map(({ actor }) => actor?.reference ?? '');
   const patient = references.find((one) => one.startsWith('Patient/') || one.startsWith('urn:uuid:'));
-  const client = {
-    identifier: { system: artefactUri(config, 'LocalRequestor'), value: id },
-    ...(display && { display }),
-  };
+  const client = { identifier: { system: artefactUri(config, 'LocalRequestor'), value: assistant } };
   return {
     resourceType: 'Provenance',
     target: [{ reference: target }],
     occurredDateTime: formatInstant(agreed),
     recorded: formatInstant(agreed),
     reason: [
-      { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v3-ActReason', code: 'PATRQT' }], text: said[by] },
+      {
+        coding: [{ system: 'http://terminology.hl7.org/CodeSystem/v3-ActReason', code: 'PATRQT' }],
+        text: 'Agreed by the link that was sent to the person.',
+      },
     ],
     agent: [
       { type: participantType('enterer'), who: client, ...(patient && { onBehalfOf: { reference: patient } }) },
-      ...(patient && by === 'link' ? [{ type: participantType('attester'), who: { reference: patient } }] : []),
+      ...(patient ? [{ type: participantType('attester'), who: { reference: patient } }] : []),
     ],
   };
 }
@@ -93,11 +68,11 @@ export function withConsent(
   ];
 }
 
-/** How and when a person has agreed, as it was kept; `undefined` if that is something else. */
-export function consentKept(kept: unknown): { readonly by: ConsentBy; readonly at: number | undefined } | undefined {
+/** When a person has agreed, as it was kept; `undefined` if that is something else. */
+export function consentKept(kept: unknown): number | undefined {
   if (!isResource(kept, 'Provenance')) {
     return undefined;
   }
   const isAttested = kept.agent.some(({ type }) => type?.coding?.some(({ code }) => code === 'attester'));
-  return { by: isAttested ? 'link' : 'assistant', at: parseInstant(kept.occurredDateTime) };
+  return isAttested ? parseInstant(kept.occurredDateTime) : undefined;
 }

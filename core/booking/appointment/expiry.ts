@@ -9,12 +9,12 @@ import type { EffectivePolicy } from '../policy/policy.ts';
 
 /** What an offer to one person says. */
 export interface Offer {
-  readonly reason: 'waitlist' | 'absence' | 'visit' | 'consent';
+  readonly reason: 'waitlist' | 'absence' | 'visit' | 'assistant';
   /** Ids of the waitlist entry, and of the appointments that it would replace: one, or those of a visit. */
   readonly for: readonly string[];
   /** Until when it stands, in milliseconds since 1970 UTC. */
   readonly until: number;
-  /** How the clinic can reach people, where the person must be asked (`consent`). */
+  /** How the clinic can reach people, where an assistant has asked for it. */
   readonly media?: readonly Medium[];
 }
 
@@ -36,9 +36,9 @@ const partsOf = ({ extension }: Appointment, config: PublicConfig): readonly Ext
 export const offerReason = (appointment: Appointment, config: PublicConfig): string | undefined =>
   partsOf(appointment, config).find(({ url }) => url === 'reason')?.valueCode;
 
-/** Whether an appointment waits, or waited, for its person to agree to what an assistant has asked for. */
-export const asksForConsent = (appointment: Appointment, config: PublicConfig): boolean =>
-  offerReason(appointment, config) === 'consent';
+/** Whether an appointment is, or was, offered to its person because an assistant has asked for it. */
+export const isForAssistant = (appointment: Appointment, config: PublicConfig): boolean =>
+  offerReason(appointment, config) === 'assistant';
 
 /** Whether an appointment is, or was, freed time that was offered to somebody who waits. */
 export const isFromWaitlist = (appointment: Appointment, config: PublicConfig): boolean =>
@@ -147,11 +147,11 @@ const isUnderWay = (kind: Expiring, appointment: Appointment, now: number, confi
   isWaiting(kind, appointment, config) && !isOver(kind, appointment, now, config);
 
 /**
- * Whether an appointment is a hold of a requestor's own that is neither released nor expired at a given time; also while its
- * person is asked for consent.
+ * Whether an appointment is a hold of a requestor's own that is neither released nor expired at a given time; also while it is
+ * offered to the person for whom an assistant has asked.
  */
 export function isHolding(appointment: Appointment, now: number, config: PublicConfig): boolean {
-  const isOwn = !isOffer(appointment, config) || asksForConsent(appointment, config);
+  const isOwn = !isOffer(appointment, config) || isForAssistant(appointment, config);
   return isUnderWay('hold', appointment, now, config) && isOwn;
 }
 

@@ -79,10 +79,10 @@ const displayRule: Rule = ({ request: { appointment, participants }, resolved, c
     ? displayIssues(resolved.participants.slice(0, participants.length), appointment.path)
     : [];
 
-/** Whoever is asked for consent must get the question. */
-const consentRule: Rule = ({ resolved, state, request: { appointment, replaced }, earlier, context }) => {
+/** A person for whom an assistant asks must get the offer. */
+const assistantRule: Rule = ({ resolved, state, request: { appointment, replaced }, earlier, context }) => {
   const { offer, now, config } = context;
-  if (offer?.reason !== 'consent') {
+  if (offer?.reason !== 'assistant') {
     return [];
   }
   const expression = `${appointment.path}.participant`;
@@ -156,7 +156,7 @@ const rules: readonly Rule[] = [
   rightsRule,
   ({ earlier }) => earlier.issues,
   offerRule,
-  consentRule,
+  assistantRule,
   slotIssues,
   ({ request, selected, state }) => serviceTypeIssues(request, selected.slots, state),
   ({ resolved }) => resolved.issues,

@@ -54,7 +54,7 @@ export const bookingErrors = {
     type: 'not-found',
     display: 'The appointment to replace does not exist',
   },
-  'person-unreachable': { status: 422, type: 'business-rule', display: 'The person cannot be asked for consent' },
+  'person-unreachable': { status: 422, type: 'business-rule', display: 'The person cannot be asked' },
   'transition-not-allowed': { status: 422, type: 'business-rule', display: 'This change of status is not allowed' },
   'topic-unknown': { status: 422, type: 'not-supported', display: 'The subscription topic does not exist' },
   'filter-unsupported': { status: 422, type: 'not-supported', display: 'The filter is not supported' },

@@ -7,7 +7,6 @@ import { withAlternatives } from '../../../bots/lib/booking/alternatives.ts';
 import { bookAppointment } from '../../../bots/lib/booking/book.ts';
 import { type DecisionOptions, decideBooking, type Requestor } from '../../../bots/lib/booking/decide.ts';
 import type { Unanswered } from '../../../bots/lib/medplum.ts';
-import { CONSENT_HEADER } from '../../../core/booking/appointment/consent.ts';
 import { LEADS_HEADER } from '../../../core/booking/book/answer.ts';
 import { type Purpose, parseBookRequest } from '../../../core/booking/book/request/request.ts';
 import { limitsReached } from '../../../core/booking/policy/requestor-limits.ts';
@@ -50,7 +49,7 @@ const medplum = withMedplum();
 describe('book', () => {
   const setting = (schedule = {}) => bookable(medplum(), schedule);
 
-  it('asks for consent until the first of several appointments begins, in whatever order they are sent', async () => {
+  it('is offered to its person until the first of several appointments begins, in whatever order they are sent', async () => {
     const { portal, schedule } = await setting();
     const patient = await aPatient(medplum(), portal, { telecom: [{ system: 'email', value: 'kim@example.org' }] });
     const messages = {
@@ -67,7 +66,7 @@ describe('book', () => {
     const sent = [late, soon].flatMap((slot) =>
       slot ? [{ name: 'appt-resource', resource: proposed(patient, [slot]) }] : [],
     );
-    const event = eventOf(parameters(...sent), portal, { [CONSENT_HEADER]: 'asked' });
+    const event = eventOf(parameters(...sent, { name: 'personal-offer', valueBoolean: true }), portal);
     const held = await configured({ messages }, () => hold(medplum().medplum, event));
     expect(problems(held)).toEqual([]);
     expect(JSON.stringify(held)).toContain(`"valueInstant":"${soon?.start}"`);

@@ -1,6 +1,6 @@
 import type { Appointment, RelatedPerson } from '@medplum/fhirtypes';
 import { Link } from 'wouter';
-import { asksForConsent, endOf } from '../../../../core/booking/appointment/expiry.ts';
+import { endOf, isForAssistant } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { localDayOf } from '../../../../core/time/local-day.ts';
 import { listOf } from '../../../../packages/web/elements.ts';
@@ -20,18 +20,16 @@ function reasonText({ cancelationReason }: Appointment, ended: Readonly<Record<s
   return texts.find((text) => text) ?? conceptText(cancelationReason);
 }
 
-/** How and when the person has agreed to what an assistant has asked for, or that they are asked. */
+/** When the person has agreed to what an assistant has asked for, or that they are asked. */
 function consentText(
   { appointment, consent }: AppointmentDetails,
   language: Language,
-  { consentAsked, consentBy }: Texts['appointment'],
+  { consentAsked, consentByLink }: Texts['appointment'],
 ): string | undefined {
-  if (!consent) {
-    return appointment.status === 'proposed' && asksForConsent(appointment, config) ? consentAsked : undefined;
+  if (consent === undefined) {
+    return appointment.status === 'proposed' && isForAssistant(appointment, config) ? consentAsked : undefined;
   }
-  return [consent.at !== undefined && momentText(consent.at, language), consentBy[consent.by]]
-    .filter(Boolean)
-    .join(', ');
+  return `${momentText(consent, language)}, ${consentByLink}`;
 }
 
 /** The text of a narrative, without its markup. */

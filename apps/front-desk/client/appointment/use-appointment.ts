@@ -1,6 +1,6 @@
 import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson } from '@medplum/fhirtypes';
 import { useEffect } from 'react';
-import { type ConsentBy, consentKept } from '../../../../core/booking/appointment/consent.ts';
+import { consentKept } from '../../../../core/booking/appointment/consent.ts';
 import { answersReferredTo } from '../../../../core/booking/supporting-information.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
@@ -27,8 +27,8 @@ export interface AppointmentDetails {
   /** The names of the calendars that it stands in. */
   readonly calendars: string;
   readonly answers: readonly QuestionnaireResponse[];
-  /** How and when its person has agreed, if an assistant has booked it. */
-  readonly consent: { readonly by: ConsentBy; readonly at: number | undefined } | undefined;
+  /** When its person has agreed, in milliseconds since 1970 UTC, if an assistant has asked for it. */
+  readonly consent: number | undefined;
   /** The appointments of the visit that it belongs to, itself included, in the order of time; empty if it stands alone. */
   readonly visit: readonly Appointment[];
   /** What is moved if this and the later ones of its series are; absent if there is nothing more to move than it. */

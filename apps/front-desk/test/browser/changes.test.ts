@@ -104,7 +104,7 @@ test('who looks at what an assistant has booked sees that its person has agreed,
   const service = await aService({ starts: halfHours(morning(6), 1) });
   const { id } = await bookedBy('portal-a', service, 0, 'Gefragt');
   const [resource] = await stored('Appointment', `_id=${id}`);
-  const consent = { assistant: { id: 'assistant', display: 'Assistant' }, by: 'link', agreed: Date.now() } as const;
+  const consent = { assistant: 'assistant', agreed: Date.now() };
   const [, kept] = withConsent([{ ...(resource && { resource }) }], consent, () => 'urn:uuid:0', config);
   expect((await medplum('admin', 'POST', '/Provenance', { body: kept?.resource })).status).toBe(201);
   await visitDesk(page, calendarOf(service));

@@ -36,6 +36,8 @@ export interface BookInputs {
   readonly schedule?: Located<unknown> | undefined;
   /** The uris or references of the parameters `cancelled-appt-id`. */
   readonly replaced: readonly Located<unknown>[];
+  /** The boolean of the parameter `personal-offer`. */
+  readonly personalOffer?: Located<unknown> | undefined;
   /** The boolean of the parameter `dry-run`. */
   readonly dryRun?: Located<unknown> | undefined;
 }
@@ -74,6 +76,9 @@ const definitions: Definitions = {
   'dry-run': { input: 'dryRun', boolean: true },
 };
 
+/** The parameters of `$hold` by name. */
+const holdDefinitions: Definitions = { ...definitions, 'personal-offer': { input: 'personalOffer', boolean: true } };
+
 /** The parameters of `$waitlist` by name. */
 const waitlistDefinitions: Definitions = {
   'appt-resource': appointment,
@@ -84,7 +89,7 @@ const waitlistDefinitions: Definitions = {
   'standing-appt-id': { input: 'replaced', uri: true },
 };
 
-const definitionsOf = { book: definitions, waitlist: waitlistDefinitions } as const;
+const definitionsOf = { book: definitions, hold: holdDefinitions, waitlist: waitlistDefinitions } as const;
 
 /** An operation that takes an appointment and those who take part. */
 type Taking = keyof typeof definitionsOf;
@@ -259,6 +264,7 @@ function readParameters(parameters: readonly unknown[], operation: Taking, confi
     answers: found('answers').flatMap(isLocated('QuestionnaireResponse')),
     schedule: found('schedule')[0],
     replaced: found('replaced'),
+    personalOffer: found('personalOffer')[0],
     dryRun: found('dryRun')[0],
   };
   const unreadable = read.flatMap((one) => one.unreadable ?? (one.located ? [] : pathsOf(one.issues)));

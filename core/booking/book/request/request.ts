@@ -39,6 +39,8 @@ export interface BookRequest {
   readonly answers: readonly Located<QuestionnaireResponse>[];
   /** The version that the appointment to be moved must have (`If-Match`). */
   readonly ifMatch?: string | undefined;
+  /** Whether a hold is offered to its person, whose acceptance books it. */
+  readonly isPersonalOffer?: boolean | undefined;
   /** Whether to judge everything and write nothing. */
   readonly isDryRun?: boolean | undefined;
   readonly leads?: Leads | undefined;
@@ -216,6 +218,7 @@ function readOne(
       patient,
       relatedPerson,
       answers,
+      isPersonalOffer: inputs.personalOffer?.value === true,
       isDryRun: inputs.dryRun?.value === true,
     },
     issues: [
@@ -257,12 +260,12 @@ function togetherIssues({ appointments, schedule }: BookInputs, replaced: readon
  *
  * @param body - parsed JSON of any kind
  * @param config - the installation; absolute references may begin with its base address
- * @param purpose - a hold needs no patient
+ * @param purpose - a hold needs no patient, unless it is offered to one
  * @returns the problems of its form and, unless nothing can be judged, the request without what has the wrong JSON type
  * @see specification sections 2.1 and 4.4
  */
 export function parseBookRequest(body: unknown, config: PublicConfig, purpose: Purpose = 'book'): ParsedRequest {
-  const { inputs, issues, unreadable, isHopeless } = readInputs(body, config);
+  const { inputs, issues, unreadable, isHopeless } = readInputs(body, config, purpose);
   const { appointments } = inputs;
   if (appointments.length === 0) {
     const diagnostics = 'The appointment to book is missing: send it as the parameter appt-resource.';
@@ -279,8 +282,9 @@ export function parseBookRequest(body: unknown, config: PublicConfig, purpose: P
   // One takes the place of one, in the order in which they were sent; those that are left over end with the last.
   const replacedBy = (index: number): readonly Located<string>[] =>
     index + 1 < appointments.length ? replaced.slice(index, index + 1) : replaced.slice(index);
+  const isHolding = purpose === 'hold' && inputs.personalOffer?.value !== true;
   const read = appointments.map((one, index) =>
-    readOne(one, inputs, areParametersRead, purpose === 'hold', replacedBy(index), config),
+    readOne(one, inputs, areParametersRead, isHolding, replacedBy(index), config),
   );
   const more = uniqueIssues([
     ...read.flatMap((one) => one.issues),
