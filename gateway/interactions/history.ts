@@ -70,6 +70,20 @@ function entryOf(type: ServedTypeName, id: string, resource: Resource | undefine
   };
 }
 
+const patientsIn = (one: Resource | undefined): string[] =>
+  one?.resourceType === 'Appointment'
+    ? (one.participant ?? []).flatMap(({ actor }) => (actor?.reference?.startsWith('Patient/') ? actor.reference : []))
+    : [];
+
+/**
+ * Whether a version is about nobody but those whom the resource is about now: whom the clinic has merged, or erased, a portal
+ * reads no longer in an appointment that goes on.
+ */
+function isAboutSame(version: Resource, current: Resource | undefined): boolean {
+  const now = patientsIn(current);
+  return current === undefined || patientsIn(version).every((one) => now.includes(one));
+}
+
 /** Reads versions until it has the wanted number of those that the caller may see. */
 async function readVersions(
   type: ServedTypeName,
@@ -80,6 +94,7 @@ async function readVersions(
 ): Promise<readonly BundleEntry[] | UpstreamAnswer | UpstreamFailure> {
   const access = caller?.versions[type];
   const visible: BundleEntry[] = [];
+  let current: Resource | undefined;
   for (let offset = 0; offset < looked.most; offset += looked.atOnce) {
     const answer = await upstream.call({
       method: 'GET',
@@ -91,10 +106,11 @@ async function readVersions(
       return isSuccess(answer) ? { failure: 'broken' } : answer;
     }
     const { entry = [], total = 0 } = answer.body;
+    current ??= access === 'all' ? undefined : entry[0]?.resource;
     entry.forEach(({ resource }, index) => {
       const isFirst = offset + index === total - 1;
       const version = publicResource(resource, type);
-      if (version ? isVisible(version, access) : access === 'all') {
+      if (version ? isVisible(version, access) && isAboutSame(version, current) : access === 'all') {
         visible.push(entryOf(type, id, version, isFirst, config.baseUrl));
       }
     });
@@ -169,7 +185,11 @@ export const vread = (type: ServedTypeName): Handler =>
     if (!resource) {
       return problem('bad-gateway');
     }
-    return isShown(resource, type, exchange)
+    const isBound = type === 'Appointment' && exchange.caller?.versions[type] !== 'all';
+    const headers = exchange.upstreamHeaders;
+    const now = isBound && (await context.upstream.call({ method: 'GET', path: `fhir/R4/${type}/${id}`, headers }));
+    const current = now && isSuccess(now) ? publicResource(now.body, type) : undefined;
+    return isShown(resource, type, exchange) && isAboutSame(resource, current)
       ? { status: 200, headers: versionHeaders(resource), resource }
       : problem('not-found');
   });

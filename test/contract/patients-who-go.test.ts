@@ -37,6 +37,18 @@ async function aLateBooking() {
   return { patient, id: booked.id ?? '' };
 }
 
+it('an appointment that is somebody else’s now shows its portal no version from before', async () => {
+  const { patient, id } = await aBooking();
+  await merge(patient, await aPatient());
+  await eventually(() => patientOf(id)).is((one) => one !== `Patient/${patient.id}`);
+  const { entry = [] } = resourceIn('Bundle', await request('portal-a', 'GET', `/Appointment/${id}/_history`));
+  expect([entry.length > 0, JSON.stringify(entry).includes(`Patient/${patient.id}`)]).toEqual([true, false]);
+  const [first] =
+    resourceIn('Bundle', await medplum('front-desk', 'GET', `/Appointment/${id}/_history`)).entry?.slice(-1) ?? [];
+  const before = await request('portal-a', 'GET', `/Appointment/${id}/_history/${first?.resource?.meta?.versionId}`);
+  expect(before.status).toBe(404);
+});
+
 describe('a portal that makes its patient inactive', () => {
   it('cancels the open appointments that it could cancel itself', async () => {
     const { patient, id } = await aBooking();
