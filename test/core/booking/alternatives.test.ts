@@ -18,20 +18,6 @@ const told = (...parameters: Parameters<typeof candidatesIn>): string[] =>
   candidatesIn(...parameters).map(({ slots, start, end }) => `${slots.join('+')} ${clock(start)}-${clock(end)}`);
 
 describe('times instead of one that was refused', () => {
-  it('are the free slots of the length, the nearest first, of two as near the earlier', () => {
-    const slots = [
-      slot('ten', '10:00', '10:30'),
-      slot('eight', '08:00', '08:30'),
-      slot('twelve', '12:00', '12:30'),
-      slot('nine', '09:00', '09:30'),
-    ];
-    expect(told([[group(slots)]], at('09:00', '09:30'), ['nine'])).toEqual([
-      'eight 08:00-08:30',
-      'ten 10:00-10:30',
-      'twelve 12:00-12:30',
-    ]);
-  });
-
   it('of a long slot are those around what was wanted, and its last one', () => {
     const long = slot('long', '08:00', '18:10');
     expect(told([[group([long])]], at('12:00', '12:30'), ['long'])).toEqual([
@@ -40,18 +26,6 @@ describe('times instead of one that was refused', () => {
       'long 13:00-13:30',
       'long 17:40-18:10',
     ]);
-  });
-
-  it('are made up of slots that follow one another', () => {
-    const slots = [slot('a', '09:00', '09:30'), slot('b', '09:30', '10:00'), slot('c', '10:30', '11:00')];
-    expect(told([[group(slots)]], at('08:00', '09:00'), [])).toEqual(['a+b 09:00-10:00']);
-  });
-
-  it('of two schedules are free in both, and their slots are named together', () => {
-    const room = group([slot('room', '09:00', '10:00')]);
-    const surgeon = group([slot('surgeon', '09:30', '11:00')]);
-    expect(told([[room, surgeon]], at('08:00', '08:30'), [])).toEqual(['room+surgeon 09:30-10:00']);
-    expect(told([[room, group([])]], at('08:00', '08:30'), [])).toEqual([]);
   });
 
   it('begin within the bounds of every schedule, which count', () => {
@@ -64,16 +38,6 @@ describe('times instead of one that was refused', () => {
     const narrow = { earliest: moment('09:01'), latest: moment('11:00') };
     expect(told([[group(slots, bounds), group(inRoom, narrow)]], at('06:00', '06:30'), [])).toEqual([
       '2+room-2 10:00-10:30',
-    ]);
-  });
-
-  it('of a long slot are looked for from the first permitted moment on', () => {
-    const long = slot('long', '08:00', '18:00');
-    const bounds = { earliest: moment('15:00'), latest: moment('16:00') };
-    expect(told([[group([long], bounds)]], at('09:00', '09:30'), [])).toEqual([
-      'long 15:00-15:30',
-      'long 15:30-16:00',
-      'long 16:00-16:30',
     ]);
   });
 

@@ -73,38 +73,6 @@ describe('policy', () => {
   });
 
   describe('a booking policy', () => {
-    test('has parts, each a length or a number', () => {
-      const all = withPolicy(
-        duration('leadTime', 2),
-        duration('window', 30, 'd'),
-        duration('cancelUntil', 1, 'd'),
-        duration('holdFor', 5, 'min'),
-        count('maxOpenPerPatient', 3),
-        count('maxPerPortalAndDay', 20),
-      );
-      expect(readPolicy(all, config)).toEqual({
-        policy: {
-          leadTime: 2 * HOUR,
-          window: 30 * DAY,
-          cancelUntil: DAY,
-          holdFor: 300_000,
-          maxOpenPerPatient: 3,
-          maxPerPortalAndDay: 20,
-        },
-        issues: [],
-      });
-    });
-
-    test('says of each part that is wrong what is wrong with it, and keeps the others', () => {
-      const wrong = [count('maxOpenPerPatient', 0), duration('leadTime', -1)];
-      const { policy: read, issues } = readPolicy(withPolicy(...wrong, duration('cancelUntil', 24)), config);
-      expect(Object.entries(read)).toEqual([['cancelUntil', DAY]]);
-      expect(issues.map(({ expression }) => expression)).toEqual([
-        `${path}.extension[0].value`,
-        `${path}.extension[1].value`,
-      ]);
-    });
-
     const length = (name: string, bounds: string) =>
       `${name} must be a valueDuration ${bounds}, with one of the codes ${units}.`;
     const lead = length('leadTime', 'from 0 to 365 d');

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { PREVIOUS } from '../../../core/fhir/reserved.ts';
 import {
   appointment,
   at,
@@ -29,20 +28,6 @@ const world = (...more: Resource[]) =>
 
 const nine = step('nine', '09:00', '09:30');
 const ten = step('ten', '10:00', '10:30');
-
-test('several appointments are one transaction, tied together by the service', () => {
-  const forged = { system: artefactUri(config, 'LocalVisitGroup'), value: 'of-others' };
-  const result = plan(several({ ...ten, identifier: [forged] }, nine), world());
-  const [first, second] = written(result, 'Appointment');
-  const groups = [first, second].map((one) => one?.identifier);
-  expect([first?.start, second?.start]).toEqual([at('10:00'), at('09:00')]);
-  expect(groups[0]).toEqual(groups[1]);
-  expect(groups[0]?.[0]?.value).not.toBe('of-others');
-  // The link follows time, not the order of the request.
-  expect(first?.extension?.find(({ url }) => url === PREVIOUS)?.valueReference?.reference).toMatch(/^urn:uuid:/);
-  expect(second?.extension?.find(({ url }) => url === PREVIOUS)).toBeUndefined();
-  expect(written(result, 'Slot').map(({ status }) => status)).toEqual(['busy', 'busy']);
-});
 
 test('a person cannot be at two places at once', () => {
   const sameTime = slot('ten', '09:00', '09:30', inRoom);

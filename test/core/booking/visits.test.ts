@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
-import { ORIGINATING, PREVIOUS, RECURRENCE_ID, REPLACES } from '../../../core/fhir/reserved.ts';
+import { ORIGINATING, PREVIOUS, RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
 import { follows, minutes, schedules, series, step, visiting } from '../visits/fixtures.ts';
@@ -92,11 +92,6 @@ const numbersOf = (all: readonly Appointment[]) =>
   );
 
 describe('a visit is booked', () => {
-  test('as its service asks for it', () => {
-    const [first] = written(decide(several(blood, ecg), visiting(...twoSteps)), 'Appointment');
-    expect(first?.extension).toContainEqual(stepExtension({ service: 'visit', step: 'Blood' }, config));
-  });
-
   test.each([
     ['with a step missing', [blood], 'Appointment'],
     ['with an appointment that is no step', [blood, unmarked(ecg)], 'Parameters.parameter[1].resource.extension'],
@@ -142,20 +137,6 @@ describe('a visit is moved', () => {
     { ...proposal('Blood', 'noon', '12:00', '12:30'), id: 'blood' },
     { ...proposal('ECG', 'one', '13:00', '13:30'), id: 'ecg' },
   ] as const;
-
-  test('as a whole, under its ids', () => {
-    const result = decide(several(...moved), visiting(...twoSteps), stored);
-    expect(issuesOf(result)).toEqual([]);
-    expect(written(result, 'Appointment').map(({ id, identifier }) => [id, identifier?.[0]?.value])).toEqual([
-      ['blood', 'a'],
-      ['ecg', 'a'],
-    ]);
-    expect(
-      written(result, 'Slot')
-        .map(({ id, status }) => `${id} ${status}`)
-        .toSorted(),
-    ).toEqual(['nine free', 'noon busy', 'one busy', 'ten free']);
-  });
 
   test('not in part, unless its service lets it', () => {
     const alone = { ...proposal('ECG', 'one', '13:00', '13:30'), id: 'ecg' };
@@ -270,21 +251,6 @@ describe('a visit is moved', () => {
     const both = new Map([...world(), ...[...state].filter(([key]) => key !== 'Slot/n0')]);
     const result = plan(body, both, {}, undefined, 'requestor', { visits: stateOf(weekly, other) });
     expect(issuesOf(result)).toEqual(['visit-mismatch Parameters.parameter']);
-  });
-
-  test.each([
-    ['at once', []],
-    ['by step, too', [byStep]],
-  ])('by another that replaces all of it, where it is moved %s', (_, more) => {
-    const [one, other] = moved.map(({ id: __, ...rest }) => rest);
-    const body = parameters(resourceParameter('appt-resource', one), resourceParameter('appt-resource', other), {
-      name: 'cancelled-appt-id',
-      valueUri: 'ecg',
-    });
-    const result = decide(body, visiting(...twoSteps, ...more), stored);
-    const found = written(result, 'Appointment');
-    expect(found.map(({ status }) => status)).toEqual(['booked', 'booked', 'cancelled', 'cancelled']);
-    expect(found[0]?.extension?.find(({ url }) => url === REPLACES)?.valueReference?.reference).toBe('Appointment/ecg');
   });
 
   test('not by one that replaces half of it', () => {

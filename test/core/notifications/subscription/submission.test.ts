@@ -1,6 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { artefactUri } from '../../../../core/config/config.ts';
-import { requestorTag } from '../../../../core/fhir/tags.ts';
 import { backport } from '../../../../core/notifications/subscription/extensions.ts';
 import {
   newSubscription,
@@ -8,7 +6,7 @@ import {
   updatedSubscription,
 } from '../../../../core/notifications/subscription/submission.ts';
 import { storedParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
-import { at, begin, config, portal, subscription } from '../support.ts';
+import { begin, config, portal, subscription } from '../support.ts';
 
 /** A submission, or an update of the Subscription s1. */
 const parse = (body: unknown, kind: 'create' | 'update' = 'create') =>
@@ -18,18 +16,6 @@ describe('a submitted Subscription', () => {
   test.each(['x', null])('whose meta is %j is malformed', (meta) => {
     const { issues } = parse({ ...subscription(), meta });
     expect(issues).toMatchObject([{ code: 'malformed-request', expression: 'http.body' }]);
-  });
-
-  test('with a status that there is not is refused', () => {
-    const diagnostics = "The status must be requested or active or error or off, not 'on'.";
-    expect(parse(subscription({ id: 's1', status: 'on' }), 'update')).toEqual({
-      issues: [{ code: 'profile-violation', diagnostics, expression: 'Subscription.status' }],
-    });
-  });
-
-  test('that ends later is accepted, and so is an update that has ended', () => {
-    expect(parse(subscription({ end: at(1) })).submission).toBeDefined();
-    expect(parse(subscription({ id: 's1', end: at(-1) }), 'update').submission).toBeDefined();
   });
 
   test.each([
@@ -43,21 +29,6 @@ describe('a submitted Subscription', () => {
 });
 
 describe('what is stored', () => {
-  const withMeta = subscription({ id: 'chosen', error: 'x', meta: { tag: [{ system: 'a', code: 'b' }] } });
-  const { submission } = parse(withMeta);
-
-  test('is a Subscription of our profile and of its owner, without what the service sets', () => {
-    const stored = submission && newSubscription(submission, portal, config);
-    const { id: _, error: __, meta: ___, ...rest } = withMeta;
-    expect(stored).toEqual({
-      ...rest,
-      meta: {
-        profile: [artefactUri(config, 'LocalSubscriptionTermin')],
-        tag: expect.arrayContaining([requestorTag(portal, config), { system: 'a', code: 'b' }]),
-      },
-    });
-  });
-
   test('stays good when the service gets another address', () => {
     const filter = (patient: string) => ({
       extension: [{ url: backport.filterCriteria, valueString: `Appointment?status=booked,noshow&patient=${patient}` }],
@@ -84,12 +55,5 @@ describe('what is stored', () => {
       { code: 'malformed-request', diagnostics: expect.stringContaining("'s1'"), expression: 'Subscription.id' },
     ]);
     expect(update({ end: '2031-01-01T00:00:00+02:00' })).toMatchObject({ id: 's1', end: '2030-12-31T22:00:00.000Z' });
-  });
-
-  test.each([
-    ['now', at(0), 'off'],
-    ['later', at(1), 'active'],
-  ])('of an update that ends %s has the status that follows', (_, end, status) => {
-    expect(update({ end })?.status).toBe(status);
   });
 });

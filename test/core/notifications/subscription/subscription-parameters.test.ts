@@ -211,10 +211,6 @@ describe('an update', () => {
     return submission && updatedSubscription(submission, withHeader, portal, begin, config);
   }
 
-  test('keeps headers that were not sent', () => {
-    expect(updated({})).toMatchObject({ status: 'active', channel: { header: ['A: secret'] } });
-  });
-
   test.each<[string, string, string[] | undefined]>([
     ['another path of the same origin', 'https://portal.example.org/other', ['A: secret']],
     ['another host', 'https://other.example/notifications', undefined],
@@ -224,25 +220,8 @@ describe('an update', () => {
     expect(updated({ channel: { ...stored.channel, endpoint } })?.channel.header).toEqual(header);
   });
 
-  test('to another origin takes headers that are sent with it', () => {
-    const channel = { ...stored.channel, endpoint: 'https://other.example/', header: ['A: other'] };
-    expect(updated({ channel })?.channel.header).toEqual(['A: other']);
-  });
-
   test('to a websocket and on to another origin does not carry the headers there', () => {
     const { endpoint: _, ...channel } = { ...stored.channel, type: 'websocket' };
     expect(updated({ channel })?.channel.header).toBeUndefined();
-  });
-
-  test.each<[string, object, string]>([
-    ['a reason', { reason: 'x' }, 'active'],
-    ['another endpoint', { channel: { ...stored.channel, endpoint: 'https://other.example/' } }, 'requested'],
-    ['other headers', { channel: { ...stored.channel, header: ['A: other'] } }, 'requested'],
-    ['no headers', { channel: { ...stored.channel, header: [] } }, 'requested'],
-    ['status requested', { status: 'requested' }, 'requested'],
-    ['status off', { status: 'off' }, 'off'],
-    ['an end in the past', { end: '2020-01-01T00:00:00Z' }, 'off'],
-  ])('of %s: %s', (_, changes, expected) => {
-    expect(updated(changes)?.status).toBe(expected);
   });
 });
