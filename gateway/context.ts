@@ -16,56 +16,64 @@ import type { Collapsing } from './search/collapse.ts';
 import type { LeadMemory } from './search/leads.ts';
 import type { BindingTokens } from './websocket/binding-token.ts';
 
-/** The limits that no installation sets. Those that end in `Ms` are milliseconds, in `Bytes` bytes. */
+/**
+ * The limits of a gateway, by whom they hold back: an address, a client, what one request holds, and what Medplum is asked. What
+ * a requestor changes is in `requestors` of the configuration (`limiting-changes.ts`), what it may book in the policy; visitors
+ * are the portal's own. Names end with their unit: `Ms` milliseconds, `Bytes` bytes; rates are per minute, all others counts.
+ */
 export const fixedLimits = {
-  /** Largest request body. */
-  bodyBytes: 1024 * 1024,
-  /** Largest body of a PATCH. */
-  patchBytes: 256 * 1024,
-  /** Largest form of a search. */
-  formBytes: 64 * 1024,
-  /** Deepest nesting of objects and arrays in a request body. */
-  depth: 64,
-  connectTimeoutMs: 2_000,
-  responseBytes: 8 * 1024 * 1024,
-  /** Bytes that Medplum may answer a Bot that the gateway runs, or send over a websocket. */
-  botResponseBytes: 64 * 1024 * 1024,
-  /** Bytes of Medplum's answers after which no further entry of a batch is answered. */
-  batchBytes: 8 * 1024 * 1024,
-  largeBytes: 1024 * 1024,
-  largePerClient: 2,
-  large: 4,
-  connections: 128,
-  /** Time for the readiness check of Medplum. */
-  readyTimeoutMs: 2_000,
-  /** How long a shutdown waits for running requests. */
-  drainTimeoutMs: 20_000,
-  /** How long a search waits for the end of the same search that began before it. */
-  collapseMs: 1_000,
-  /** Websockets that may be bound at the same time. */
-  websockets: 1_000,
-  /** Websockets of one client that may be bound at the same time. */
-  websocketsPerClient: 100,
-  /** Websockets from all addresses that may wait to be bound; they take no places from bound ones. */
+  // An address: whoever is not known yet must not keep others from being served.
+  /** A clinic, or all customers of a provider, may share an address. */
+  requestsPerMinuteAndAddress: 12_000,
+  /** What makes Medplum check credentials: new tokens, and those for `/oauth2`. Guessing must not pay. */
+  attemptsPerMinuteAndAddress: 120,
+  /** Websockets that wait to be bound, at all addresses; they take no places from bound ones. */
   unboundWebsockets: 200,
-  /** Websockets from one address that may wait to be bound. */
   unboundWebsocketsPerAddress: 20,
   /** How long a websocket may be open before a token is sent. */
   bindMs: 10_000,
-  /** How often websockets are pinged to see whether their clients are still there. */
-  pingMs: 30_000,
-  /** Requests that one client may send in a minute, from any address and with any token. */
+
+  // A client, from any address and with any token: none takes what others need.
   requestsPerMinute: 6_000,
-  /** Requests that may come from one address in a minute. */
-  requestsPerMinuteAndAddress: 12_000,
-  /** Requests of one address in a minute whose credentials Medplum has to check: new tokens, and those for `/oauth2`. */
-  attemptsPerMinuteAndAddress: 120,
-  /** Calls of tools that one assistant may make in a minute. */
-  toolCallsPerMinute: 120,
-  /** Requests of one client that are carried out at the same time. */
+  /** A quarter of the connections to Medplum. */
   concurrentRequests: 32,
-  /** Requests of one client that may wait for its other requests. */
+  /** Requests that wait for the client's other requests; those beyond are refused at once. */
   waitingRequests: 200,
+  /** Each call may run several Bots. */
+  toolCallsPerMinute: 120,
+  /** Bound websockets, of all clients and of one: each holds a connection to Medplum. */
+  websockets: 1_000,
+  websocketsPerClient: 100,
+  /** Requests with large answers that are carried out at once, of all clients and of one: they fill the memory. */
+  large: 4,
+  largePerClient: 2,
+  /** Bytes of one request's answers from which it is large. */
+  largeBytes: 1024 * 1024,
+
+  // One request.
+  bodyBytes: 1024 * 1024,
+  /** Each operation of a patch is applied by itself. */
+  patchBytes: 256 * 1024,
+  /** The form of a search. */
+  formBytes: 64 * 1024,
+  /** Nesting of objects and arrays in a body: what reads it calls itself. */
+  depth: 64,
+  /** An answer of Medplum; one to a Bot that the gateway runs, or over a websocket; all those for one batch. */
+  responseBytes: 8 * 1024 * 1024,
+  botResponseBytes: 64 * 1024 * 1024,
+  batchBytes: 8 * 1024 * 1024,
+
+  // Medplum.
+  connections: 128,
+  connectTimeoutMs: 2_000,
+  /** A probe of readiness that takes longer is given up by what probes. */
+  readyTimeoutMs: 2_000,
+  /** How long a search waits for the end of the same search that began before it. */
+  collapseMs: 1_000,
+  /** How often websockets are pinged to see whether their clients are still there; proxies close those silent for a minute. */
+  pingMs: 30_000,
+  /** How long a shutdown waits for running requests. */
+  drainTimeoutMs: 20_000,
 } as const;
 
 /** Limits of the gateway; every one has a default. */
