@@ -110,6 +110,8 @@ interface Acts {
   };
   /** Staff take a Slot and write an appointment on it, as one act; `new`: the Slot is a new one; `undone`: it is rolled back. */
   'staff-book': Timed & { readonly sent: Sent; readonly slot?: 'new'; readonly over?: Purpose; readonly undone?: true };
+  /** Staff delete the Slots of an appointment. */
+  'delete-slots': Named;
   /** Staff give an appointment another time, or other calendars. */
   'staff-move': Timed & Named & { readonly by: Moving; readonly over?: Purpose };
   'staff-cancel': Named;
@@ -171,6 +173,8 @@ export interface Stage {
   readonly split: Set<string>;
   /** What was refused although it was offered and accepted in time. */
   readonly unkept: string[];
+  /** How often somebody has begun to move an appointment, and has not been refused. */
+  readonly moves: Map<string, number>;
 }
 
 /** A stage on which nothing has happened. */
@@ -187,6 +191,7 @@ export const createStage = (clinic: Clinic, world: World, more: Partial<Stage> =
   hours: new Map(more.hours),
   split: new Set(more.split),
   unkept: [...(more.unkept ?? [])],
+  moves: new Map(more.moves),
 });
 
 const tokenOf = ({ portal = 'A' }: ByPortal): Token => (portal === 'A' ? 'portal-a' : 'portal-b');
@@ -417,7 +422,9 @@ async function oneByOne(stage: Stage, entries: readonly BundleEntry[]): Promise<
       break;
     }
     if (isResource(body, 'Slot') || isResource(body, 'Appointment')) {
-      made.set(fullUrl ?? '-', `${body.resourceType}/${body.id}`);
+      if (fullUrl !== undefined) {
+        made.set(fullUrl, `${body.resourceType}/${body.id}`);
+      }
       answers.splice(-1, 1, { response: { status: `${status}` }, resource: body });
     }
   }
@@ -511,6 +518,9 @@ const visit: Doer<ActOf<'visit'>> = async (stage, { steps, portal, as, what }) =
     return first;
   };
   const [{ id } = { id: undefined }] = old;
+  for (const one of old) {
+    count(stage, one.id, 1);
+  }
   return id === undefined ? act() : ending(stage, id, act);
 };
 
@@ -532,6 +542,7 @@ const move: Doer<ActOf<'move'> | ActOf<'replace'>> = async (stage, act) => {
     return impossible(`${act.time} is not on offer`);
   }
   const { appointment, value } = proposal;
+  count(stage, id, 1);
   return ending(stage, id, async () => {
     const body =
       act.does === 'move'
@@ -783,6 +794,11 @@ const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
   },
   'staff-book': (stage, act) => staffBook(stage, act),
   'staff-move': (stage, act) => staffMove(stage, act),
+  'delete-slots': async (stage, { what }) => {
+    const slots = storedOne(stage, what)?.appointment.slot ?? [];
+    const entries = slots.map(({ reference = '' }) => ({ request: { method: 'DELETE' as const, url: reference } }));
+    return entries.length > 0 ? sendAll(stage, entries, 'in one') : impossible(`${what} has no Slots`);
+  },
   'staff-cancel': (stage, { what }) => changed(stage, what, { status: 'cancelled' }),
   confirm: (stage, { what }) => changed(stage, what, { status: 'booked' }),
   delete: (stage, { what }) => ended(stage, what, (id) => ({ method: 'DELETE', path: `/Appointment/${id}` })),
@@ -918,7 +934,14 @@ const staffBook: Doer<ActOf<'staff-book'>> = async (stage, { time, slot, sent, o
   const slots =
     slot === 'new'
       ? slotsAround(calendars, { start, end }).map((one, index) => entry('POST', one, `${NEW_SLOT}${10 + index}`))
-      : found.flatMap((one) => (one ? entry('PUT', { ...one, status: 'busy' }, `Slot/${one.id}`) : []));
+      : found.flatMap((one) =>
+          one
+            ? {
+                ...entry('PUT', { ...one, status: 'busy' }, `Slot/${one.id}`),
+                request: { method: 'PUT' as const, url: `Slot/${one.id}` },
+              }
+            : [],
+        );
   const appointment: Appointment = {
     resourceType: 'Appointment',
     status: 'booked',
@@ -942,16 +965,20 @@ const staffBook: Doer<ActOf<'staff-book'>> = async (stage, { time, slot, sent, o
     stage.named.set(as, booked);
   }
   // What a refusal leaves of a Slot that stands alone is busy, and nobody's.
-  for (const reference of booked === undefined && outcome.kind === 'failed' ? made : []) {
-    stage.blocked.set(idIn(reference), 'busy');
+  const left = booked === undefined && outcome.kind === 'failed' ? made : [];
+  for (const one of stage.world.medplum.all<Slot>('Slot').filter(({ id }) => left.includes(`Slot/${id}`))) {
+    stage.blocked.set(one.id, one.status);
   }
   return outcome;
 };
+
+const count = ({ moves }: Stage, id: string, more: number): unknown => moves.set(id, (moves.get(id) ?? 0) + more);
 
 /** Gives an appointment another time; from then on it is acknowledged there. */
 async function moving(stage: Stage, id: string, to: Interval, doing: () => Promise<Outcome>): Promise<Outcome> {
   split(stage, id);
   release(stage, id);
+  count(stage, id, 1);
   const outcome = await doing();
   const before = stage.acknowledged.get(id);
   if (outcome.kind === 'done' && before) {
@@ -959,6 +986,9 @@ async function moving(stage: Stage, id: string, to: Interval, doing: () => Promi
   }
   if (outcome.kind !== 'failed') {
     keep(stage, id);
+  }
+  if (outcome.kind === 'refused') {
+    count(stage, id, -1);
   }
   return outcome;
 }
@@ -1054,7 +1084,8 @@ const staffMove: Doer<ActOf<'staff-move'>> = async (stage, { what, time, by, ove
         : Promise.resolve(impossible('it has no Slot'));
     },
   };
-  return moving(stage, id, to, shapes[by]);
+  // What becomes of a Slot whose times alone are changed is decided by what follows: the appointment goes with it, or it goes back.
+  return by === 'Slot alone' ? ending(stage, id, shapes[by]) : moving(stage, id, to, shapes[by]);
 };
 
 /** Does something on a stage; its requests wait until they are let through. */

@@ -33,6 +33,8 @@ export interface Calendar {
   readonly zone?: string;
   readonly date?: string;
   readonly confirmation?: 'manual';
+  /** How many weeks it is open; by default the one of its date. */
+  readonly weeks?: number;
   /** Whether freed time is offered to those who wait. */
   readonly refill?: true;
   /** Whether it is one of those in which the steps of a visit take place, in any order. */
@@ -159,7 +161,7 @@ const refilling = policy({ url: 'refill', valueBoolean: true });
 const dateOf = (time: number): string => instant(time).slice(0, 10);
 
 async function open(world: World, name: string, plan: Calendar, others: ReadonlyMap<string, Stored>): Promise<Stored> {
-  const { date = DATE, offers, confirmation, refill, serviceOf: shared, actorOf } = plan;
+  const { date = DATE, weeks = 1, offers, confirmation, refill, serviceOf: shared, actorOf } = plan;
   const service = others.get(shared ?? '')?.service ?? (await store(world, serviceOf(name, plan)));
   const actor =
     others.get(actorOf ?? '')?.actor ??
@@ -169,7 +171,10 @@ async function open(world: World, name: string, plan: Calendar, others: Readonly
     active: true,
     serviceType: [typeOf(service)],
     actor: [{ reference: actor } as NonNullable<Schedule['actor']>[number]],
-    planningHorizon: { start: dateOf(Date.parse(date) - 86_400_000), end: dateOf(Date.parse(date) + 2 * 86_400_000) },
+    planningHorizon: {
+      start: dateOf(Date.parse(date) - 86_400_000),
+      end: dateOf(Date.parse(date) + (2 + 7 * (weeks - 1)) * 86_400_000),
+    },
     extension: [
       ...(offers ? [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }] : []),
       ...(confirmation ? [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: confirmation }] : []),

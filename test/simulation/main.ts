@@ -58,11 +58,11 @@ function randomParts({ calendars, playRuns, tableOf }: Simulation, given: Argume
         faults: given.faults,
         cast: given.cast,
       };
-      const { runs, steps, failed } = await playRuns(name, { ...bounds, milliseconds });
+      const { runs, steps, failed, plan } = await playRuns(name, { ...bounds, milliseconds });
       return {
         count: `${runs}, ${steps} steps`,
         rules: unique((failed?.play.violations ?? []).map(({ rule }) => rule)),
-        history: failed ? tableOf(failed.play) : '',
+        history: failed ? `${JSON.stringify(plan)}\n${tableOf(failed.play)}` : '',
       };
     },
   }));

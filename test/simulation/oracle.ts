@@ -1,4 +1,4 @@
-import type { WithId } from '@medplum/core';
+import { SchedulingUnvalidatedBookingURI, type WithId } from '@medplum/core';
 import type { Appointment, Extension, Slot, Task } from '@medplum/fhirtypes';
 import { offerReason } from '../../core/booking/appointment/expiry.ts';
 import { artefactUri } from '../../core/config/config.ts';
@@ -55,11 +55,11 @@ const times = ({ start, end }: { start?: string; end?: string }): Interval => ({
 const clock = (time: number): string => instant(time).slice(11, 16);
 const text = ({ start, end }: Interval): string => `${clock(start)}–${clock(end)}`;
 
-const OVERBOOKING = artefactUri(config, 'LocalOverbooking');
+const OVERBOOKING: readonly string[] = [artefactUri(config, 'LocalOverbooking'), SchedulingUnvalidatedBookingURI];
 const HELD_UNTIL = artefactUri(config, 'LocalHeldUntil');
 
 const isOverbooking = ({ extension = [] }: Appointment | Slot): boolean =>
-  extension.some(({ url, valueBoolean }) => url === OVERBOOKING && valueBoolean === true);
+  extension.some(({ url, valueBoolean }) => OVERBOOKING.includes(url) && valueBoolean === true);
 
 const openStatuses: readonly string[] = ['booked', 'pending', 'arrived', 'checked-in'];
 
@@ -251,7 +251,11 @@ function twiceSold(stage: Stage, { calendar, visits, takings }: Content, isQuiet
         overlaps(visit.isByStaff ? visit : around(visit, calendar), taking) &&
         // What two of the staff write at the same moment is seen once it is followed.
         (isQuiet || !visit.isByStaff) &&
-        !(taking.isBlock && since(stage, 'Appointment', visit.id) <= since(stage, 'Slot', taking.id)),
+        // A new Slot of theirs that no appointment names is a block, whatever its status.
+        !(
+          (taking.isBlock || !taking.isPlace) &&
+          since(stage, 'Appointment', visit.id) <= since(stage, 'Slot', taking.id)
+        ),
     );
     const blocked = takings.filter((one) => one.isPlace && overlaps(one, taking));
     const taken = [...under.map((one) => around(one, calendar)), ...blocked];
@@ -291,6 +295,58 @@ function slotsTaken(stage: Stage, isQuiet: boolean): Violation[] {
     }
   }
   return found;
+}
+
+/** The Slots of an open appointment are those of its time: never some of another one, and all of it when all is quiet. */
+function ofTheirTime(stage: Stage, isQuiet: boolean): Violation[] {
+  const { medplum } = stage.world;
+  const slots = new Map(medplum.all<Slot>('Slot').map((slot) => [slot.id, slot]));
+  const calendars = [...stage.clinic.calendars.values()];
+  return medplum
+    .all<Appointment>('Appointment')
+    .filter((one) => isOpen(one, medplum.now()))
+    .flatMap((one): Violation[] => {
+      const own = (one.slot ?? []).flatMap((slot) => slots.get(reference(slot)) ?? []);
+      const isNear = (slot: Slot): boolean => {
+        const calendar = calendars.find(({ schedule }) => slot.schedule.reference === `Schedule/${schedule.id}`);
+        return !calendar || overlaps(times(slot), around(times(one), calendar));
+      };
+      const schedules = Map.groupBy(own.filter(isNear), ({ schedule }) => schedule.reference);
+      const isWhole =
+        own.length > 0 &&
+        [...schedules.values()].every(
+          (some) => some.map(times).reduce<Interval[]>(subtract, [times(one)]).length === 0,
+        );
+      const hadSlots = medplum.unit
+        .versions('Appointment', one.id)
+        .some(({ resource }) => isResource(resource, 'Appointment') && resource.slot?.length);
+      const text_ = `${one.status} ${text(times(one))}: ${own.map((slot) => text(times(slot))).join(', ')}`;
+      // What somebody has done to a Slot since is still to be followed.
+      const isFollowed = own.every(({ meta }) => (meta?.lastUpdated ?? '') <= (one.meta?.lastUpdated ?? ''));
+      if ((isQuiet || isFollowed) && own.some(isNear) && !own.every(isNear)) {
+        return [{ rule: 'an appointment has no Slots of another time', text: text_ }];
+      }
+      return isQuiet && hadSlots && !isWhole
+        ? [{ rule: 'an open appointment has Slots for all of its time', text: text_ }]
+        : [];
+    });
+}
+
+/** What is moved is told as one change: it gets its new time once, and is not cancelled in between. */
+function toldOnce({ world: { medplum }, moves }: Stage): Violation[] {
+  return [...moves].flatMap(([id, most]): Violation[] => {
+    const versions = medplum.unit
+      .versions('Appointment', id)
+      .flatMap(({ resource }) => (isResource(resource, 'Appointment') ? [resource] : []))
+      .toReversed();
+    const changes = versions.filter((one, index) => index > 0 && one.start !== versions[index - 1]?.start);
+    const isRevived = versions.some(
+      (one, index) => one.status !== 'cancelled' && versions[index - 1]?.status === 'cancelled',
+    );
+    return changes.length > most || isRevived
+      ? [{ rule: 'a move is told once', text: versions.map((one) => `${one.status} ${text(times(one))}`).join(', ') }]
+      : [];
+  });
 }
 
 /** What somebody was told, and what is stored. */
@@ -543,6 +599,8 @@ export function judge(stage: Stage, isQuiet = false): Violation[] {
   return [
     ...contents.flatMap((one) => twiceSold(stage, one, isQuiet)),
     ...slotsTaken(stage, isQuiet),
+    ...ofTheirTime(stage, isQuiet),
+    ...toldOnce(stage),
     ...whole(stage),
     ...kept(stage),
     ...waited(stage, contents, isQuiet),

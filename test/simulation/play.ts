@@ -1,5 +1,4 @@
 import type { Appointment, Parameters } from '@medplum/fhirtypes';
-import { INTENT_LIFETIME } from '../../core/slots/intent.ts';
 import { type Act, createStage, type Outcome, perform, refusalIn, type Stage, textOf } from './acts.ts';
 import { type Clinic, createClinic, instant, typeOf } from './clinic.ts';
 import { settled } from './inside.ts';
@@ -76,8 +75,8 @@ export async function prepare(installed: Snapshot, scene: Scene, mistake: Mistak
 
 const clockOf = (world: World): string => instant(world.medplum.now()).slice(11, 23);
 
-/** When the jobs of Subscriptions run: among the acts, or after them. */
-export type Jobs = 'among' | 'after';
+/** When the jobs of Subscriptions run: one at a time among the acts, or after them; or all at once, as Medplum runs them. */
+export type Jobs = 'among' | 'after' | 'at once';
 
 /** Plays acts one after the other; what each comes to is noted. */
 async function playActs(
@@ -109,8 +108,8 @@ async function settle(stage: Stage): Promise<void> {
   await world.drain();
   for (let round = 0; round < 6; round++) {
     const before = calendarText(stage);
-    // The second round is after the end of what a write announced that was then refused.
-    world.medplum.turn(round === 1 ? INTENT_LIFETIME + 1_000 : 61_000);
+
+    world.medplum.turn(round === 1 ? 91_000 : 61_000);
     await world.runClock();
     if (round > 0 && calendarText(stage) === before) {
       return;
@@ -199,7 +198,6 @@ export async function play(
   const stage = createStage(before.clinic, world, before);
   const lines: Line[] = [];
   const failures: unknown[] = [];
-  const { jobsAtOnce = 1 } = scene;
   const outcomes: Outcome[] = [];
   let isFaultless = true;
   for (const [index, acts] of scene.acts.entries()) {
@@ -220,7 +218,8 @@ export async function play(
       violations.push(...judge(stage));
     }
     const isActing = world.held.some(({ actor }) => actor.startsWith('actor'));
-    if (running < jobsAtOnce && world.medplum.jobs.length > 0 && (jobs === 'among' || !isActing)) {
+    const most = jobs === 'at once' ? Number.POSITIVE_INFINITY : 1;
+    if (running < most && world.medplum.jobs.length > 0 && (jobs !== 'after' || !isActing)) {
       const started = world.startJob();
       running += 1;
       started

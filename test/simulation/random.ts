@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import type { Act } from './acts.ts';
+import type { Act, Moving, Sent } from './acts.ts';
+import type { Calendar } from './clinic.ts';
 import { byChance, chance } from './explore.ts';
 import { type Play, type Prepared, play } from './play.ts';
 import type { Scene } from './scenes.ts';
@@ -11,11 +12,19 @@ export interface Run {
   readonly faults: number;
 }
 
-const halfHours = ['09:00-09:30', '09:15-09:45', '09:30-10:00', '09:45-10:15', '10:00-10:30', '10:15-10:45'];
 const others = ['09:00-09:20', '09:10-09:40', '09:30-10:30', '10:05-10:25'];
 
-const time = fc.constantFrom(...halfHours);
-const anyTime = fc.oneof({ weight: 3, arbitrary: time }, { weight: 1, arbitrary: fc.constantFrom(...others) });
+const hhmm = (minutes: number): string =>
+  `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
+
+/** The times of a calendar's grid from nine to eleven. */
+function gridOf({ duration = 30, grid = 15 }: Calendar): string[] {
+  const starts = Array.from({ length: 120 / grid }, (_, index) => 9 * 60 + index * grid);
+  return starts
+    .filter((start) => start + duration <= 11 * 60)
+    .map((start) => `${hhmm(start)}-${hhmm(start + duration)}`);
+}
+
 const portal = fc.constantFrom('A' as const, 'B' as const);
 const name = fc.constantFrom('x', 'y', 'z');
 const waiting = fc.constantFrom('v', 'w');
@@ -28,7 +37,12 @@ type Tried = readonly [weight: number, fc.Arbitrary<Act>];
 
 const does = <D extends Act['does']>(what: D): fc.Arbitrary<D> => fc.constant(what);
 
-const byPortals: readonly Tried[] = [
+interface Times {
+  readonly time: fc.Arbitrary<string>;
+  readonly anyTime: fc.Arbitrary<string>;
+}
+
+const byPortals = ({ time, anyTime }: Times): readonly Tried[] => [
   [6, fc.record({ does: does('book'), portal, time: anyTime, as: name })],
   [2, fc.record({ does: does('hold'), portal, time, as: name })],
   [3, fc.record({ does: does('move'), portal, what: name, time })],
@@ -49,7 +63,36 @@ const byPortals: readonly Tried[] = [
   [1, fc.constant<Act>({ does: 'pass', minutes: 11 })],
 ];
 
-const byOthers: readonly Tried[] = [
+const over = fc.constantFrom('LocalOverbooking' as const, 'unvalidated' as const);
+const sent = fc.constantFrom<Sent>('in one', 'in one, backwards', 'in a batch', 'one by one', 'one by one, backwards');
+const by = fc.constantFrom<Moving>(
+  '$reschedule',
+  'anew',
+  'anew, one by one',
+  'anew, in a batch',
+  'times',
+  'patch',
+  'Slot',
+  'Slot alone',
+);
+
+const byOthers = ({ time, anyTime }: Times): readonly Tried[] => [
+  [
+    2,
+    fc.record(
+      { does: does('staff-book'), time, sent, slot: fc.constant('new' as const), over, as: name },
+      { requiredKeys: ['does', 'time', 'sent', 'as'] },
+    ),
+  ],
+  [
+    4,
+    fc.record(
+      { does: does('staff-move'), what: name, time: anyTime, by, over },
+      { requiredKeys: ['does', 'what', 'time', 'by'] },
+    ),
+  ],
+  [1, fc.record({ does: does('delete-slots'), what: name })],
+  [1, fc.record({ does: does('native-book'), time, as: name, weeks: fc.constantFrom(2, 3) })],
   [2, fc.record({ does: does('block'), time: anyTime, as: name })],
   [1, fc.record({ does: does('occupy'), time })],
   [2, fc.record({ does: does('unblock'), what: name })],
@@ -71,10 +114,11 @@ const byOthers: readonly Tried[] = [
   [1, fc.record({ does: does('end-absence'), time: absence, at: fc.constantFrom('09:00', '09:45') })],
 ];
 
-const placed = fc.record({ time, in: fc.constantFrom(['c'] as const, ['d'] as const) });
+const placedAt = (time: fc.Arbitrary<string>) =>
+  fc.record({ time, in: fc.constantFrom(['c'] as const, ['d'] as const) });
 
 /** Visits of two and three steps, in the one calendar and the other, that are booked and moved. */
-const byVisitors: readonly Tried[] = [
+const byVisitors = (placed: ReturnType<typeof placedAt>): readonly Tried[] => [
   [6, fc.record({ does: does('visit'), portal, steps: fc.array(placed, { minLength: 2, maxLength: 3 }), as: name })],
   [
     2,
@@ -94,14 +138,43 @@ const byVisitors: readonly Tried[] = [
 export type Cast = 'all' | 'portals';
 
 /** Runs of up to three actors; `length` is how much each does at most. */
-function runs({ length, faults, cast }: RandomBounds, areVisits: boolean): fc.Arbitrary<Run> {
-  const tried = [...byPortals, ...(cast === 'all' ? byOthers : []), ...(areVisits ? byVisitors : [])];
+function runs({ length, faults, cast }: RandomBounds, [plan = {}]: readonly Calendar[]): fc.Arbitrary<Run> {
+  const time = fc.constantFrom(...gridOf(plan));
+  const anyTime = fc.oneof({ weight: 3, arbitrary: time }, { weight: 1, arbitrary: fc.constantFrom(...others) });
+  const tried = [
+    ...byPortals({ time, anyTime }),
+    ...(cast === 'all' ? byOthers({ time, anyTime }) : []),
+    ...(plan.visit ? byVisitors(placedAt(time)) : []),
+  ];
   const act = fc.oneof(...tried.map(([weight, arbitrary]) => ({ weight, arbitrary })));
   return fc.record({
     acts: fc.array(fc.array(act, { minLength: 1, maxLength: length }), { minLength: 1, maxLength: 3 }),
     order: fc.nat(1_000_000),
     faults: fc.nat(faults),
   });
+}
+
+/** A calendar by chance, from all that one can be. */
+export function drawCalendar(seed: number): Calendar {
+  const next = chance(seed);
+  const one = <T>(...of: readonly [T, ...T[]]): T => of[next(of.length)] ?? of[0];
+  const duration = one(15, 20, 30, 30);
+  const needs = { duration, grid: one(5, 10, 15, 30), before: one(0, 0, 5, 10), after: one(0, 0, 5, 10) };
+  const more = {
+    ...(next(5) === 0 && { confirmation: 'manual' as const }),
+    ...(next(5) === 0 && { refill: true as const }),
+  };
+  if (next(3) > 0) {
+    return { ...needs, ...more, hours: '09:00-11:00', capacity: one(1, 1, 2), weeks: one(1, 1, 3) };
+  }
+  const length = one(duration, duration, 60);
+  const places = one(1, 1, 2);
+  const offers = Array.from({ length: places }, () =>
+    Array.from({ length: 2 + next(2) }, (_, index) => 9 * 60 + index * (length + one(0, 0, 10)))
+      .filter((start) => start + length <= 11 * 60 + 30)
+      .map((start) => `${hhmm(start)}-${hhmm(start + length)}`),
+  );
+  return { ...needs, ...more, offers };
 }
 
 /** What of random runs is chosen. */
@@ -125,7 +198,7 @@ interface Broken {
 
 function playOnce(prepared: Prepared, run: Run): Promise<Play> {
   const scene: Scene = { ...prepared.scene, acts: run.acts };
-  return play({ ...prepared, scene }, byChance(chance(run.order), run.faults), 'among');
+  return play({ ...prepared, scene }, byChance(chance(run.order), run.faults), run.order % 2 ? 'at once' : 'among');
 }
 
 /** What came of random runs: the shortest that was found to break a rule, if any does. */
@@ -143,7 +216,7 @@ export async function playRandom(prepared: Prepared, bounds: RandomBounds): Prom
   const { seed, steps: most, milliseconds } = bounds;
   const end = performance.now() + milliseconds;
   const counts = { runs: 0, steps: 0 };
-  const areVisits = Object.values(prepared.scene.calendars ?? {}).some(({ visit }) => visit);
+  const plans = Object.values(prepared.scene.calendars);
   let found: Broken | undefined;
   const playRun = async (run: Run): Promise<boolean> => {
     const result = await playOnce(prepared, run);
@@ -156,7 +229,7 @@ export async function playRandom(prepared: Prepared, bounds: RandomBounds): Prom
     return !isBroken;
   };
   for (let portion = 0; counts.steps < most && performance.now() < end && !found; portion++) {
-    await fc.check(fc.asyncProperty(runs(bounds, areVisits), playRun), {
+    await fc.check(fc.asyncProperty(runs(bounds, plans), playRun), {
       seed: seed + portion,
       numRuns: PORTION,
       interruptAfterTimeLimit: Math.max(1, end - performance.now()),

@@ -13,8 +13,6 @@ export interface Scene {
   readonly faults?: number;
   /** Whether Medplum is newer than 5.1.23. */
   readonly isNewest?: true;
-  /** How many jobs run at the same time: in Medplum many do. */
-  readonly jobsAtOnce?: number;
   /** How many of its acts are carried out at least, in every order in which nobody dies. */
   readonly done?: number;
 }
@@ -85,7 +83,7 @@ const scene = (
   name: string,
   calendars: Scene['calendars'],
   acts: Scene['acts'],
-  more: Pick<Scene, 'before' | 'faults' | 'done' | 'isNewest' | 'jobsAtOnce'> = {},
+  more: Pick<Scene, 'before' | 'faults' | 'done' | 'isNewest'> = {},
 ): Scene => ({ name, calendars, ...more, acts });
 
 const refilled: Calendar = { ...plain, refill: true };
@@ -196,6 +194,19 @@ const byStaff: readonly Scene[] = [
     [[staffBook('09:15-09:45')], [b('09:15-09:45')]], { done: 1 }),
   scene('staff move an appointment that its portal cancels', { c: bufferedGrid },
     [[staffMove('x', '10:15-10:45', 'times')], [cancel('x')]], { before: [a('09:15-09:45', { as: 'x' })], done: 1 }),
+  scene('staff move what is cancelled', { c: bufferedGrid }, [[staffMove('x', '10:15-10:45', '$reschedule')]],
+    { before: [a('09:15-09:45', { as: 'x' }), cancel('x')] }),
+  scene('staff delete the Slot of an appointment', { c: bufferedGrid }, [[{ does: 'delete-slots', what: 'x' }]],
+    { before: [a('09:15-09:45', { as: 'x' })] }),
+  scene('staff delete a Slot that two appointments name', { c: plain }, [[{ does: 'delete-slots', what: 'x' }]],
+    { before: [a('09:00-09:30', { as: 'x' }), write('09:00-09:30', { slot: '09:00-09:30', overbooks: true })] }),
+  // Series, and several at one time
+  scene("Medplum's $book of a series, and a portal in its first week", { c: { ...bufferedGrid, weeks: 2 } },
+    [[nativeBook('09:15-09:45', { weeks: 2 })], [b('09:15-09:45')]], { done: 1 }),
+  scene("Medplum's $book of a series of which a week is taken", { c: { ...bufferedGrid, weeks: 2 } },
+    [[nativeBook('09:15-09:45', { weeks: 2 })]], { before: [b('09:15-09:45')] }),
+  scene('staff and a portal at one of two places', { c: { ...dense, capacity: 2 } },
+    [[nativeBook('09:00-09:30')], [b('09:00-09:30')]], { done: 1 }),
 ];
 
 // biome-ignore format: a scene a line, or two
@@ -313,10 +324,8 @@ export const scenes: readonly Scene[] = [
     [[nativeHold('09:15-09:45')], [b('09:45-10:15')]]),
   scene("Medplum's $hold, and staff set the slot busy", { c: plain },
     [[nativeHold('09:00-09:30')], [occupy('09:00-09:30')]]),
-  scene("Medplum's $cancel gives back what a portal booked, with the time around it", { c: { ...buffered, grid: 10 } }, [[nativeCancel('x')]], {
-    before: [a('09:30-10:00', { as: 'x' })],
-    jobsAtOnce: 20,
-  }),
+  scene("Medplum's $cancel gives back what a portal booked, with the time around it", { c: { ...buffered, grid: 10 } },
+    [[nativeCancel('x')]], { before: [a('09:30-10:00', { as: 'x' })] }),
   scene("Medplum's $cancel and a portal", { c: dense }, [[nativeCancel('x')], [b('09:30-10:00')]],
     { before: [nativeBook('09:00-09:30', { as: 'x' })] }),
   scene("Medplum's $book and two places", { c: twoPlaces }, [[nativeBook('09:00-09:30')], [b('09:00-09:30')]]),

@@ -1,3 +1,4 @@
+import type { Calendar } from './clinic.ts';
 import './config.ts';
 import type { Bounds, Exploration } from './explore.ts';
 import { install as installInside } from './inside.ts';
@@ -16,6 +17,10 @@ const SAMPLES = 40;
 /** How many orders of a scene a mistake is looked for in. */
 const MOST_SOUGHT = 100;
 
+/** The name of calendars that are drawn, and how many steps are taken in each of them, about. */
+const DRAWN = 'drawn by chance';
+const STEPS = 1_500;
+
 /** In how many orders a scene shows which rules it breaks without a mistake. */
 const USUAL = 30;
 
@@ -28,7 +33,7 @@ export async function loadSimulation() {
   const { install, loadBots } = await import('./medplum.ts');
   const { prepare } = await import('./play.ts');
   const { explore, sample } = await import('./explore.ts');
-  const { playRandom } = await import('./random.ts');
+  const { drawCalendar, playRandom } = await import('./random.ts');
   const { BEGIN } = await import('./clinic.ts');
   const { calendars, scenes, waiting } = await import('./scenes.ts');
   const { tableOf } = await import('./table.ts');
@@ -46,11 +51,12 @@ export async function loadSimulation() {
     let played = 0;
     let isComplete = true;
     for (const [jobs, next] of [
+      ['at once', (most: number) => sample(prepared, { ...bounds, plays: most, jobs: 'at once' }, seed)],
       ['among', (most: number) => sample(prepared, { ...bounds, plays: most, jobs: 'among' }, seed)],
       ['after', (most: number) => explore(prepared, { ...bounds, plays: most, jobs: 'after' })],
       ['among', (most: number) => explore(prepared, { ...bounds, plays: most, jobs: 'among' })],
     ] as const) {
-      const isSample = played === 0 && jobs === 'among';
+      const isSample = jobs === 'at once' || (played < SAMPLES * 2 && jobs === 'among');
       const found = await next(isSample ? Math.min(SAMPLES, plays) : Math.max(1, plays - played));
       played += found.plays;
       isComplete &&= isSample || found.isComplete;
@@ -61,12 +67,26 @@ export async function loadSimulation() {
     return { plays: played, situations: 0, isComplete, failed: undefined };
   }
 
-  /** Plays random runs in a calendar. */
-  async function playRuns(name: string, bounds: RandomBounds): Promise<RandomResult> {
-    const plan = calendars[name] ?? {};
-    const all: Scene['calendars'] = plan.visit ? { c: plan, d: plan } : { c: plan };
-    const prepared = await prepare(installed, { name, calendars: all, before: waiting(plan), acts: [] });
-    return playRandom(prepared, bounds);
+  /** Plays random runs in a calendar: one of those that are named, or one after the other that a seed decides. */
+  async function playRuns(name: string, bounds: RandomBounds): Promise<RandomResult & { readonly plan: Calendar }> {
+    const isDrawn = name === DRAWN;
+    const end = performance.now() + bounds.milliseconds;
+    const counts = { runs: 0, steps: 0 };
+    for (let { seed } = bounds; ; seed++) {
+      const plan = isDrawn ? drawCalendar(seed) : (calendars[name] ?? {});
+      const all: Scene['calendars'] = plan.visit ? { c: plan, d: plan } : { c: plan };
+      const before = isDrawn ? [] : waiting(plan);
+      const server = isDrawn && seed % 2 === 1 ? { isNewest: true as const } : {};
+      const prepared = await prepare(installed, { name, calendars: all, before, acts: [], ...server });
+      const milliseconds = Math.max(1, end - performance.now());
+      const steps = isDrawn ? Math.min(STEPS, bounds.steps - counts.steps) : bounds.steps;
+      const result = await playRandom(prepared, { ...bounds, seed, steps, milliseconds });
+      counts.runs += result.runs;
+      counts.steps += result.steps;
+      if (!isDrawn || result.failed || counts.steps >= bounds.steps || performance.now() > end) {
+        return { ...result, ...counts, plan };
+      }
+    }
   }
   const known = new Map<string, Promise<ReadonlySet<string>>>();
 
@@ -126,7 +146,7 @@ export async function loadSimulation() {
     mistakes: Object.keys(mistakes),
     seek,
     scenes,
-    calendars: Object.keys(calendars),
+    calendars: [...Object.keys(calendars), DRAWN],
     playScene,
     playRuns,
     tableOf,

@@ -221,7 +221,7 @@ export function createWorld(from: Snapshot, memory: Memory = createMemory(), mis
     },
     retry: () =>
       hold(
-        { label: 'tries its transaction again', isRead: false },
+        { label: 'commits, or tries its transaction again', isRead: false },
         () => Promise.resolve(),
         () => ({}),
       ),
