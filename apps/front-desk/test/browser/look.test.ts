@@ -6,7 +6,9 @@ import { bookedBy, calendarOf, visitDesk } from './desk.ts';
 
 test.use({ colorScheme: 'dark', viewport: { width: 1280, height: 800 } });
 
-test('in the dark, and with twenty calendars, everything can be read without scrolling sideways', async ({ page }) => {
+test('in the dark, and with twenty calendars, everything can be read, sideways with the hours in sight', async ({
+  page,
+}) => {
   test.slow();
   const service = await aService({ starts: halfHours(morning(6), 3), doctor: 'Dr. Nora Nacht' });
   await bookedBy('portal-a', service, 0, 'Dunkel');
