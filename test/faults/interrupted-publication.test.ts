@@ -156,7 +156,9 @@ async function untilPublished(schedule: Schedule, later = 0): Promise<void> {
     if (task && publicationIn(task)?.status === 'completed') {
       return;
     }
-    await (task?.status === 'requested' ? run(task, undefined, later) : run({}, undefined, later + 60_000));
+    await (task?.status === 'requested'
+      ? run(task, undefined, later)
+      : run({}, undefined, later + (minute + 1) * 60_000));
   }
   throw new Error('It was not published within 30 minutes of the clock.');
 }
