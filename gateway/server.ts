@@ -107,7 +107,7 @@ function createContext({
     bots: bots ? botsInGateway(bots, host) : botsInMedplum(upstream, config),
     addresses,
     callers,
-    calendars: createCalendars(upstream, now),
+    calendars: createCalendars(upstream, now, config),
     searches: createCollapsing(all.collapseMs),
     leads: createLeads(now),
     turns: createBookingQueue(all.turnMs),

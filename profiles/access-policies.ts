@@ -136,6 +136,17 @@ function ownJobs(config: BookingConfig): AccessPolicyResource {
 }
 
 /**
+ * The rows with the reservations of Schedules: a booking and a search for free Slots read them with the rights of their
+ * caller. How far a Schedule is published stays hidden.
+ */
+const reservations = (config: BookingConfig): AccessPolicyResource => ({
+  resourceType: 'Task',
+  criteria: `Task?code=${rowCodes(['publish'], config)}`,
+  interaction: look,
+  hiddenFields: ['input', 'output', 'statusReason', 'basedOn', 'restriction'],
+});
+
+/**
  * The Subscriptions that a caller has created through the service, and the messages to their websockets; the content of
  * their headers stays hidden.
  */
@@ -214,6 +225,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
     ...ownEncounters(config),
     ownPatients(config),
     ownJobs(config),
+    reservations(config),
     ...ownSubscriptions(config),
     callableBots(config),
   ],

@@ -73,13 +73,15 @@ function table(config: BookingConfig): Partial<Record<Artefact, Extension>> {
       context: ['Slot'],
       parts: 1,
     },
-    LocalWithheld: {
-      title: 'Time of a slot that is withheld',
+    LocalReservation: {
+      title: 'Time that is about to be taken',
       description:
-        'Time of a slot that cannot be booked until a given moment, because something else (by) is about to take it; set by ' +
-        'the service.',
-      context: ['Slot', 'Task'],
-      parts: 2,
+        'Time of a schedule that somebody other than the service is about to take: time (Period), until (instant, when it no ' +
+        'longer counts unless it is stored), act (string, the resource that is about to be stored), author (string, who stores ' +
+        'it), lane (string, the id of the slot from whose lane it is taken; absent: from all), and slot (string, the ids of the ' +
+        'slots that belong to it). Set by the service.',
+      context: ['Task'],
+      parts: 4,
     },
     /**
      * The extension by which a clinic says when, how far ahead and how often portals may book. `readPolicy` reads its parts,

@@ -42,7 +42,9 @@ const isReleased =
 /** Medplum shows a deleted resource as it was, also as `%previous`; no change leaves a version as it is. */
 const isDeleted = '(%previous.meta.versionId = %current.meta.versionId)';
 
-const isStatusChange = 'iif(%previous.status.exists(), %previous.status != %current.status, true)';
+/** What the slots of an appointment depend on has changed. */
+const isStatusChange =
+  "iif(%previous.status.exists(), %previous.status != %current.status or %previous.start != %current.start or %previous.end != %current.end or %previous.slot.reference.join(' ') != %current.slot.reference.join(' '), true)";
 
 const isNewBuffer = (config: BookingConfig): string =>
   `(%previous.status.empty() and %current.identifier.where(system = '${artefactUri(config, 'LocalBuffer')}').exists())`;

@@ -1,21 +1,23 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, OperationOutcome, Resource } from '@medplum/fhirtypes';
-import { validateChange, validateCreation } from '../../core/booking/appointment/change.ts';
-import { leftCalendarIssues } from '../../core/booking/appointment/elements.ts';
+import { type Patients, validateChange, validateCreation } from '../../core/booking/appointment/change.ts';
+import { isMoved, leftCalendarIssues } from '../../core/booking/appointment/elements.ts';
 import { hasEnded } from '../../core/booking/appointment/expiry.ts';
 import { mustBeAlone, overbookingIssue, takesTime, timesTaken } from '../../core/booking/appointment/overbooking.ts';
 import { holdsSlots, mayBecome } from '../../core/booking/appointment/status.ts';
 import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
-import { formatInstant } from '../../core/fhir/instant.ts';
+import { formatInstant, timeOf } from '../../core/fhir/instant.ts';
 import { isSameJson } from '../../core/fhir/json.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { formatReference, parseReference } from '../../core/fhir/reference.ts';
 import { updateEntry, withoutEmpty } from '../../core/fhir/resource.ts';
 import { threadOf, threadSearch, threadTask, visitThreadSearch } from '../../core/messages/thread.ts';
-import { type CalendarSlot, calendarOf, slotIdsOf } from '../../core/slots/slot.ts';
+import type { Act } from '../../core/slots/reservation.ts';
+import { type CalendarSlot, slotIdsOf } from '../../core/slots/slot.ts';
+import { overlaps } from '../../core/time/interval.ts';
 import { toldGroupOf } from '../../core/visits/group.ts';
 import { readForChange, readTaken } from '../lib/booking/related-reads.ts';
-import { announce, contested, isDeletion } from '../lib/calendar/guard.ts';
+import { contested, isDeletion, mayBeReserved, reserve, withdraw } from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
 import { rememberDeletion } from '../lib/notifications/events/deletions.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
@@ -49,35 +51,62 @@ const tooLong: Issue = {
   expression: 'Appointment.end',
 };
 
-/** Announces the time that a new appointment takes, or says what takes it already. */
+/** A write of an appointment, as an act of its author: what it is to have, and what it had. */
+const actOf = (input: Appointment, stored?: Appointment): Act => ({
+  id: `Appointment/${input.id}`,
+  author: input.meta?.author?.reference ?? '',
+  slots: [...new Set([...slotIdsOf(input), ...slotIdsOf(stored)])],
+});
+
+/** The Slots that a moved appointment names anew although they lie at another time. */
+function elsewhereIssues(input: Appointment, stored: Appointment | undefined, named: readonly CalendarSlot[]): Issue[] {
+  const time = timeOf(input);
+  const before = slotIdsOf(stored);
+  const isElsewhere = (slot: CalendarSlot): boolean =>
+    stored !== undefined &&
+    !before.includes(slot.id) &&
+    slot.status !== 'busy-unavailable' &&
+    time !== undefined &&
+    !slot.isNew &&
+    !overlaps(slot, time);
+  return named.filter(isElsewhere).map(({ id }) => ({
+    code: 'slot-mismatch',
+    diagnostics: `Slot/${id} does not lie at the time of the appointment.`,
+    expression: `Appointment.slot[${slotIdsOf(input).indexOf(id)}]`,
+  }));
+}
+
+/** Reserves the time that an appointment takes, or says what takes it already. */
 async function takingIssues(
   medplum: MedplumClient,
-  created: Appointment,
+  input: Appointment,
+  stored: Appointment | undefined,
   known: readonly (readonly Resource[])[],
 ): Promise<Issue[]> {
-  if (!takesTime(created)) {
+  if (!takesTime(input)) {
     return [];
   }
-  const { slots, appointments, schedules, isKnown } = await readTaken(medplum, created, known);
-  const named = [...calendarOf(slots, config).values()];
-  const isAlone = mustBeAlone(created, config);
-  const held = isAlone ? holderIssues(created, appointments, named) : [];
-  const issues: Issue[] = [...held];
-  for (const { from, start, end } of timesTaken(created, named, schedules, isKnown, config)) {
-    if (held.length > 0) {
-      break;
-    }
-    const against = isAlone ? 'everything' : 'nothing';
-    const { serviceType = [] } = schedules.find(({ schedule }) => schedule.id === from.schedule)?.schedule ?? {};
-    const taking = { from, start, end, against } as const;
-    const announced = await announce(medplum, taking, `Appointment/${created.id}`, serviceType);
-    if (announced.kind === 'taken') {
-      const { by } = announced;
+  const { named, appointments, schedules, isKnown } = await readTaken(medplum, input, known);
+  const isAlone = mustBeAlone(input, named, config);
+  const held = isAlone ? holderIssues(input, appointments, named) : [];
+  const elsewhere = elsewhereIssues(input, stored, named);
+  if (held.length + elsewhere.length > 0) {
+    return [...held, ...elsewhere];
+  }
+  const act = actOf(input, stored);
+  const against = isAlone ? 'everything' : 'nothing';
+  const takings = timesTaken(input, named, schedules, isKnown, config).map((one) => ({ ...one, against }) as const);
+  const issues: Issue[] = [];
+  for (const [schedule, own] of Map.groupBy(takings, ({ from }) => from.schedule)) {
+    const { serviceType = [] } = schedules.find((one) => one.schedule.id === schedule)?.schedule ?? {};
+    const reserved = await reserve(medplum, schedule, own, act, serviceType);
+    if (reserved.kind === 'taken') {
+      const { by, from } = reserved;
       const what = `Slot/${by.id} takes the time from ${formatInstant(by.start)} to ${formatInstant(by.end)}`;
-      issues.push(overbookingIssue(created, from, what, config));
-    } else if (announced.kind === 'too-long') {
+      issues.push(overbookingIssue(input, from, what, config));
+    } else if (reserved.kind === 'too-long') {
       issues.push(tooLong);
-    } else if (announced.kind === 'overtaken') {
+    } else if (reserved.kind === 'overtaken') {
       issues.push(contested('Appointment.slot'));
     }
   }
@@ -115,6 +144,23 @@ async function leavingIssues(medplum: MedplumClient, stored: Appointment, input:
     : [];
 }
 
+/** What a stored appointment has reserved a moment ago, and no longer takes, is reserved no longer. */
+async function forget(medplum: MedplumClient, stored: Appointment): Promise<void> {
+  const act = actOf(stored);
+  await (mayBeReserved(stored) && withdraw(medplum, act, ({ id }) => id === act.id));
+}
+
+/** What is wrong with a change of a stored appointment. */
+async function changeIssues(medplum: MedplumClient, stored: Appointment, input: Appointment, patients: Patients) {
+  const issues = validateChange(stored, input, 'repository', patients, Date.now(), config, true);
+  if (issues.length > 0) {
+    return issues;
+  }
+  const hasMoved = isMoved(stored, input, config.baseUrl);
+  await ((hasMoved || !takesTime(input)) && forget(medplum, stored));
+  return hasMoved ? takingIssues(medplum, input, stored, []) : leavingIssues(medplum, stored, input);
+}
+
 /** An appointment that names its Slots by their ids: no search finds those that it names by the server's address or version. */
 function withSlotIds(medplum: MedplumClient, appointment: Appointment): Appointment {
   const bases = [config.baseUrl, medplum.fhirUrl().toString().replace(/\/$/, '')];
@@ -138,13 +184,12 @@ async function judge(
   const { stored, patients, taken } = await readForChange(medplum, input);
   if (stored) {
     const noted = withSubmitted(input, stored, NOBODY, config);
-    const changes = validateChange(stored, input, 'repository', patients, Date.now(), config);
-    const issues = changes.length > 0 ? changes : await leavingIssues(medplum, stored, input);
+    const issues = await changeIssues(medplum, stored, input, patients);
     return { issues, ...(!(isSame && isSameJson(noted.meta, input.meta)) && { noted }) };
   }
   const issues = validateCreation(input, patients, config);
   return {
-    issues: issues.length > 0 ? issues : await takingIssues(medplum, input, taken),
+    issues: issues.length > 0 ? issues : await takingIssues(medplum, input, undefined, taken),
     ...(!isSame && { noted: input }),
   };
 }
@@ -165,6 +210,7 @@ export async function handler(
 ): Promise<true | Appointment | OperationOutcome> {
   const { issues, noted = true } = await judge(medplum, event);
   if (issues.length > 0) {
+    await withdraw(medplum, actOf(event.input));
     return toOperationOutcome(issues, config, 'patch');
   }
   if (isDeletion(event)) {

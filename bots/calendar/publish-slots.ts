@@ -1,19 +1,19 @@
 import { setTimeout } from 'node:timers/promises';
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { HealthcareService, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, HealthcareService, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../core/booking/appointment/expiry.ts';
-import { holdersUrl } from '../../core/booking/slots/held.ts';
+import { takesTime } from '../../core/booking/appointment/overbooking.ts';
+import { hasOtherTime, holdersUrl } from '../../core/booking/slots/held.ts';
+import { holderSearch } from '../../core/booking/slots/reads.ts';
 import { publicationIn, windowsFrom } from '../../core/calendar/publish/publication.ts';
 import { parseInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference.ts';
-import { isObject, isResource, updateEntry } from '../../core/fhir/resource.ts';
-import { isRecent, withoutIntentsOf } from '../../core/slots/intent.ts';
-import { calendarOf, isTaken } from '../../core/slots/slot.ts';
+import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { isTaken } from '../../core/slots/slot.ts';
 import { type Interval, union } from '../../core/time/interval.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { collisionSearches, resolveCollisions } from '../lib/booking/collisions.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
-import { aroundUrl } from '../lib/calendar/guard.ts';
 import { goneHours, hoursSearches, readOpeningHours } from '../lib/calendar/opening-hours.ts';
 import { markOutdated, publishDue } from '../lib/calendar/publish-due.ts';
 import { requestPublication, requestSweep } from '../lib/calendar/request.ts';
@@ -75,6 +75,29 @@ async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): P
 }
 
 /**
+ * An appointment whose only Slot staff have moved follows it.
+ *
+ * @returns whether one does
+ */
+async function follow(medplum: MedplumClient, slot: Slot): Promise<boolean> {
+  if (!isTaken(slot)) {
+    return false;
+  }
+  const [holders, versions] = await readInBatch(medplum, [holderSearch([slot.id ?? '']), historyOf(slot)]);
+  const [current, ...earlier] = ofType('Slot', versions);
+  const before = current && earlier.find((one) => hasOtherTime(current, one));
+  const [holder, ...others] = ofType('Appointment', holders).filter((one) => takesTime(one));
+  const isFollowing = before && holder && others.length === 0 && !hasOtherTime(asSlot(holder, before), before);
+  if (isFollowing) {
+    await syncAppointment(medplum, holder, { from: before, to: current });
+  }
+  return isFollowing ?? false;
+}
+
+/** The time of an appointment, to be compared with that of a Slot. */
+const asSlot = ({ start = '', end = '' }: Appointment, slot: Slot): Slot => ({ ...slot, start, end });
+
+/**
  * Publishes the time around a Slot that was taken or released again. If Slots are missing there that were never published,
  * the publication of the calendar creates them: there is one at a time.
  */
@@ -125,26 +148,11 @@ async function isGone(medplum: MedplumClient, { id }: Slot): Promise<boolean> {
   return false;
 }
 
-/** Whether a Slot has given its time back, a moment after it may have been announced. */
-const isGivenBack = (slot: Slot, isDeleted: boolean): boolean =>
-  (isDeleted || !isTaken(slot)) && isRecent(Date.parse(slot.meta?.lastUpdated ?? ''), Date.now());
-
-/**
- * Lets the offers around a Slot that gives back its time expect it no longer, if it was announced on them a moment ago.
- *
- * @returns whether it was
- */
-async function forget(medplum: MedplumClient, slot: Slot, id: string): Promise<boolean> {
-  const now = Date.now();
-  const [found] = await readInTransaction(medplum, [aroundUrl(id, slot)]);
-  const calendar = calendarOf(ofType('Slot', found), config);
-  const after = withoutIntentsOf(calendar, `Slot/${slot.id}`, now, config);
-  const entries = [...after.values()].flatMap(({ id: own, resource }) => {
-    const stored = calendar.get(own)?.resource;
-    return stored && stored !== resource ? [updateEntry(stored, resource)] : [];
-  });
-  await (entries.length > 0 && writeUnlessOvertaken(medplum, entries, `The offers of Schedule/${id}`));
-  return entries.length > 0;
+/** What has given its time back while what it took was withdrawn is followed once more: its own job may have been faster. */
+async function publishAgain(medplum: MedplumClient, slot: Slot, id: string): Promise<void> {
+  const [found] = await readInTransaction(medplum, [`Slot?_id=${slot.id}`]);
+  const [current] = ofType('Slot', found);
+  await (!(current && isTaken(current)) && publishAround(medplum, slot, id));
 }
 
 /** The searches of what follows a Slot, as far as they are known before anything is read. */
@@ -161,7 +169,6 @@ function searchesFor(slot: Slot, id: string | undefined, isDeleted: boolean): st
           ...(isLong(windows) ? [] : windows)
             .flatMap(({ start, end }) => windowsFrom(start, end, undefined))
             .map((window) => slotsUrl(id, window)),
-          ...(isGivenBack(slot, isDeleted) ? [aroundUrl(id, slot)] : []),
         ]),
   ];
 }
@@ -183,13 +190,15 @@ async function slotChanged(client: MedplumClient, slot: Slot, isDeleted: boolean
     medplum = hasActed ? client : medplum;
   };
   await act((reader) => retake(reader, slot, isDeleted));
+  await (isDeleted || act((reader) => follow(reader, slot)));
   await act((reader) => resolveCollisions(reader, slot));
   if (id !== undefined) {
-    await act(async (reader) => isGivenBack(slot, isDeleted) && forget(reader, slot, id));
-    await publishAround(medplum, slot, id).catch(async (reason: unknown) => {
-      failures.push(reason);
-      await requestPublication(medplum, id);
-    });
+    await publishAround(medplum, slot, id)
+      .then(() => (isTaken(slot) && !isDeleted ? publishAgain(client, slot, id) : undefined))
+      .catch(async (reason: unknown) => {
+        failures.push(reason);
+        await requestPublication(medplum, id);
+      });
   }
   if (failures.length > 0) {
     throw new Error(failures.map(String).join('\n'));

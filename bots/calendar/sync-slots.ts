@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import { relatedSearches } from '../lib/booking/related-reads.ts';
+import { relatedSearches, versionsOf } from '../lib/booking/related-reads.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { type Changed, recordChange } from '../lib/notifications/events/deletions.ts';
 import { openRowsFor } from '../lib/notifications/outbox-store.ts';
@@ -16,7 +16,11 @@ import { readAhead } from '../lib/read.ts';
  */
 export async function handler(client: MedplumClient, { input }: BotEvent<Changed>): Promise<void> {
   const appointment = 'deletedResource' in input ? input.deletedResource : input;
-  const medplum = await readAhead(client, [...relatedSearches(appointment.id ?? ''), openRowsFor(appointment)]);
+  const medplum = await readAhead(client, [
+    ...relatedSearches(appointment.id ?? ''),
+    versionsOf(appointment),
+    openRowsFor(appointment),
+  ]);
   // Whoever names an appointment only has its slots mended: nothing has happened that anybody is told of.
   const isChange = appointment.meta !== undefined;
   const done = await Promise.allSettled([

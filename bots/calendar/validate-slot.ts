@@ -1,11 +1,12 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { OperationOutcome, Slot } from '@medplum/fhirtypes';
-import { heldSlotIssues, holdersUrl } from '../../core/booking/slots/held.ts';
+import type { Appointment, OperationOutcome, Slot } from '@medplum/fhirtypes';
+import { hasOtherTime, heldSlotIssues, holderOf, holdersUrl } from '../../core/booking/slots/held.ts';
 import { artefactUri } from '../../core/config/config.ts';
-import { formatInstant, timeOf } from '../../core/fhir/instant.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { idIn, serviceIdsOf } from '../../core/fhir/reference.ts';
-import { givesBack, takingSlot } from '../../core/slots/guard.ts';
+import { serviceIdsOf } from '../../core/fhir/reference.ts';
+import { givesBack, type Taking, takingSlot } from '../../core/slots/guard.ts';
+import type { Act } from '../../core/slots/reservation.ts';
 import {
   calendarOf,
   calendarSlot,
@@ -13,10 +14,20 @@ import {
   isBuffer,
   isOverbooking,
   isTaken,
+  slotIdsOf,
   withMarks,
 } from '../../core/slots/slot.ts';
 import type { Interval } from '../../core/time/interval.ts';
-import { announce, announcementSearches, aroundUrl, contested, isDeletion } from '../lib/calendar/guard.ts';
+import {
+  aroundUrl,
+  contested,
+  isDeletion,
+  mayBeReserved,
+  reservationSearches,
+  reserve,
+  takenTime,
+  withdraw,
+} from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readAhead, readInTransaction } from '../lib/read.ts';
 
@@ -29,18 +40,30 @@ function overbooked(slot: Slot, { id, start, end }: Interval & { readonly id: st
   };
 }
 
+/** A write of a Slot, as an act of its author. */
+const actOf = ({ id = '', meta }: Slot): Act => ({
+  id: `Slot/${id}`,
+  author: meta?.author?.reference ?? '',
+  slots: [id],
+});
+
 /** The services that a Slot names, as those that are published do. */
 const servicesNamedBy = ({ serviceType }: Slot): Slot['serviceType'] =>
   serviceIdsOf({ serviceType }).length > 0 ? serviceType : undefined;
 
-/** The time that a Slot takes, and of which Schedule; `undefined` if it takes none. */
-function takenTime(slot: Slot): (Interval & { readonly schedule: string }) | undefined {
-  const [schedule, time] = [idIn(slot.schedule, 'Schedule'), timeOf(slot)];
-  return isTaken(slot) && schedule !== undefined && time ? { schedule, ...time } : undefined;
+/** What must not lie at the time that a Slot takes, unless that is on purpose. A new one is judged with the appointment that names it. */
+function againstWhat(slot: Slot, isBookable: boolean): Taking['against'] {
+  const isBlock = !isBooked(slot) && !isBuffer(slot);
+  return isBlock ? 'nothing' : isBookable ? 'appointments' : 'reservations';
 }
 
-/** Announces the time that a Slot takes, unless the stored one takes it already. */
-async function takingIssues(medplum: MedplumClient, slot: Slot, stored: Slot | undefined): Promise<readonly Issue[]> {
+/** Reserves the time that a Slot takes, unless the stored one takes it already. */
+async function takingIssues(
+  medplum: MedplumClient,
+  slot: Slot,
+  stored: Slot | undefined,
+  holder: Appointment | undefined,
+): Promise<readonly Issue[]> {
   const { schedule, start, end } = takenTime(slot) ?? {};
   if (schedule === undefined || start === undefined || end === undefined) {
     return [];
@@ -51,13 +74,25 @@ async function takingIssues(medplum: MedplumClient, slot: Slot, stored: Slot | u
     return [];
   }
   const from = own?.role === 'offer' ? own : takingSlot(schedule, { start, end }, slot);
-  const mustBeAlone = (isBooked(slot) || isBuffer(slot)) && !isOverbooking(slot, config);
-  const against = mustBeAlone ? 'appointments' : 'nothing';
-  const announced = await announce(medplum, { from, start, end, against }, `Slot/${slot.id}`, servicesNamedBy(slot));
-  if (announced.kind === 'announced') {
+  // The appointment that holds it follows: it is judged as that is.
+  const against = holder ? 'everything' : againstWhat(slot, own?.role === 'offer');
+  const isOnPurpose = [slot, ...(holder ? [holder] : [])].some((one) => isOverbooking(one, config));
+  const taking: Taking = {
+    ...{ from, start, end, against: isOnPurpose ? 'nothing' : against },
+    ...(holder && { types: holder.serviceType ?? [] }),
+  };
+  const act = { ...actOf(slot), slots: [...new Set([slot.id ?? '', ...slotIdsOf(holder)])] };
+  const reserved = await reserve(medplum, schedule, [taking], act, servicesNamedBy(slot));
+  if (reserved.kind === 'reserved') {
     return [];
   }
-  return [announced.kind === 'taken' ? overbooked(slot, announced.by) : contested('Slot')];
+  return [reserved.kind === 'taken' ? overbooked(slot, reserved.by) : contested('Slot')];
+}
+
+/** What a stored Slot has taken a moment ago, and no longer takes, is reserved no longer. */
+async function forget(medplum: MedplumClient, stored: Slot): Promise<void> {
+  const act = actOf(stored);
+  await (isTaken(stored) && mayBeReserved(stored) && withdraw(medplum, act, ({ id }) => id === act.id));
 }
 
 /** A Slot that is set free as it is to be stored: void where it gives its time back to offers. */
@@ -74,8 +109,7 @@ async function opened(medplum: MedplumClient, slot: Slot, stored: Slot): Promise
 /**
  * Before Medplum stores it, checks a Slot that somebody else writes: a person, an import, or Medplum's own `$book` and
  * `$hold`. Medplum runs this Bot before the write, so that if a booking and another write take the same time, one of them
- * fails. Only the service itself may offer a Slot again, or move it, while an appointment holds it; and only the service
- * changes the marks that say what a Slot is.
+ * fails. Only the service itself may offer a Slot again while an appointment holds it; and only the service changes the marks that say what a Slot is.
  *
  * @param event - input: the Slot as it would be stored
  * @returns `true` or the Slot with its marks to allow the write, or the OperationOutcome with which Medplum refuses it
@@ -87,19 +121,23 @@ export async function handler(
   { input: slot, headers }: BotEvent<Slot>,
 ): Promise<true | Slot | OperationOutcome> {
   if (isDeletion({ headers })) {
+    await forget(medplum, slot);
     return true;
   }
   const { id } = slot;
   const time = takenTime(slot);
   const own = id === undefined ? [] : [holdersUrl(id), `Slot?_id=${id}`];
-  const more = time ? announcementSearches(time.schedule, time, servicesNamedBy(slot)) : [];
+  const more = time ? reservationSearches(time.schedule, time, servicesNamedBy(slot)) : [];
   const reader = await readAhead(medplum, [...own, ...more]);
   const found = (await readInTransaction(reader, own)).flat();
   const stored = id === undefined ? undefined : ofType('Slot', found).find((one) => one.id === id);
-  const issues = heldSlotIssues(slot, stored, ofType('Appointment', found), Date.now(), config);
-  const all = issues.length > 0 ? issues : await takingIssues(reader, slot, stored);
+  const now = Date.now();
+  const issues = heldSlotIssues(slot, stored, found, now, config);
+  const holder = stored && hasOtherTime(slot, stored) ? holderOf(found, now, config) : undefined;
+  const all = issues.length > 0 ? issues : await takingIssues(reader, slot, stored, holder);
   if (all.length > 0) {
     return toOperationOutcome(all, config, 'patch');
   }
+  await (stored && !time && forget(reader, stored));
   return stored ? withMarks(await opened(reader, slot, stored), stored, config) : true;
 }

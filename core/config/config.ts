@@ -22,7 +22,7 @@ export const artefacts = {
   LocalConfirmation: 'StructureDefinition',
   LocalPublishing: 'StructureDefinition',
   LocalOffered: 'StructureDefinition',
-  LocalWithheld: 'StructureDefinition',
+  LocalReservation: 'StructureDefinition',
   LocalOverbooking: 'StructureDefinition',
   LocalBookingPolicy: 'StructureDefinition',
   LocalPortal: 'StructureDefinition',

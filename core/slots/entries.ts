@@ -1,8 +1,7 @@
-import type { BundleEntry, Slot, Task } from '@medplum/fhirtypes';
+import type { BundleEntry, Slot } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import { updateEntry } from '../fhir/resource.ts';
-import { intentsFor } from './intent.ts';
 import { type Calendar, type CalendarSlot, offerResource } from './slot.ts';
 
 /** A Slot that is to be created, or changed if it still has the version that was read. */
@@ -26,32 +25,21 @@ function withoutNewId({ resource, isNew }: CalendarSlot): Slot {
   return isNew ? rest : resource;
 }
 
-function resourceOf(slot: CalendarSlot, before: Calendar, now: number, config: PublicConfig, row?: Task): Slot {
+function resourceOf(slot: CalendarSlot, before: Calendar, config: PublicConfig): Slot {
   const isOffer = slot.role === 'offer' || before.get(slot.id)?.role === 'offer';
-  return isOffer
-    ? offerResource(slot, intentsFor(slot, before, now, config, row), config)
-    : { ...withoutNewId(slot), status: slot.status };
+  return isOffer ? offerResource(slot, config) : { ...withoutNewId(slot), status: slot.status };
 }
 
 /**
  * The changes that turn a calendar as it is stored into another one; Slots that the other one lacks are not among them.
  * A new Slot that is void, or has no room yet, is not stored.
- *
- * @param now - milliseconds since 1970 UTC: expired intents are not written again
- * @param row - the publication row with which new offers are created
  */
-export function slotChanges(
-  before: Calendar,
-  after: Calendar,
-  now: number,
-  config: PublicConfig,
-  row?: Task,
-): SlotChange[] {
+export function slotChanges(before: Calendar, after: Calendar, config: PublicConfig): SlotChange[] {
   return [...after.values()]
     .filter((slot) => isChanged(slot, before.get(slot.id)) && !(slot.isNew && slot.status === 'entered-in-error'))
     .map((slot) => ({
       stored: before.get(slot.id)?.resource,
-      resource: resourceOf(slot, before, now, config, row),
+      resource: resourceOf(slot, before, config),
       group: slot.origin,
       ...(slot.isNew && slot.id.startsWith('urn:') && { fullUrl: slot.id }),
     }));
@@ -66,15 +54,19 @@ export function slotChangeEntries(changes: readonly SlotChange[]): BundleEntry[]
   );
 }
 
+/** The transaction entry that gives a bookable Slot a new version, if it still has the one that was read. */
+export const touchEntry = (slot: CalendarSlot, config: PublicConfig): BundleEntry =>
+  updateEntry(slot.resource, offerResource({ ...slot, revision: slot.revision + 1 }, config));
+
 /**
  * The transaction entries that turn a calendar as it is stored into another one, all or none; Slots that the other one
  * lacks are deleted.
  */
-export function calendarEntries(before: Calendar, after: Calendar, now: number, config: PublicConfig): BundleEntry[] {
+export function calendarEntries(before: Calendar, after: Calendar, config: PublicConfig): BundleEntry[] {
   const deleted = [...before.keys()]
     .filter((id) => !after.has(id))
     .map((id): BundleEntry => ({ request: { method: 'DELETE', url: `Slot/${id}` } }));
-  return [...slotChangeEntries(slotChanges(before, after, now, config)), ...deleted];
+  return [...slotChangeEntries(slotChanges(before, after, config)), ...deleted];
 }
 
 /**

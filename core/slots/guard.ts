@@ -1,4 +1,4 @@
-import type { Slot } from '@medplum/fhirtypes';
+import type { CodeableConcept, Slot } from '@medplum/fhirtypes';
 import type { BookingConfig, PublicConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isByService } from '../fhir/tags.ts';
@@ -17,12 +17,23 @@ import {
 } from './slot.ts';
 import type { TermsOf } from './terms.ts';
 
+/**
+ * What must not lie at a time that is about to be taken.
+ *
+ * - `nothing`: a block may lie over appointments.
+ * - `reservations`: a new Slot, which is judged with the appointment that names it.
+ * - `appointments`: a Slot that was bookable.
+ * - `everything`: an appointment.
+ */
+type Against = 'nothing' | 'reservations' | 'appointments' | 'everything';
+
 /** Time that somebody other than the service is about to take in Medplum. */
 export interface Taking extends Interval {
   /** Where from: an offer, whose place alone loses the time, or a Slot that takes it from every place. */
   readonly from: CalendarSlot;
-  /** What must not lie at its time already: a block may lie over appointments, an appointment over nothing. */
-  readonly against: 'nothing' | 'appointments' | 'everything';
+  readonly against: Against;
+  /** The service types by which it needs time around it; absent: it needs none. */
+  readonly types?: readonly CodeableConcept[];
 }
 
 /** What a taking means for the Slots of its Schedule. */
@@ -38,17 +49,25 @@ interface TakingPlan {
  * excludes must be written first, so that a simultaneous booking fails, or is seen.
  *
  * @param calendar - the Slots of the Schedule, at least those within reach of the time; those of ended holds are free
+ * @param own - ids of the Slots of the same act: their writer may be about to write them, in the transaction that is being
+ *   checked, or gives them back in it
  */
-export function planTaking(taking: Taking, calendar: Calendar, termsOf: TermsOf, config: BookingConfig): TakingPlan {
+export function planTaking(
+  taking: Taking,
+  calendar: Calendar,
+  own: ReadonlySet<string>,
+  termsOf: TermsOf,
+  config: BookingConfig,
+): TakingPlan {
   const { from, against } = taking;
-  const isOwn = ({ id, resource }: CalendarSlot): boolean => id === from.id || bufferOf(resource, config) === from.id;
+  const isOwn = ({ id, resource }: CalendarSlot): boolean =>
+    [id, bufferOf(resource, config)].some((one) => one !== undefined && (one === from.id || own.has(one)));
   const others = [...calendar.values()].filter((slot) => !isOwn(slot));
   const counts = (slot: CalendarSlot): boolean =>
     against === 'everything' || (against === 'appointments' && (isBooked(slot) || isBuffer(slot.resource)));
   const conflict = others.find(
-    (slot) => occupies(slot) && counts(slot) && overlaps(slot, taking) && concerns(from, slot),
+    (slot) => occupies(slot) && counts(slot) && overlaps(slot, taking) && excludes(from, slot),
   );
-  // The Slot itself is not written: its writer may be about to do so, in the transaction that is being checked.
   const excluded = others.filter((slot) => {
     const { before, after, services } = termsOf(slot);
     const around = { start: taking.start - after, end: taking.end + before };
@@ -60,8 +79,8 @@ export function planTaking(taking: Taking, calendar: Calendar, termsOf: TermsOf,
   return { conflict, excluded };
 }
 
-/** Whether what is taken from one Slot could already be taken by another: of its place, or of every place. */
-function concerns(from: CalendarSlot, taken: CalendarSlot): boolean {
+/** Whether what is taken from one Slot could already be taken by another: of its lane, or of every lane. */
+export function excludes(from: CalendarSlot, taken: CalendarSlot): boolean {
   return taken.role === 'taking' ? takesTimeOf(taken, from) : takesTimeOf(from, taken);
 }
 
@@ -91,7 +110,7 @@ export function givesBack(taking: CalendarSlot, opened: Slot, calendar: Calendar
 export function newTaking(
   schedule: string,
   time: Interval,
-  more: Pick<Slot, 'status'> & Pick<Partial<Slot>, 'id' | 'comment'>,
+  more: Pick<Slot, 'status'> & Pick<Partial<Slot>, 'id' | 'comment' | 'extension'>,
 ): CalendarSlot {
   return takingSlot(schedule, time, {
     resourceType: 'Slot',

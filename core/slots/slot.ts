@@ -153,13 +153,22 @@ export function isBooked({ status }: Pick<Slot, 'status'>): boolean {
   return status === 'busy' || status === 'busy-tentative';
 }
 
+/** The extension that says that time is taken although it is taken already. */
+export const overbookingMark = (config: PublicConfig): Extension => ({
+  url: artefactUri(config, 'LocalOverbooking'),
+  valueBoolean: true,
+});
+
+/** By which Medplum's own app marks an appointment that is to ignore the rules of scheduling. */
+const UNVALIDATED = 'https://medplum.com/fhir/StructureDefinition/SchedulingUnvalidatedBooking';
+
 /**
  * Whether a Slot or an appointment says that it deliberately takes time that is already taken (extension
- * LocalOverbooking).
+ * LocalOverbooking, or Medplum's SchedulingUnvalidatedBooking).
  */
 export function isOverbooking({ extension = [] }: Appointment | Slot, config: PublicConfig): boolean {
-  const url = artefactUri(config, 'LocalOverbooking');
-  return extension.some((one) => one.url === url && one.valueBoolean === true);
+  const urls = [artefactUri(config, 'LocalOverbooking'), UNVALIDATED];
+  return extension.some((one) => urls.includes(one.url) && one.valueBoolean === true);
 }
 
 /** How Medplum's `$find` names the buffers of an appointment. */
@@ -334,12 +343,14 @@ function marksOf({ identifier = [], extension = [] }: Slot, config: PublicConfig
   const systems = (['LocalPublishedSlot', 'LocalSlotOrigin', 'LocalBuffer'] as const).map((one) =>
     artefactUri(config, one),
   );
-  const urls = (['LocalOffered', 'LocalWithheld'] as const).map((one) => artefactUri(config, one));
+  const offered = artefactUri(config, 'LocalOffered');
   return {
     identifier: identifier.filter(({ system = '' }) => systems.includes(system)),
-    extension: extension.filter(({ url }) => urls.includes(url)),
+    extension: extension.filter(({ url }) => url === offered),
   };
 }
+
+const noMarks: ReturnType<typeof marksOf> = { identifier: [], extension: [] };
 
 /**
  * Whether what somebody is about to store was made from a version of the Slot before it was taken: it lacks what the service
@@ -357,9 +368,17 @@ export function isFromBeforeTaken(changed: Slot, stored: Slot, config: PublicCon
  * that is taken is marked as one, so that it is known when it is given back.
  */
 export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Slot {
-  const [own, theirs] = [marksOf(stored, config), marksOf(changed, config)];
   const earlier = calendarSlot(stored, config);
-  const isOffer = earlier?.role === 'offer';
+  const time = timeOf(changed);
+  // Elsewhere, it is not what was published: that is published again, and the Slot takes time like one that was made there.
+  const hasLeft =
+    publishedKeyOf(stored, config) !== undefined &&
+    isTaken(changed) &&
+    time &&
+    earlier &&
+    !contains(earlier.whole, time);
+  const [own, theirs] = [hasLeft ? noMarks : marksOf(stored, config), marksOf(changed, config)];
+  const isOffer = earlier?.role === 'offer' && !hasLeft;
   const origin = { system: artefactUri(config, 'LocalSlotOrigin'), value: stored.id ?? '' };
   const identifier = [
     ...(changed.identifier ?? []).filter((one) => !theirs.identifier.includes(one)),
@@ -374,11 +393,9 @@ export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Sl
     ...(extension.length > 0 && { extension }),
   };
   const slot = isOffer ? calendarSlot(marked, config) : undefined;
-  const withheld = extension.filter(({ url }) => url === artefactUri(config, 'LocalWithheld'));
   const { start, end } = changed;
   const isByHand = slot?.isByHand || (!isTaken(stored) && isBooked(changed));
-  const written =
-    slot?.role === 'offer' ? { ...offerResource({ ...slot, isByHand }, withheld, config), start, end } : marked;
+  const written = slot?.role === 'offer' ? { ...offerResource({ ...slot, isByHand }, config), start, end } : marked;
   return canonicalJson(written) === canonicalJson(changed) ? changed : written;
 }
 
@@ -431,21 +448,17 @@ function identifiersOf({ resource, origin, status, isNew, id }: CalendarSlot, co
 /**
  * An offer as it is stored. While it is taken its services stand in its mark, not in `serviceType`: newer versions of
  * Medplum read a busy Slot with a `serviceType` as taken for that service only.
- *
- * @param withheld - the intents that stay on it (`intent.ts`)
  */
-export function offerResource(slot: CalendarSlot, withheld: readonly Extension[], config: PublicConfig): Slot {
+export function offerResource(slot: CalendarSlot, config: PublicConfig): Slot {
   const { resource, isNew, status, start, end, services, id, origin } = slot;
   if (isNew && id === origin) {
-    const extension = [...(resource.extension ?? []), ...withheld];
-    const time = { start: formatInstant(start), end: formatInstant(end) };
-    return { ...resource, status, ...time, ...(extension.length > 0 && { extension }) };
+    return { ...resource, status, start: formatInstant(start), end: formatInstant(end) };
   }
-  const ours = [artefactUri(config, 'LocalOffered'), artefactUri(config, 'LocalWithheld')];
+  const offered = artefactUri(config, 'LocalOffered');
   const mark = offeredExtension(slot, config);
   const payers = artefactUri(config, 'LocalPayerKind');
-  const kept = (resource.extension ?? []).filter(({ url }) => (isNew ? url === payers : !ours.includes(url)));
-  const extension = [...kept, ...(mark ? [mark] : []), ...withheld];
+  const kept = (resource.extension ?? []).filter(({ url }) => (isNew ? url === payers : url !== offered));
+  const extension = [...kept, ...(mark ? [mark] : [])];
   const identifier = identifiersOf(slot, config);
   const { serviceType: _, extension: __, identifier: ___, meta, ...elements } = resource;
   const common = Object.fromEntries(

@@ -165,12 +165,17 @@ export function termsFor(schedules: readonly ScheduleServices[], config: PublicC
 export function reachOf(schedules: readonly ScheduleServices[], config: PublicConfig): number {
   return Math.max(
     0,
-    ...schedules.map(({ schedule, services }) => {
-      const lengths = services.map((service) => lengthsOf(schedule, service));
-      const buffers = longest(lengths.map(({ before }) => before)) + longest(lengths.map(({ after }) => after));
-      return buffers + granularityOf(schedule, services, config).shortest;
+    ...schedules.map((of) => {
+      const { before, after } = longestBuffers(of);
+      return before + after + granularityOf(of.schedule, of.services, config).shortest;
     }),
   );
+}
+
+/** The longest buffers that a service of a Schedule asks for. */
+export function longestBuffers({ schedule, services }: ScheduleServices): Buffers {
+  const lengths = services.map((service) => lengthsOf(schedule, service));
+  return { before: longest(lengths.map(({ before }) => before)), after: longest(lengths.map(({ after }) => after)) };
 }
 
 /**

@@ -6,7 +6,7 @@ import { lengthsOf } from '../calendar/parameters/scheduling-parameters.ts';
 import type { PublicConfig } from '../config/config.ts';
 import { serviceIdOf } from '../fhir/reference.ts';
 import { findChain } from '../slots/chain.ts';
-import { isWithheld } from '../slots/intent.ts';
+import { isReserved, type Reservation, reservedSlots } from '../slots/reservation.ts';
 import { type CalendarSlot, publishedKeyOf } from '../slots/slot.ts';
 import {
   type Buffers,
@@ -35,6 +35,8 @@ export interface Bookable {
   readonly shortest: number;
   /** In which steps a Slot made by hand can be divided. */
   readonly step: number;
+  /** Time that somebody is about to take. */
+  readonly reservations?: readonly Reservation[];
 }
 
 /** When visits are looked for, and who asks. */
@@ -125,6 +127,8 @@ interface Free {
   /** How long the longest of them is. */
   readonly reach: number;
   readonly buffersOf: (slot: CalendarSlot) => Buffers;
+  /** The time that somebody is about to take, as Slots. */
+  readonly reserved: readonly CalendarSlot[];
 }
 
 /** Buffers are the same for all Slots of one service. */
@@ -198,8 +202,8 @@ function isWithinHours({ start, end }: Interval, { hours, config: { timeZone } }
 }
 
 /** Whoever fills a role of an appointment, if `$book` takes it there now. */
-function fillerOf(interval: Interval, free: Free, { now, config }: Frame, slots: readonly CalendarSlot[]) {
-  const { bookable, rank, buffersOf } = free;
+function fillerOf(interval: Interval, free: Free, { now }: Frame, slots: readonly CalendarSlot[]) {
+  const { bookable, rank, buffersOf, reserved } = free;
   const { bounds, schedule } = bookable;
   const [slot] = slots;
   const isPermitted = interval.start > now && interval.start >= bounds.earliest && interval.start <= bounds.latest;
@@ -208,7 +212,7 @@ function fillerOf(interval: Interval, free: Free, { now, config }: Frame, slots:
   }
   const buffers = buffersOf(slot);
   const around = withBuffers(interval, buffers);
-  return slots.some((one) => isWithheld(one, around, now, config))
+  return slots.some((one) => isReserved(one, around, reserved))
     ? undefined
     : { schedule: schedule.id, rank, place: slot.place, slots: slots.map(({ id }) => id), buffers };
 }
@@ -253,7 +257,9 @@ export function* openStep(
       const own = slots.get(one.schedule.id) ?? [];
       const fitting = own.filter((slot) => isFor(slot, pool, config) && isServed(slot, one, pool, frame));
       const reach = fitting.reduce((most, { start, end }) => Math.max(most, end - start), 0);
-      role.push({ bookable: one, rank, slots: fitting, reach, buffersOf: rememberedBuffers(one, config) });
+      const calendar = new Map(own.map((slot) => [slot.id, slot]));
+      const reserved = reservedSlots(one.schedule.id, one.reservations ?? [], { calendar, now: frame.now });
+      role.push({ bookable: one, rank, slots: fitting, reach, buffersOf: rememberedBuffers(one, config), reserved });
     }
     roles.push(role);
   }

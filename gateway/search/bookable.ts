@@ -47,8 +47,8 @@ export async function onlyBookable(
     return { params };
   }
   const { config, calendars } = context;
-  const narrowedBy = ({ schedules, services }: CalendarList): readonly SearchParam[] => {
-    const value = bookableFilter(schedules, services, caller.role, now, config);
+  const narrowedBy = ({ schedules, services, rows }: CalendarList): readonly SearchParam[] => {
+    const value = bookableFilter(schedules, services, rows, caller.role, now, config);
     return value ? [...params, { name: '_filter', value }] : params;
   };
   const urlOf = (list: readonly SearchParam[]): string => `Slot?${queryOf?.(list)}`;

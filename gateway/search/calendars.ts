@@ -1,5 +1,7 @@
-import type { Bundle, BundleEntry, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, HealthcareService, Resource, Schedule, Task } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { recentRows } from '../../core/slots/reservation.ts';
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { fingerprint } from '../medplum/current-profile.ts';
 import { isSuccess } from '../medplum/errors.ts';
@@ -10,6 +12,8 @@ import { isBundle } from '../medplum/public-resources.ts';
 export interface CalendarList {
   readonly schedules: readonly Schedule[];
   readonly services: readonly HealthcareService[];
+  /** The rows with time that is reserved in them at this moment; none where they are remembered. */
+  readonly rows: readonly Task[];
   /** Whether these lists are complete. */
   readonly isWhole: boolean;
 }
@@ -95,6 +99,7 @@ function together(pages: readonly (Page | undefined)[]): CalendarList {
   return {
     schedules: resources.filter((one) => isResource(one, 'Schedule')),
     services: resources.filter((one) => isResource(one, 'HealthcareService')),
+    rows: resources.filter((one) => isResource(one, 'Task')),
     isWhole: pages.every((page) => page?.isWhole),
   };
 }
@@ -146,7 +151,7 @@ async function searchAll(
  *
  * @param now - the clock, in milliseconds
  */
-export function createCalendars(upstream: Upstream, now: () => number): Calendars {
+export function createCalendars(upstream: Upstream, now: () => number, config: PublicConfig): Calendars {
   const lists = createMemory<Remembered>(memory.lists, memory.maxAgeMs, now);
   const single = createMemory<Schedule>(memory.schedules, memory.maxAgeMs, now);
   return {
@@ -159,14 +164,15 @@ export function createCalendars(upstream: Upstream, now: () => number): Calendar
       const search = remembered.isWhole ? searchBy?.(remembered) : undefined;
       // The marks come first: what is changed while a list is read is noticed the next time.
       const named = ids === undefined ? [] : [listUrl('Schedule', ids)];
-      const marked = await searchAll(upstream, [...kinds.map(markUrl), ...named], headers, search);
+      const urls = [...kinds.map(markUrl), ...named, recentRows(now(), config)];
+      const marked = await searchAll(upstream, urls, headers, search);
       if (!('found' in marked)) {
         return marked;
       }
       const marks = marked.found.map(markOf);
       const missing = kinds.filter((_, index) => known[index]?.mark !== marks[index]);
-      const urls = missing.map((kind) => listUrl(kind));
-      const read = urls.length > 0 ? await searchAll(upstream, urls, headers) : { found: [] };
+      const lacking = missing.map((kind) => listUrl(kind));
+      const read = lacking.length > 0 ? await searchAll(upstream, lacking, headers) : { found: [] };
       if (!('found' in read)) {
         return read;
       }

@@ -108,7 +108,7 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['parts', { extension: undefined }, 'Extension.extension'],
   ],
-  LocalWithheld: [
+  LocalReservation: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['parts', { extension: undefined }, 'Extension.extension'],
   ],

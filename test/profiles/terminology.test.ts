@@ -86,7 +86,7 @@ test('a profile that has a publisher of its own is not created under its address
     'LocalOverbooking',
     'LocalPortal',
     'LocalOffered',
-    'LocalWithheld',
+    'LocalReservation',
     'LocalBookingPolicy',
     'LocalHeldUntil',
     'LocalHoldProlonged',

@@ -321,8 +321,10 @@ function ofTheirTime(stage: Stage, isQuiet: boolean): Violation[] {
         .versions('Appointment', one.id)
         .some(({ resource }) => isResource(resource, 'Appointment') && resource.slot?.length);
       const text_ = `${one.status} ${text(times(one))}: ${own.map((slot) => text(times(slot))).join(', ')}`;
-      // What somebody has done to a Slot since is still to be followed.
-      const isFollowed = own.every(({ meta }) => (meta?.lastUpdated ?? '') <= (one.meta?.lastUpdated ?? ''));
+      // What somebody has done to a Slot since is still to be followed, and so is a time that staff have written.
+      const isFollowed =
+        (one.meta?.author?.reference?.startsWith('Bot/') ?? false) &&
+        own.every(({ meta }) => (meta?.lastUpdated ?? '') <= (one.meta?.lastUpdated ?? ''));
       if ((isQuiet || isFollowed) && own.some(isNear) && !own.every(isNear)) {
         return [{ rule: 'an appointment has no Slots of another time', text: text_ }];
       }
@@ -350,7 +352,7 @@ function toldOnce({ world: { medplum }, moves }: Stage): Violation[] {
 }
 
 /** What somebody was told, and what is stored. */
-function kept(stage: Stage): Violation[] {
+function kept(stage: Stage, isQuiet: boolean): Violation[] {
   const { acknowledged, blocked, released, refused } = stage;
   const { medplum } = stage.world;
   // What becomes of those who do not answer for an absence.
@@ -384,7 +386,11 @@ function kept(stage: Stage): Violation[] {
       continue;
     }
     const isThere = one && isOpen(one, medplum.now()) && times(one).start === start && times(one).end === end;
-    if (!isThere) {
+    // An appointment follows a Slot that staff have moved.
+    const isFollowing = (one?.slot ?? [])
+      .flatMap((each) => slots.get(reference(each)) ?? [])
+      .some((slot) => times(slot).start === start && times(slot).end === end);
+    if (!isThere && (isQuiet || !isFollowing)) {
       const rule = 'what was acknowledged is there until somebody ends it';
       const now = one ? `${one.status} ${text(times(one))}` : 'gone';
       found.push({ rule, text: `${isHold ? 'a hold' : 'a booking'} ${text({ start, end })} is ${now}` });
@@ -602,7 +608,7 @@ export function judge(stage: Stage, isQuiet = false): Violation[] {
     ...ofTheirTime(stage, isQuiet),
     ...toldOnce(stage),
     ...whole(stage),
-    ...kept(stage),
+    ...kept(stage, isQuiet),
     ...waited(stage, contents, isQuiet),
     ...offeredInstead(stage),
   ];

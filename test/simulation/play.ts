@@ -108,8 +108,7 @@ async function settle(stage: Stage): Promise<void> {
   await world.drain();
   for (let round = 0; round < 6; round++) {
     const before = calendarText(stage);
-
-    world.medplum.turn(round === 1 ? 91_000 : 61_000);
+    world.medplum.turn(61_000);
     await world.runClock();
     if (round > 0 && calendarText(stage) === before) {
       return;
@@ -250,13 +249,24 @@ export async function play(
   }
   violations.push(...judgeAnswers(stage), ...(isFaultless ? carriedOut(scene, outcomes) : []));
   if (violations.length === 0) {
-    const key = storedText(stage, ['Slot', 'Appointment', 'Task']);
+    const isRefused = isFaultless && outcomes.some(({ kind }) => kind === 'refused');
+    const key = `${isRefused} ${storedText(stage, ['Slot', 'Appointment', 'Task'])}`;
     const known = quiet.get(key);
-    const found = known ?? (await judgeQuiet(stage));
+    const found = known ?? [...(isRefused ? await judgeRefusal(stage) : []), ...(await judgeQuiet(stage))];
     quiet.set(key, found);
     violations.push(...found);
   }
   return { lines, violations: unique(violations), isCut: false };
+}
+
+/** How long what was refused may keep time closed, in milliseconds. */
+const REFUSED = 5_000;
+
+/** What must hold seconds after a refusal, before the clock has run: what is on offer is not closed by what was refused. */
+async function judgeRefusal(stage: Stage): Promise<Violation[]> {
+  stage.world.medplum.turn(REFUSED);
+  const rule = 'what was refused keeps no time closed';
+  return (await tryOffers(stage)).map(({ text }) => ({ rule, text }));
 }
 
 async function judgeQuiet(stage: Stage): Promise<Violation[]> {

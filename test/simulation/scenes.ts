@@ -181,13 +181,35 @@ const staffMove = (what: string, time: string, by: Moving, more: Partial<Given<'
   by,
   ...more,
 });
+const sendings: readonly Sent[] = ['in one', 'in one, backwards', 'in a batch', 'one by one', 'one by one, backwards'];
+const moves: readonly Moving[] = [
+  '$reschedule',
+  'anew',
+  'anew, one by one',
+  'anew, in a batch',
+  'times',
+  'patch',
+  'Slot',
+  'Slot alone',
+];
+/** Somebody has booked what staff move. */
+const booked: Readonly<Record<string, readonly [Calendar, readonly Act[]]>> = {
+  'a portal has booked': [bufferedGrid, [a('09:15-09:45', { as: 'x' })]],
+  'a portal has requested': [{ ...bufferedGrid, confirmation: 'manual' }, [a('09:15-09:45', { as: 'x' })]],
+  'staff have booked in Medplum': [bufferedGrid, [nativeBook('09:15-09:45', { as: 'x' })]],
+  'a portal has booked without time around it': [plain, [a('09:00-09:30', { as: 'x' })]],
+};
 
 // biome-ignore format: a scene a line, or two
 const byStaff: readonly Scene[] = [
   // A Slot and its appointment are one act
-  scene('staff take a slot and book it, in one', { c: plain }, [[staffBook('09:00-09:30')]], { done: 1 }),
-  scene('staff take a slot and book it, one by one', { c: plain }, [[staffBook('09:00-09:30', 'one by one')]],
-    { done: 1 }),
+  ...sendings.flatMap((sent) =>
+    Object.entries({ plain, overlapping: dense, buffered: bufferedGrid, 'buffered, by hand': byHandBuffered }).map(
+      ([kind, calendar]) => scene(`staff take a slot and book it, ${sent}: ${kind}`, { c: calendar },
+        [[staffBook(kind === 'buffered' ? '09:15-09:45' : '09:00-09:30', sent)]],
+        { done: 1 }),
+    ),
+  ),
   scene('staff book on a slot that they make, with time around it', { c: bufferedGrid },
     [[staffBook('09:15-09:45', 'in one', { slot: 'new' })]], { done: 1 }),
   scene('staff take a slot and book it while a portal books the slot', { c: bufferedGrid },
@@ -207,6 +229,47 @@ const byStaff: readonly Scene[] = [
     [[nativeBook('09:15-09:45', { weeks: 2 })]], { before: [b('09:15-09:45')] }),
   scene('staff and a portal at one of two places', { c: { ...dense, capacity: 2 } },
     [[nativeBook('09:00-09:30')], [b('09:00-09:30')]], { done: 1 }),
+  scene('staff take a slot and book it while a portal books its neighbour', { c: bufferedGrid },
+    [[staffBook('09:15-09:45')], [b('09:45-10:15')]], { done: 1 }),
+  scene('two of the staff take neighbouring slots and book them', { c: dense },
+    [[staffBook('09:00-09:30')], [staffBook('09:15-09:45')]], { done: 1 }),
+  scene('what staff are refused keeps no time closed', { c: dense },
+    [[staffBook('09:15-09:45', 'in one', { slot: 'new' })]], { before: [a('09:00-09:30')] }),
+  ...([undefined, 'new'] as const).flatMap((slot) => [plain, bufferedGrid].map((calendar) =>
+    scene(`what is rolled back keeps no time closed: ${slot ?? 'its'} slot${calendar === plain ? '' : ', buffered'}`, { c: calendar },
+      [[staffBook(calendar === plain ? '09:00-09:30' : '09:15-09:45', 'in one', { ...(slot && { slot }), undone: true })]]),
+  )),
+  scene("Medplum's $cancel of what a portal has booked, with time around it", { c: { ...bufferedGrid, grid: 10 } },
+    [[nativeCancel('x')]], { before: [a('09:50-10:20', { as: 'x' })], done: 1 }),
+  scene("what Medplum's $book is refused keeps no time closed", { c: dense }, [[nativeBook('09:15-09:45')]],
+    { before: [a('09:00-09:30')] }),
+  scene('what staff are refused for a block of theirs keeps no time closed', { c: bufferedGrid },
+    [[staffBook('09:15-09:45', 'in one', { slot: 'new' })]], { before: [block('09:30-10:00')] }),
+  // Moves
+  ...Object.entries(booked).flatMap(([who, [calendar, before]]) =>
+    moves.map((by) => scene(`staff move what ${who}: ${by}`, { c: calendar },
+      [[staffMove('x', calendar === plain ? '10:00-10:30' : '10:15-10:45', by)]],
+        { before, ...(by === 'anew, in a batch' ? {} : { done: 1 }) })),
+  ),
+  ...(['$reschedule', 'anew', 'times', 'patch'] as const).flatMap((by) => [
+    scene(`staff move an appointment over itself: ${by}`, { c: bufferedGrid }, [[staffMove('x', '09:30-10:00', by)]],
+      // Medplum's own operation looks at the time around it, which the appointment does not name.
+      { before: [a('09:15-09:45', { as: 'x' })], ...(by === '$reschedule' ? {} : { done: 1 }) }),
+    scene(`staff move an appointment while a portal books its new time: ${by}`, { c: bufferedGrid },
+      [[staffMove('x', '10:15-10:45', by)], [b('10:15-10:45')]],
+      { before: [a('09:15-09:45', { as: 'x' })], done: 1 }),
+    scene(`staff move an appointment while a portal books its old time: ${by}`, { c: bufferedGrid },
+      [[staffMove('x', '10:15-10:45', by)], [b('09:15-09:45', { by: 'schedule' })]],
+      { before: [a('09:15-09:45', { as: 'x' })], done: 1 }),
+    scene(`staff move an appointment that its portal cancels: ${by}`, { c: bufferedGrid },
+      [[staffMove('x', '10:15-10:45', by)], [cancel('x')]], { before: [a('09:15-09:45', { as: 'x' })], done: 1 }),
+    scene(`staff give an appointment to another doctor: ${by}`, { c: bufferedGrid, d: { ...bufferedGrid, serviceOf: 'c' } },
+      [[staffMove('x', '09:15-09:45', by, { in: ['d'] })]],
+      { before: [a('09:15-09:45', { as: 'x', in: ['c'] })], ...(by === '$reschedule' || by === 'anew' ? { done: 1 } : {}) }),
+  ]),
+  scene('staff move an appointment of surgeon and room', { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
+    [[staffMove('x', '10:00-10:30', '$reschedule')], [b('10:00-10:30', { in: ['room'] })]],
+    { before: [a('09:00-09:30', { in: ['surgeon', 'room'], as: 'x' })], done: 1 }),
 ];
 
 // biome-ignore format: a scene a line, or two

@@ -77,8 +77,7 @@ async function resolve(medplum: MedplumClient, collision: Collision): Promise<vo
   const write = (entry: BundleEntry[]) =>
     writeUnlessOvertaken(medplum, entry, `The collision of Appointment/${appointment.id}`);
   if (!givesWay(collision)) {
-    const isBlock = collision.taking.status === 'busy-unavailable';
-    const entries = isBlock
+    const entries = collision.isBlock
       ? [collisionTask(collision, config)]
       : overlapEntries(appointment, collision.taking, config);
     await write(entries);

@@ -105,6 +105,7 @@ function relatedOf(appointments: readonly Appointment[], read: readonly RelatedS
       ({ id }) => id,
     ),
     kept: new Set(read.flatMap(({ kept = [] }) => [...kept])),
+    left: read.flatMap(({ left = [] }) => left),
   };
 }
 

@@ -26,6 +26,10 @@ import {
 import { type ResourceSet, resourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
 import { readsById, searchByIds } from '../../../core/booking/search.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { lateAppointments, reservationsIn } from '../../../core/slots/reservation.ts';
+import type { Interval } from '../../../core/time/interval.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { readOpenTimes } from '../calendar/guard.ts';
 import { config } from '../config.ts';
 import { newId, RATE_LIMIT } from '../medplum.ts';
 import { ReadError, readAnswers, readInBatch, readRest, readStateAs, stateIn } from '../read.ts';
@@ -130,18 +134,38 @@ async function readHolds(medplum: MedplumClient, requestor: string, now: number)
   return usage?.get(quotaKey(quota))?.row ? { usage } : {};
 }
 
-/** The Slots that some searches find, as the clinic sees them. */
+/** Whether a search is for the rows with reservations: no caller needs to see them. */
+const isForRows = ({ request }: BundleEntry): boolean => request?.url.startsWith('Task?') ?? false;
+
+/** The Slots that some searches find, as the clinic sees them, and then the rows with their reservations. */
 async function readSlots(medplum: MedplumClient, searches: readonly BundleEntry[]): Promise<ResourceSet> {
-  const urls = searches.flatMap(({ request }) => (request?.url.startsWith('Slot?') ? request.url : []));
-  return resourceSet(urls.length > 0 ? (await readInBatch(medplum, urls)).flat() : []);
+  const slots = searches.filter(({ request }) => request?.url.startsWith('Slot?'));
+  const urls = [...slots, ...searches.filter(isForRows)].flatMap(({ request }) => request?.url ?? []);
+  return resourceSet(slots.length > 0 ? (await readInBatch(medplum, urls)).flat() : []);
 }
 
 /** Slots are written back whole: with what the clinic notes at them, which the caller is not shown. */
-async function withNotes(medplum: MedplumClient, shown: ResourceSet, known: ResourceSet): Promise<ResourceSet> {
+async function withNotes(
+  medplum: MedplumClient,
+  shown: ResourceSet,
+  known: ResourceSet,
+  searches: readonly BundleEntry[],
+): Promise<ResourceSet> {
   const lacking = resourcesOfType(shown, 'Slot').flatMap(({ id = '' }) => (known.has(`Slot/${id}`) ? [] : id));
-  const more = await readSlots(medplum, searchByIds('Slot', lacking));
-  return new Map([...shown].map(([key, one]) => [key, known.get(key) ?? more.get(key) ?? one]));
+  const more = await readSlots(medplum, [...searchByIds('Slot', lacking), ...searches.filter(isForRows)]);
+  const rows = [...known, ...more].filter(([, { resourceType }]) => resourceType === 'Task');
+  return new Map([...[...shown].map(([key, one]) => [key, known.get(key) ?? more.get(key) ?? one] as const), ...rows]);
 }
+
+/** The appointments that reservations in the way of a request announced a while ago. */
+function lateIn(state: ResourceSet, request: BookRequest, now: number): string[] {
+  const times = eachOf(request).flatMap(({ interval }) => (interval ? [withReach(interval)] : []));
+  const reservations = resourcesOfType(state, 'Task').flatMap((row) => reservationsIn(row, now, config));
+  return lateAppointments(reservations, times, now);
+}
+
+/** A time with whatever buffers its service may have. */
+const withReach = ({ start, end }: Interval): Interval => ({ start: start - DAY, end: end + DAY });
 
 /**
  * Reads what a booking or a hold depends on, and asks the rules.
@@ -157,7 +181,8 @@ export async function decideBooking(
   const { id, reference, authorization, role, limits = ['open', 'rate'], narrow = (state) => state } = requestor;
   const now = Date.now();
   const { request } = parsed;
-  const wanted = bookingReads(request, id, config).entry ?? [];
+  const all = bookingReads(request, id, config).entry ?? [];
+  const wanted = authorization === undefined ? all : all.filter((one) => !isForRows(one));
   const led = readsById('HealthcareService', request.leads?.services ?? []);
   const asked = wanted.length > 0 ? limits : [];
   const counts = requestorLimitReads(asked, id, now, config, eachOf(request).length);
@@ -165,7 +190,7 @@ export async function decideBooking(
   try {
     const [answers, whole] = await Promise.all([
       readAnswers(medplum, [...wanted, ...led, ...counts], { authorization }),
-      authorization === undefined ? undefined : readSlots(medplum, wanted),
+      authorization === undefined ? undefined : readSlots(medplum, all),
     ]);
     const found = stateIn(answers.slice(0, wanted.length));
     const services = stateIn(answers.slice(wanted.length, wanted.length + led.length));
@@ -174,7 +199,7 @@ export async function decideBooking(
     const read = new Map([...found, ...missing, ...resourceSet(rest)]);
     const offered = await readStateAs(medplum, furtherReads(request, read, config), { authorization });
     const shown = new Map([...offered, ...read]);
-    const state = narrow(whole ? await withNotes(medplum, shown, whole) : shown);
+    const state = narrow(whole ? await withNotes(medplum, shown, whole, all) : shown);
     if (isMisled(request, state)) {
       const anew = { ...parsed, request: { ...request, leads: undefined } };
       return await decideBooking(medplum, anew, requestor, { purpose, isDry, offer });
@@ -183,7 +208,8 @@ export async function decideBooking(
     if (!reached) {
       return undecided();
     }
-    const known = { role, services: servicesLedTo(request, state, services), ...(await holds) };
+    const announced = await readOpenTimes(medplum, lateIn(state, request, now));
+    const known = { role, services: servicesLedTo(request, state, services), announced, ...(await holds) };
     const context: BookingContext = {
       now,
       requestor: id,

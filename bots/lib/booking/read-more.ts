@@ -17,7 +17,7 @@ import { searchByIds, searchUrl } from '../../../core/booking/search.ts';
 import { fragmentReads, fragmentsIn, slotsAtReads } from '../../../core/booking/slots/reads.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { timeOf } from '../../../core/fhir/instant.ts';
-import { creation } from '../../../core/rows/row.ts';
+import { creation, rowSearch } from '../../../core/rows/row.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { readRole } from '../caller.ts';
 import { mapConcurrently } from '../concurrency.ts';
@@ -49,11 +49,21 @@ function isInTheWay(appointment: Appointment, { now, intervals }: ReadContext): 
 
 const fragments: Read<'fragments'> = async (medplum, { origins, rewritten }, context) => {
   const reads = fragmentReads(origins, artefactUri(config, 'LocalSlotOrigin'));
-  const found = await readInBatch(
-    medplum,
-    reads.flatMap(({ request }) => request?.url ?? []),
-  );
-  return { ...fragmentsIn(resourceSet(found.flat()), rewritten, (one) => isInTheWay(one, context)), origins };
+  const found = await readInBatch(medplum, [
+    ...reads.flatMap(({ request }) => request?.url ?? []),
+    rowSearch(['publish'], { 'focus:Schedule._has:Slot:schedule:_id': origins.join(',') }, config),
+  ]);
+  const all = found.flat();
+  const isOver = (one: Appointment): boolean => isInTheWay(one, context);
+  return { ...fragmentsIn(resourceSet(all), rewritten, isOver), origins, rows: ofType('Task', all) };
+};
+
+/** All Slots at some times, and then the rows with the reservations of their Schedules. */
+const around: Read<'around'> = async (medplum, times) => {
+  const focus = times.map(({ schedule }) => `Schedule/${schedule}`).join(',');
+  const rows = { request: { method: 'GET' as const, url: rowSearch(['publish'], { focus }, config) } };
+  const found = await readWhole(medplum, [...slotsAtReads(times), rows]);
+  return { slots: ofType('Slot', found), times, rows: ofType('Task', found) };
 };
 
 /** How many versions of an appointment are read: the latest ones. */
@@ -137,7 +147,7 @@ const reads: { readonly [Name in keyof Questions]: Read<Name> } = {
   role: (medplum, ids, { authorization }) => readRole(medplum, authorization, ids),
   services: (medplum, ids, rights) => readStateAs(medplum, searchByIds('HealthcareService', ids), rights),
   visits: (medplum, ids) => readStateAs(medplum, searchByIds('HealthcareService', ids), {}),
-  around: async (medplum, times) => ({ slots: ofType('Slot', await readWhole(medplum, slotsAtReads(times))), times }),
+  around,
   usage: async (medplum, quotas, context) =>
     new Map(await mapConcurrently(quotas, QUOTAS_AT_ONCE, (quota) => readUsage(medplum, quota, context))),
   tasks: async (medplum, ids) => ofType('Task', (await readInBatch(medplum, [openTasksOf(ids, config)])).flat()),

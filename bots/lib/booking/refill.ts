@@ -43,7 +43,7 @@ import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
 import { isOfClinic } from '../../../core/messages/recipient.ts';
 import { creation } from '../../../core/rows/row.ts';
-import { INTENT_LIFETIME } from '../../../core/slots/intent.ts';
+import { RESERVED_FOR } from '../../../core/slots/reservation.ts';
 import { slotIdsOf } from '../../../core/slots/slot.ts';
 import type { ScheduleServices } from '../../../core/slots/terms.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
@@ -317,7 +317,7 @@ async function offerSlot(
       }
       if (result !== 'not-theirs') {
         // Whoever takes it may be refused yet: then it is free once more, and nothing releases it.
-        return result === 'taken' ? INTENT_LIFETIME : undefined;
+        return result === 'taken' ? RESERVED_FOR : undefined;
       }
       if (Date.now() >= freed.limit) {
         return one.entry.id;

@@ -8,11 +8,19 @@ import { openTasksOf } from '../../../core/booking/confirmation/task.ts';
 import { byId } from '../../../core/booking/resource-set.ts';
 import { search } from '../../../core/booking/search.ts';
 import { holderSearch, merged, slotsAtReads, usesOf } from '../../../core/booking/slots/reads.ts';
-import { keptSlots, lostSlot, type RelatedSlots } from '../../../core/booking/slots/synchronize.ts';
+import { keptSlots, lostSlot, type RelatedSlots, slotsLeft } from '../../../core/booking/slots/synchronize.ts';
 import { timeOf } from '../../../core/fhir/instant.ts';
 import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
-import { ownerOf } from '../../../core/fhir/tags.ts';
-import { calendarOf, isBooked, isHeld, slotIdsOf } from '../../../core/slots/slot.ts';
+import { newTaking } from '../../../core/slots/guard.ts';
+import { isOfAppointment, reservationsIn, reservationsOf } from '../../../core/slots/reservation.ts';
+import {
+  type CalendarSlot,
+  calendarOf,
+  isBooked,
+  isHeld,
+  overbookingMark,
+  slotIdsOf,
+} from '../../../core/slots/slot.ts';
 import { reachOf, type ScheduleServices, withServices } from '../../../core/slots/terms.ts';
 import { config } from '../config.ts';
 import { ofType, readAhead, readHistories, readInBatch, readWhole } from '../read.ts';
@@ -135,9 +143,14 @@ export async function readForChange(
   return { stored: ofType('Appointment', appointments)[0], patients: byId(ofType('Patient', patients)), taken };
 }
 
-/** The searches for the Slots that a new appointment names, with their calendars, and for the appointments that hold them. */
+/**
+ * The searches for the Slots that an appointment names, with their calendars, for the appointments that hold them, and for
+ * the reservations of those that the same act is about to store.
+ */
 const takenSearches = (slots: readonly string[]): string[] =>
-  slots.length > 0 ? [`${idSearch('Slot', slots)}${WITH_CALENDARS}`, holderSearch(slots)] : [];
+  slots.length > 0
+    ? [`${idSearch('Slot', slots)}${WITH_CALENDARS}`, holderSearch(slots), reservationsOf({ slots }, config)]
+    : [];
 
 /** The last versions of deleted slots, as `lostSlot` gives them; a slot that never existed has no history. */
 async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<Slot[]> {
@@ -161,7 +174,7 @@ async function readKept(
 
 /** What was read of the slots of an appointment. */
 export interface RelatedSlotsRead extends RelatedSlots {
-  /** The appointment as it was once the slots had been read; absent if it names none of them by then. */
+  /** The appointment as it was once the slots had been read; absent if there is none by then. */
   readonly latest: Appointment | undefined;
   /** Other appointments that refer to its slots. */
   readonly others: readonly Appointment[];
@@ -177,6 +190,9 @@ function servicesUrl(schedules: readonly Schedule[]): string[] {
 }
 
 const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';
+
+/** The latest versions of an appointment. */
+export const versionsOf = ({ id }: Pick<Appointment, 'id'>): string => `Appointment/${id}/_history?_count=20`;
 
 const historyOf = ({ id }: Appointment): string => `Appointment/${id}/_history`;
 
@@ -222,21 +238,30 @@ export const readSchedulesOf = (
  * Everything that the slots of an appointment depend on, with the Bot's own rights.
  *
  * @param related - those of its slots that exist (`completeRelated`)
+ * @param mayHaveMoved - whether it may have left other slots: staff may have moved it in Medplum
  * @throws ReadError when the server could not be read
  */
 export async function readRelatedSlots(
   medplum: MedplumClient,
   appointment: Appointment,
   related: Pick<Related, 'slots' | 'calendars'>,
+  mayHaveMoved = false,
 ): Promise<RelatedSlotsRead> {
-  const ids = slotIdsOf(appointment);
-  const used = related.slots.filter(({ id }) => id !== undefined && ids.includes(id));
+  const [history] = mayHaveMoved ? await readHistories(medplum, [versionsOf(appointment)]) : [];
+  const versions = ofType(
+    'Appointment',
+    (history?.entry ?? []).flatMap(({ resource }) => resource ?? []),
+  );
+  const former = versions.flatMap(slotIdsOf).filter((id) => !slotIdsOf(appointment).includes(id));
+  const [left] = former.length > 0 ? await readInBatch(medplum, [idSearch('Slot', [...new Set(former)])]) : [];
+  const ids = [...slotIdsOf(appointment), ...new Set(former)];
+  const used = [...related.slots, ...ofType('Slot', left)].filter(({ id }) => id !== undefined && ids.includes(id));
   const lost = await lostOf(
     medplum,
     ids.filter((id) => !used.some((slot) => slot.id === id)),
   );
   const concerned = [...used, ...lost];
-  const time = takesTime(appointment) && ownerOf(appointment, config) === undefined ? timeOf(appointment) : undefined;
+  const time = takesTime(appointment) ? timeOf(appointment) : undefined;
   const unnamed =
     concerned.length === 0 && time ? (await readTaken(medplum, { ...appointment, slot: [] })).schedules : [];
   if (concerned.length + unnamed.length === 0) {
@@ -254,6 +279,7 @@ export async function readRelatedSlots(
     }));
     return [
       ...slotsAtReads(merged(times)),
+      search('Appointment', [['_id', appointment.id ?? '']]),
       ...(used.length > 0
         ? [
             search('Slot', [
@@ -302,18 +328,33 @@ export async function readRelatedSlots(
     latest: appointments.find(({ id }) => id === appointment.id),
     others,
     unnamed: unnamed.flatMap(({ schedule }) => schedule.id ?? []),
+    left: history ? slotsLeft(appointment, history, slots, config) : [],
     kept: await readKept(reader, appointment, released),
   };
 }
 
-/** What an appointment that is about to be created takes its time from. */
+/** What an appointment that is about to be stored takes its time from. */
 interface TakenRead {
-  /** The Slots that it names, as far as they exist, and the appointments on them. */
-  readonly slots: readonly Slot[];
+  /** The Slots that it names: those that exist, and those that the same act is about to store. */
+  readonly named: readonly CalendarSlot[];
+  /** The appointments on them. */
   readonly appointments: readonly Appointment[];
   readonly schedules: readonly ScheduleServices[];
-  /** Whether all Slots that it names exist. */
+  /** Whether all Slots that it names are known. */
   readonly isKnown: boolean;
+}
+
+/** The Slots that an act is about to store, as they are reserved. */
+function reservedBy(rows: readonly Task[], author: string): CalendarSlot[] {
+  return rows.flatMap((row) => {
+    const schedule = idIn(row.focus, 'Schedule');
+    const own = reservationsIn(row, Date.now(), config).filter((one) => one.author === author && !isOfAppointment(one));
+    return schedule === undefined
+      ? []
+      : own.map(({ slots: [id = ''], overbooks, ...time }) =>
+          newTaking(schedule, time, { id, status: 'busy', ...(overbooks && { extension: [overbookingMark(config)] }) }),
+        );
+  });
 }
 
 /**
@@ -338,15 +379,19 @@ export async function readTaken(
     const found = await readInBatch(medplum, searches);
     const single = found.flatMap((one) => (ofType('Schedule', one).length === 1 ? ofType('Schedule', one) : []));
     const schedules = await readSchedules(medplum, [...new Set(single.flatMap(({ id }) => id ?? []))]);
-    return { slots: [], appointments: [], schedules, isKnown: true };
+    return { named: [], appointments: [], schedules, isKnown: true };
   }
-  const [slots, holders] = known.length > 0 ? known : await readInBatch(medplum, takenSearches(ids));
-  const found = ofType('Slot', slots);
-  const schedules = await readSchedulesOf(medplum, found, slots);
-  return {
-    slots: found,
-    appointments: ofType('Appointment', holders),
-    schedules,
-    isKnown: found.length === new Set(ids).size,
-  };
+  const [slots = [], holders, rows = []] =
+    known.length > 0 ? known : await readInBatch(medplum, takenSearches([...new Set(ids)]));
+  const stored = [...calendarOf(ofType('Slot', slots), config).values()];
+  const reserved = reservedBy(ofType('Task', rows), appointment.meta?.author?.reference ?? '');
+  const isNew = ({ id }: CalendarSlot): boolean => ids.includes(id) && !stored.some((slot) => slot.id === id);
+  const named = [...stored, ...reserved.filter(isNew)];
+  const schedules = await readSchedules(
+    medplum,
+    [...new Set(named.map(({ schedule }) => schedule))],
+    [...slots, ...rows],
+  );
+  const isKnown = ids.every((id) => named.some((slot) => slot.id === id));
+  return { named, appointments: ofType('Appointment', holders), schedules, isKnown };
 }

@@ -7,7 +7,7 @@ import { taskEntries } from '../../../core/booking/confirmation/task.ts';
 import { loserOf, overlapEntries, rivalEntries, rivalsOf } from '../../../core/booking/slots/collision.ts';
 import { overlapOf, withTakings } from '../../../core/booking/slots/synchronize.ts';
 import { rowEntry } from '../../../core/calendar/publish/publication.ts';
-import { parseInstant } from '../../../core/fhir/instant.ts';
+import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { publishedKeyOf, slotIdsOf } from '../../../core/slots/slot.ts';
@@ -18,6 +18,16 @@ import { ofType, readInBatch } from '../read.ts';
 import { carryOut } from '../rows.ts';
 import { followingEntries, readCompanions } from './companions.ts';
 import { completeRelated, readRelatedAppointment, readRelatedSlots, readSurvivors } from './related-reads.ts';
+
+/** The only Slot of an appointment that staff have moved: as it was, and as it is. */
+export type SlotMove = Readonly<Record<'from' | 'to', Pick<Slot, 'start' | 'end'>>>;
+
+/** An appointment that has the time of a Slot before it was moved, with the time that the Slot has now. */
+function followed(stored: Appointment, slotMove: SlotMove | undefined): Appointment {
+  const [time, from] = [timeOf(stored), timeOf(slotMove?.from)];
+  const isThere = time !== undefined && time.start === from?.start && time.end === from.end;
+  return slotMove && isThere ? { ...stored, start: slotMove.to.start, end: slotMove.to.end } : stored;
+}
 
 /** A deleted appointment holds no slots, like a cancelled one. */
 const asCancelled = (deleted: Appointment): Appointment => ({ ...deleted, status: 'cancelled' });
@@ -46,18 +56,19 @@ async function attempt(
   medplum: MedplumClient,
   seen: Appointment,
   rows: ReadonlyMap<string, Task | undefined> = new Map(),
+  slotMove?: SlotMove,
 ): Promise<BundleAnswer['kind'] | 'unchanged'> {
   const found = await readRelatedAppointment(medplum, seen.id ?? '');
   const stored = found.appointment;
-  const appointment = stored ?? asCancelled(seen);
+  const appointment = stored ? followed(stored, slotMove) : asCancelled(seen);
   const related = await completeRelated(medplum, appointment, found);
   const patients = await readSurvivors(medplum, related.patients);
   const current = afterPatientChange(appointment, patients, config);
   const now = Date.now();
   const changed = afterItsEnd(current, now, config);
-  const slots = await readRelatedSlots(medplum, changed, related);
+  const slots = await readRelatedSlots(medplum, changed, related, true);
   // Slots that were taken or given back for a newer version must not follow this one.
-  if (slots.latest && slots.latest.meta?.versionId !== stored?.meta?.versionId) {
+  if (slots.slots.length > 0 && slots.latest?.meta?.versionId !== stored?.meta?.versionId) {
     return 'overtaken';
   }
   // An appointment that had ended before its deletion released its slots then; slots that were deleted later stay deleted.
@@ -79,27 +90,27 @@ async function attempt(
     return kind === 'done' ? 'overtaken' : kind;
   }
   const answered = stored ? await answeredWith(medplum, changed) : [];
-  const followed = followingEntries(
+  const following = followingEntries(
     [changed, ...answered.map(({ result }) => result)],
     [{ ...slots, lost: missing }, ...answered.map((one) => one.slots)],
   );
-  const created = schedulesOf(followed);
+  const created = schedulesOf(following);
   const unpublished = publishedIn(holdsSlots(changed) ? [] : missing).filter((id) => !created.includes(id));
   const concerned = [...created, ...unpublished];
   if (!concerned.every((id) => rows.has(id))) {
     const read = concerned.map(async (id) => [id, await publicationRow(medplum, id)] as const);
-    return attempt(medplum, seen, new Map([...rows, ...(await Promise.all(read))]));
+    return attempt(medplum, seen, new Map([...rows, ...(await Promise.all(read))]), slotMove);
   }
   // What was published while the buffers were still there lacks the time that they give back.
-  const since = (followed.length === 0 && parseInstant(stored?.meta?.lastUpdated)) || Number.POSITIVE_INFINITY;
-  const held = withTakings(changed, followed, slots.slots, config);
+  const since = (following.length === 0 && parseInstant(stored?.meta?.lastUpdated)) || Number.POSITIVE_INFINITY;
+  const held = withTakings(changed, following, slots, config);
   const entry = [
     ...(stored && held !== stored ? [updateEntry(stored, held)] : []),
     ...answered.map(({ one, result }) => updateEntry(one.appointment, result)),
-    ...followed,
+    ...following,
     ...taskEntries(changed, found.tasks, now, config),
     ...answered.flatMap(({ one, result }) => taskEntries(result, one.tasks, now, config)),
-    ...created.flatMap((id) => rows.get(id) ?? []).map((row) => rowEntry(row)),
+    ...created.flatMap((id) => rows.get(id) ?? []).map((row) => rowEntry(row, now, config)),
     ...unpublished.flatMap((id) => publicationEntry(id, rows.get(id), since)),
   ];
   return entry.length > 0 ? (await sendTransaction(medplum, entry)).kind : 'unchanged';
@@ -110,11 +121,12 @@ async function attempt(
  * It depends only on the stored state, not on the change that started it, so that a missed or repeated run does no harm.
  *
  * @param seen - the appointment as it was reported; only its id counts, or, once it is deleted, its slots
+ * @param slotMove - where staff have moved its Slot, if they have: it follows
  * @throws Error when the server could not be reached, refuses the result, or conflicts with other requests persist
  * @see specification section 3
  */
-export async function syncAppointment(medplum: MedplumClient, seen: Appointment): Promise<void> {
-  await writeInTheEnd(() => attempt(medplum, seen), `The slots of Appointment/${seen.id}`);
+export async function syncAppointment(medplum: MedplumClient, seen: Appointment, slotMove?: SlotMove): Promise<void> {
+  await writeInTheEnd(() => attempt(medplum, seen, undefined, slotMove), `The slots of Appointment/${seen.id}`);
 }
 
 /**

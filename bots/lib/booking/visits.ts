@@ -1,6 +1,8 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry } from '@medplum/fhirtypes';
 import { resourcesOfType } from '../../../core/booking/resource-set.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
+import { recentRows, reservationsIn } from '../../../core/slots/reservation.ts';
 import { type CalendarSlot, calendarSlot } from '../../../core/slots/slot.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { daysOf } from '../../../core/time/local-day.ts';
@@ -259,8 +261,20 @@ async function readBookable(pools: readonly Pool[], frame: Frame, medplum: Medpl
   const offering = await readStateAs(medplum, offeringReads(ofPools), caller);
   const schedules = resourcesOfType(new Map([...named, ...offering]), 'Schedule');
   const known = new Set(ofPools.map(({ id = '' }) => id));
-  const others = await readStateAs(medplum, namedServiceReads(schedules, known), caller);
-  return bookableSchedules(schedules, [...ofPools, ...resourcesOfType(others, 'HealthcareService')], frame);
+  const rows = { request: { method: 'GET' as const, url: recentRows(frame.now, config) } };
+  const others = await readStateAs(medplum, [...namedServiceReads(schedules, known), rows], caller);
+  const services = [...ofPools, ...resourcesOfType(others, 'HealthcareService')];
+  const reservations = Map.groupBy(resourcesOfType(others, 'Task'), ({ focus }) => idIn(focus, 'Schedule') ?? '');
+  const bookable = bookableSchedules(schedules, services, frame);
+  return new Map(
+    [...bookable].map(([id, one]): [string, Bookable] => [
+      id,
+      {
+        ...one,
+        reservations: (reservations.get(id) ?? []).flatMap((row) => reservationsIn(row, frame.now, config)),
+      },
+    ]),
+  );
 }
 
 /**

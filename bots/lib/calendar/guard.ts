@@ -1,35 +1,52 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
+import { isOpen } from '../../../core/booking/appointment/status.ts';
 import { searchUrl } from '../../../core/booking/search.ts';
 import { atTime, holderSearch, holdersOf } from '../../../core/booking/slots/reads.ts';
-import { publicationIn, publicationOf, rowEntry } from '../../../core/calendar/publish/publication.ts';
-import { parseInstant } from '../../../core/fhir/instant.ts';
+import { publicationOf, publicationTask, reservationEntry } from '../../../core/calendar/publish/publication.ts';
+import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
-import { planTaking, type Taking } from '../../../core/slots/guard.ts';
-import { intentEntry, isWithheld, withIntent } from '../../../core/slots/intent.ts';
-import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
-import { reachOf, termsFor } from '../../../core/slots/terms.ts';
-import type { Interval } from '../../../core/time/interval.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
+import { creation } from '../../../core/rows/row.ts';
+import { touchEntry } from '../../../core/slots/entries.ts';
+import { excludes, planTaking, type Taking } from '../../../core/slots/guard.ts';
+import {
+  type Act,
+  isOfAppointment,
+  isSameAct,
+  lateAppointments,
+  RESERVED_FOR,
+  type Reservation,
+  reservationsIn,
+  reservationsOf,
+  reservedSlots,
+} from '../../../core/slots/reservation.ts';
+import { type Calendar, type CalendarSlot, calendarOf, isOverbooking, isTaken } from '../../../core/slots/slot.ts';
+import { neededBuffers, reachOf, termsFor, withBuffers } from '../../../core/slots/terms.ts';
+import { contains, type Interval, overlaps } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
-import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
+import { retryOvertaken, sendTransaction, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
 import { hoursSearches, type KeyedHours, readOpeningHours } from './opening-hours.ts';
 
-/** How many Slots are read, and on how many a taking is announced: of a block of many weeks the others follow within seconds. */
-const [MOST, ANNOUNCED] = ['1000', 500];
+/** How many Slots are read, and how many of those that a taking excludes are written: of a block of many weeks the others follow within seconds. */
+const [MOST, MAX_TOUCHED] = ['1000', 500];
 
 /** How far around a taking its Slots are read before the buffers of its services are known, in milliseconds. */
 const REACH = 2 * 60 * 60_000;
 
-/** What became of the announcement of a taking. */
-type Announced =
-  | { readonly kind: 'announced' }
+/** How long a guard waits for what others are about to store, in milliseconds: by then their reservation counts no longer. */
+const PATIENCE = RESERVED_FOR + 500;
+
+/** What became of the reservation of a taking. */
+type Reserved =
+  | { readonly kind: 'reserved' }
   /** Something takes that time already. */
-  | { readonly kind: 'taken'; readonly by: CalendarSlot }
-  /** Something else is about to take it, or other requests wrote the same offers at each attempt. */
+  | { readonly kind: 'taken'; readonly by: CalendarSlot; readonly from: CalendarSlot }
+  /** Something else is about to take it, or other requests wrote the same Slots at each attempt. */
   | { readonly kind: 'overtaken' }
-  /** An appointment excludes more offers than can be written together. */
+  /** An appointment excludes more bookable Slots than can be written together. */
   | { readonly kind: 'too-long' };
 
 /** Whether a pre-commit Bot is asked about a deletion, not about a change. */
@@ -55,21 +72,6 @@ async function withoutEnded(medplum: MedplumClient, calendar: Calendar): Promise
   return new Map([...calendar, ...ended]);
 }
 
-/** Publishing creates no offer at that time that does not know what is about to take it: both write the row of the Schedule. */
-function rowEntries(
-  row: Task | undefined,
-  taking: Taking,
-  excluded: readonly CalendarSlot[],
-  by: string,
-  now: number,
-): BundleEntry[] {
-  const publication = row && publicationIn(row);
-  const isPublished = publication?.status === 'completed' && taking.end <= (publication.from ?? 0);
-  return row && publication && (!isPublished || excluded.length === 0)
-    ? [rowEntry(row, withIntent(row, taking, by, now, config))]
-    : [];
-}
-
 /** The search for the Slots of a Schedule within reach of some time. */
 const slotsNear = (schedule: string, { start, end }: Interval, reach: number): string =>
   searchUrl('Slot', [
@@ -79,96 +81,230 @@ const slotsNear = (schedule: string, { start, end }: Interval, reach: number): s
     ['_count', MOST],
   ]);
 
-/** The search for the Slots of a Schedule on which a Slot may be announced. */
+/** The search for the Slots of a Schedule within reach of a Slot. */
 export const aroundUrl = (schedule: string, { start, end }: Slot): string =>
   slotsNear(schedule, { start: parseInstant(start) ?? 0, end: parseInstant(end) ?? 0 }, REACH);
 
-/** What was found by the searches for a calendar: its Slots, and its publication. */
-type Found = readonly Resource[];
+/**
+ * The times of the open appointments among some, by their ids.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readOpenTimes(medplum: MedplumClient, ids: readonly string[]): Promise<Map<string, Interval>> {
+  const [found] = await readInBatch(
+    medplum,
+    ids.length > 0 ? [`Appointment?_id=${ids.join(',')}&_count=${ids.length}`] : [],
+  );
+  return new Map(
+    ofType('Appointment', found).flatMap((one): [string, Interval][] => {
+      const time = isOpen(one) ? timeOf(one) : undefined;
+      return one.id && time ? [[one.id, time]] : [];
+    }),
+  );
+}
+
+/** A Schedule without a publication row gets one, once, whoever is faster: publishing looks at it when its turn comes. */
+async function createRow(medplum: MedplumClient, schedule: string): Promise<void> {
+  const row = publicationTask({ schedule, status: 'accepted', due: Date.now() }, config);
+  await sendTransaction(medplum, [creation(row, publicationOf(schedule, config))]);
+}
+
+const laneOf = ({ from }: Taking): string | undefined => (from.role === 'offer' && !from.isNew ? from.id : undefined);
+
+/** Whether time is reserved already: by the appointment that names the Slot, or before Medplum tried again. */
+const isCovered = (taking: Taking, reservations: readonly Reservation[]): boolean =>
+  reservations.some((one) => contains(one, taking) && (one.lane === undefined || one.lane === laneOf(taking)));
+
+/** What a new Slot must not lie on in any case: time that is held for somebody, or offered to them. */
+async function heldBy(
+  medplum: MedplumClient,
+  takings: readonly Taking[],
+  calendar: Calendar,
+  own: ReadonlySet<string>,
+): Promise<Reserved | undefined> {
+  const found = takings
+    .filter(({ against }) => against === 'reservations')
+    .flatMap((taking) =>
+      [...calendar.values()]
+        .filter((slot) => slot.status === 'busy-tentative' && !own.has(slot.id))
+        .filter((slot) => overlaps(slot, taking) && excludes(taking.from, slot))
+        .map((by) => ({ kind: 'taken' as const, by, from: taking.from })),
+    );
+  const [holders] = await readInBatch(medplum, found.length > 0 ? [holderSearch(found.map(({ by }) => by.id))] : []);
+  const holds = holdersOf(
+    ofType('Appointment', holders).filter((one) => one.status === 'proposed' && !hasEnded(one, Date.now(), config)),
+  );
+  return found.find(({ by }) => holds.has(by.id));
+}
 
 async function attempt(
   medplum: MedplumClient,
   hours: KeyedHours,
-  taking: Taking,
-  by: string,
-  found: Found,
-): Promise<Announced> {
-  const { schedule } = hours;
+  wanted: readonly Taking[],
+  act: Act,
+  found: readonly Resource[],
+): Promise<Reserved> {
+  const schedule = hours.schedule.id;
+  const takings = wanted.map((one) =>
+    one.types ? { ...one, ...withBuffers(one, neededBuffers(hours, one.from, one.types, config)) } : one,
+  );
   const now = Date.now();
-  const termsOf = termsFor([hours], config);
   const calendar = calendarOf(ofType('Slot', found), config);
-  // An offer that somebody has deleted meanwhile can no longer be taken.
-  if (!taking.from.isNew && !calendar.has(taking.from.id)) {
+  const [row] = ofType('Task', found);
+  const all = reservationsIn(row, now, config);
+  // An appointment judges its Slots, not they the appointment.
+  const judged = all.filter(
+    (one) => now < one.until && (one.id === act.id || (isOfAppointment(one) && isSameAct(one, act))),
+  );
+  const open = takings.filter((taking) => !isCovered(taking, judged));
+  if (open.length === 0) {
+    return { kind: 'reserved' };
+  }
+  if (!row) {
+    await createRow(medplum, schedule);
     return { kind: 'overtaken' };
   }
-  let plan = planTaking(taking, calendar, termsOf, config);
-  if (plan.conflict?.status === 'busy-tentative') {
-    plan = planTaking(taking, await withoutEnded(medplum, calendar), termsOf, config);
+  // A bookable Slot that somebody has deleted meanwhile can no longer be taken.
+  if (open.some(({ from }) => !from.isNew && !calendar.has(from.id))) {
+    return { kind: 'overtaken' };
   }
-  if (plan.conflict) {
-    return { kind: 'taken', by: plan.conflict };
+  const termsOf = termsFor([hours], config);
+  const ids = new Set(act.slots);
+  const planned = (among: Calendar) =>
+    open.map((taking) => ({ taking, ...planTaking(taking, among, ids, termsOf, config) }));
+  let plans = planned(calendar);
+  if (plans.some(({ conflict }) => conflict?.status === 'busy-tentative')) {
+    plans = planned(await withoutEnded(medplum, calendar));
   }
-  if (taking.against === 'everything' && plan.excluded.length > ANNOUNCED) {
+  for (const { conflict, taking } of plans) {
+    if (conflict) {
+      return { kind: 'taken', by: conflict, from: taking.from };
+    }
+  }
+  const held = await heldBy(medplum, open, calendar, ids);
+  if (held) {
+    return held;
+  }
+  const excluded = [...new Map(plans.flatMap((one) => one.excluded).map((slot) => [slot.id, slot])).values()];
+  if (open.some(({ against }) => against === 'everything') && excluded.length > MAX_TOUCHED) {
     return { kind: 'too-long' };
   }
-  const offers = [...plan.excluded, ...[...calendar.values()].filter(({ id }) => id === taking.from.id)];
-  if (taking.against !== 'nothing' && offers.some((slot) => isWithheld(slot, taking, now, config, by))) {
+  const others = all.filter((one) => !isSameAct(one, act));
+  const late = lateAppointments(others, open, now);
+  const reserved = reservedSlots(schedule, others, { calendar, now, open: await readOpenTimes(medplum, late) });
+  const isContested = (taking: Taking): boolean =>
+    taking.against !== 'nothing' && reserved.some((one) => overlaps(one, taking) && excludes(taking.from, one));
+  if (open.some(isContested)) {
     return { kind: 'overtaken' };
   }
-  const intents = plan.excluded.slice(0, ANNOUNCED).flatMap((slot) => intentEntry(slot, taking, by, now, config));
-  const [row] = ofType('Task', found);
-  const entry = [...intents, ...rowEntries(row, taking, plan.excluded, by, now)];
-  if (entry.length === 0) {
-    return { kind: 'announced' };
-  }
-  const written = await writeUnlessOvertaken(medplum, entry, `The offers of Schedule/${schedule.id}`);
-  return { kind: written ? 'announced' : 'overtaken' };
+  // What the author is about to write is not written here: it may be locked by the transaction that is being checked.
+  const authored = new Set(
+    all.filter((one) => now < one.until && one.author === act.author).flatMap(({ slots }) => slots),
+  );
+  const touched = excluded.filter(({ id }) => !authored.has(id)).slice(0, MAX_TOUCHED);
+  const reservations = takings.map((taking): Reservation => {
+    const { start, end, from } = taking;
+    const overbooks = isOverbooking(from.resource, config);
+    return { start, end, ...act, lane: laneOf(taking), overbooks, until: now + RESERVED_FOR };
+  });
+  const kept = all.filter((one) => one.id !== act.id);
+  const entry = [
+    ...touched.map((slot) => touchEntry(slot, config)),
+    reservationEntry(row, [...kept, ...reservations], config),
+  ];
+  const written = await writeUnlessOvertaken(medplum, entry, `The Slots of Schedule/${schedule}`);
+  return { kind: written ? 'reserved' : 'overtaken' };
 }
 
 /**
- * The searches that `announce` begins with, to be read ahead. Where they do not find the services, the Slots are read again
+ * The searches that `reserve` begins with, to be read ahead. Where they do not find the services, the Slots are read again
  * with these: what has changed between their reading and the writing makes the attempt fail.
  *
  * @param schedule - id
  * @param named - the services of the Schedule, as far as they are known
  */
-export const announcementSearches = (schedule: string, time: Interval, named: Slot['serviceType']): string[] => [
+export const reservationSearches = (schedule: string, time: Interval, named: Slot['serviceType']): string[] => [
   slotsNear(schedule, time, REACH),
   ...hoursSearches(schedule, named),
 ];
 
 /**
- * Announces time that somebody is about to take in Medplum, past the service: every offer that it excludes is written with
- * the intent first, so that of it and a simultaneous booking one fails.
+ * Reserves time of a Schedule that somebody is about to take in Medplum, past the service: it is noted in the publication
+ * row, and every bookable Slot that it excludes gets a new version in the same transaction. A booking that read before
+ * fails, and one that reads after it sees the reservation.
  *
- * @param by - what is about to be stored, `Type/id`
- * @param named - as in `announcementSearches`
+ * @param schedule - id
+ * @param takings - of that Schedule
+ * @param named - as in `reservationSearches`
  * @throws Error when the calendar could not be read or written
  */
-export async function announce(
+export async function reserve(
   medplum: MedplumClient,
-  taking: Taking,
-  by: string,
+  schedule: string,
+  takings: readonly Taking[],
+  act: Act,
   named: Slot['serviceType'],
-): Promise<Announced> {
-  const { schedule } = taking.from;
-  const first = await readAhead(medplum, announcementSearches(schedule, taking, named));
-  const near = slotsNear(schedule, taking, REACH);
+): Promise<Reserved> {
+  const time = {
+    start: Math.min(...takings.map(({ start }) => start)),
+    end: Math.max(...takings.map(({ end }) => end)),
+  };
+  const first = await readAhead(medplum, reservationSearches(schedule, time, named));
+  const near = slotsNear(schedule, time, REACH);
   const { hours, row, reader } = await readOpeningHours(first, schedule, named, [near]);
   if (!hours) {
-    return { kind: 'announced' };
+    return { kind: 'reserved' };
   }
   const reach = Math.max(REACH, reachOf([hours], config));
   let known: readonly Task[] | undefined = row ? [row] : [];
   return retryOvertaken(
     async () => {
       const rows = known ? [] : [publicationOf(schedule, config)];
-      const found = await readInTransaction(reader, [slotsNear(schedule, taking, reach), ...rows]);
+      const found = await readInTransaction(reader, [slotsNear(schedule, time, reach), ...rows]);
       const all = [...(known ?? []), ...found.flat()];
       known = undefined;
-      return attempt(medplum, hours, taking, by, all);
+      return attempt(medplum, hours, takings, act, all);
     },
     ({ kind }) => kind === 'overtaken',
-    { within: 4000 },
+    { within: PATIENCE },
   );
+}
+
+/**
+ * Takes back reservations of an act: what they announced was refused, or was stored before and is about to change.
+ *
+ * @param isMeant - which; by default all of the act
+ * @throws Error when the rows could not be read or written
+ */
+export async function withdraw(
+  medplum: MedplumClient,
+  act: Act,
+  isMeant: (one: Reservation) => boolean = (one) => isSameAct(one, act),
+): Promise<void> {
+  await retryOvertaken(
+    async () => {
+      const [found] = await readInTransaction(medplum, [reservationsOf(act, config)]);
+      const entries = ofType('Task', found).flatMap((row): BundleEntry[] => {
+        const all = reservationsIn(row, Date.now(), config);
+        const kept = all.filter((one) => !isMeant(one));
+        return kept.length < all.length ? [reservationEntry(row, kept, config)] : [];
+      });
+      const written = entries.length === 0 || (await writeUnlessOvertaken(medplum, entries, `The rows of ${act.id}`));
+      return written !== undefined;
+    },
+    (isDone) => !isDone,
+  );
+}
+
+/** How long ago something was stored that may still be reserved, in milliseconds: clocks may differ. */
+const YOUNG = 120_000;
+
+/** Whether a stored resource may still be reserved. */
+export const mayBeReserved = ({ meta }: Resource): boolean =>
+  Date.now() - (parseInstant(meta?.lastUpdated) ?? 0) < YOUNG;
+
+/** The time that a Slot takes, and of which Schedule; `undefined` if it takes none. */
+export function takenTime(slot: Slot): (Interval & { readonly schedule: string }) | undefined {
+  const [schedule, time] = [idIn(slot.schedule, 'Schedule'), timeOf(slot)];
+  return isTaken(slot) && schedule !== undefined && time ? { schedule, ...time } : undefined;
 }

@@ -33,7 +33,7 @@ const LAST = 20;
 
 /** Writes a row of publishing unless it was changed in the meantime, as `writeRows` does. */
 export const writeRow = (medplum: MedplumClient, row: Task, changed: Task): Promise<Task | undefined> =>
-  writeRows(medplum, [rowEntry(row, changed)], `Task/${row.id}`);
+  writeRows(medplum, [rowEntry(row, Date.now(), config, changed)], `Task/${row.id}`);
 
 /** The time that is to be published by now, in milliseconds since 1970 UTC; `undefined` if nothing is. */
 function publishedTime({ schedule, publishing }: KeyedHours, now: number): Interval | undefined {
@@ -88,8 +88,7 @@ class Progress {
   writing(until: number): Writing {
     return {
       chunk: CHUNK,
-      row: () => this.row,
-      entry: () => [rowEntry(this.row, publicationTask(this.publication, config))],
+      entry: () => [rowEntry(this.row, Date.now(), config, publicationTask(this.publication, config))],
       written: ({ entry = [] }) => {
         const next = entry.at(-1)?.resource;
         this.row = isResource(next, 'Task') ? next : this.row;

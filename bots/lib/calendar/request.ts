@@ -28,7 +28,7 @@ export async function publicationRow(medplum: MedplumClient, schedule: string): 
 
 /** An entry that changes a row, or creates it where its search finds none. */
 export function requestEntry(row: Task | undefined, changed: Task, query: string): BundleEntry {
-  return row ? rowEntry(row, changed) : creation(changed, query);
+  return row ? rowEntry(row, Date.now(), config, changed) : creation(changed, query);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Bundle, BundleEntry, OperationOutcome, Task } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { refillRows } from '../../../core/booking/waitlist/refill.ts';
 import type { CalendarProblem } from '../../../core/calendar/problem.ts';
@@ -44,40 +44,28 @@ async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise
 }
 
 /** What a window depends on, but for the appointments that hold its Slots. */
-async function readWindow(
-  medplum: MedplumClient,
-  hours: KeyedHours,
-  window: Interval,
-  row: Task | undefined,
-): Promise<PublishState> {
+async function readWindow(medplum: MedplumClient, hours: KeyedHours, window: Interval): Promise<PublishState> {
   const slots = ofType('Slot', await readAll(medplum, [slotsSearch(hours.schedule.id, window)], inOrder));
   const { horizonWeeks } = config.calendar;
-  return { ...hours, slots, held: new Set(), window, row, now: Date.now(), horizonWeeks };
+  return { ...hours, slots, held: new Set(), window, now: Date.now(), horizonWeeks };
 }
 
 const freeOnes = (changes: readonly SlotChange[]): string[] =>
   changes.flatMap(({ stored }) => (stored?.status === 'free' ? (stored.id ?? []) : []));
 
 /** Decides about a window. What looks free is looked up among the appointments before it is touched. */
-async function plan(
-  medplum: MedplumClient,
-  hours: KeyedHours,
-  window: Interval,
-  row: Task | undefined,
-): Promise<PublishPlan> {
-  const state = await readWindow(medplum, hours, window, row);
+async function plan(medplum: MedplumClient, hours: KeyedHours, window: Interval): Promise<PublishPlan> {
+  const state = await readWindow(medplum, hours, window);
   const first = planSlots(state, config);
   const held = await readHeld(medplum, freeOnes(first.changes));
   // An appointment may have taken them since they were read, and have changed others with them.
-  return held.size > 0 ? planSlots({ ...(await readWindow(medplum, hours, window, row)), held }, config) : first;
+  return held.size > 0 ? planSlots({ ...(await readWindow(medplum, hours, window)), held }, config) : first;
 }
 
 /** How a window is written, chunk by chunk. */
 export interface Writing {
   /** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
   readonly chunk: number;
-  /** The publication row in the version that was read before the Slots. */
-  readonly row: () => Task | undefined;
   /** What is written together with each chunk, so that no other run writes the same. */
   readonly entry: () => BundleEntry[];
   /**
@@ -100,7 +88,7 @@ export interface WindowResult {
 }
 
 /** How a window is written without the protection against concurrent runs. */
-const unprotected: Writing = { chunk: 20, row: () => undefined, entry: () => [], written: () => true };
+const unprotected: Writing = { chunk: 20, entry: () => [], written: () => true };
 
 /** Medplum does not accept the Slots: trying again would change nothing. */
 function refused({ issue }: OperationOutcome): CalendarProblem {
@@ -122,8 +110,8 @@ export async function publishWindow(
   window: Interval,
   writing?: Writing,
 ): Promise<WindowResult> {
-  const { chunk: size, row, entry, written: isTime } = writing ?? unprotected;
-  const { changes, problems } = await plan(medplum, hours, window, row());
+  const { chunk: size, entry, written: isTime } = writing ?? unprotected;
+  const { changes, problems } = await plan(medplum, hours, window);
   const possible = writing ? changes : onVersions(changes);
   const { schedule, services, actor } = hours;
   const offering = { schedule, services: isResource(actor, 'HealthcareService') ? [...services, actor] : services };

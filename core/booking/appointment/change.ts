@@ -1,16 +1,16 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
-import { parseInstant } from '../../fhir/instant.ts';
+import { parseInstant, timeOf } from '../../fhir/instant.ts';
 import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
-import { parseReference } from '../../fhir/reference.ts';
+import { idIn, parseReference } from '../../fhir/reference.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { isActivePatient } from '../patient/identity.ts';
 import { entryChangeIssues } from '../waitlist/entry.ts';
 import { addedActorIssues, displayIssues } from './actors.ts';
-import { immutableIssues, reservedIssues } from './elements.ts';
+import { immutableIssues, isMoved, MOST_SLOTS, otherPatientIssues, reservedIssues } from './elements.ts';
 import { hasRunOut } from './expiry.ts';
 import { profileIssues, publisherIssues } from './profile.ts';
-import { type Changer, isOpen, statusIssues, transitionIssues } from './status.ts';
+import { type Changer, isOpen, neededSlotStatus, statusIssues, transitionIssues } from './status.ts';
 
 /** The existing patients of an appointment, by id; deleted ones are absent. */
 export type Patients = ReadonlyMap<string, Patient>;
@@ -118,6 +118,41 @@ function newPublisherIssues(stored: Appointment, result: Appointment, config: Bo
   return [...added, ...unnamed];
 }
 
+/** Why an appointment cannot be moved, whatever the calendar says. */
+function moveIssues(stored: Appointment, result: Appointment, now: number): Issue[] {
+  if (!neededSlotStatus(stored) || !neededSlotStatus(result)) {
+    const diagnostics = `The appointment is ${neededSlotStatus(stored) ? result.status : stored.status}: only one that is open can get another time or other Slots.`;
+    return [{ code: 'appointment-closed', diagnostics, expression: 'Appointment' }];
+  }
+  const time = timeOf(result);
+  if (!time) {
+    const diagnostics = 'An open appointment has a start, and an end after it.';
+    return [{ code: 'period-invalid', diagnostics, expression: 'Appointment.end' }];
+  }
+  const isStartMoved = parseInstant(stored.start) !== time.start;
+  const unknown = (result.slot ?? []).flatMap((one, index) => (idIn(one, 'Slot') === undefined ? [index] : []));
+  const most = `An appointment can have ${MOST_SLOTS} Slots at most.`;
+  return [
+    ...(isStartMoved && time.start <= now
+      ? [
+          {
+            code: 'start-in-past' as const,
+            diagnostics: `${result.start} has passed: the appointment can only be moved to a later time.`,
+            expression: 'Appointment.start',
+          },
+        ]
+      : []),
+    ...unknown.map((index) => ({
+      code: 'slot-mismatch' as const,
+      diagnostics: 'It names no Slot of this server.',
+      expression: `Appointment.slot[${index}]`,
+    })),
+    ...((result.slot ?? []).length > MOST_SLOTS
+      ? [{ code: 'malformed-request' as const, diagnostics: most, expression: 'Appointment.slot' }]
+      : []),
+  ];
+}
+
 /** The codes that FHIR does not know and that a change adds; the status has rules of its own. */
 function codeIssues(stored: Appointment, result: Appointment): readonly Issue[] {
   const [known, found] = [stored, result].map((one) => readStructure(one, 'Appointment', 'Appointment').codes);
@@ -125,16 +160,19 @@ function codeIssues(stored: Appointment, result: Appointment): readonly Issue[] 
 }
 
 /**
- * Decides whether an appointment may be changed. All rules for changes are here, for every caller and every interface.
+ * Decides whether an appointment may be changed. All rules for changes are here, for every caller and every interface. In
+ * Medplum staff may move it, if the calendar has the time, which is not decided here.
  *
  * @param stored - the appointment as it is
  * @param result - the appointment as it would be; of any shape
  * @param changer - who makes the change
  * @param patients - those of the result's patients who exist
  * @param now - milliseconds since 1970 UTC
+ * @param isInMedplum - whether it is changed in Medplum, not through the interface
  * @returns all problems: `malformed-request` where the result does not have the structure of an Appointment (and nothing
  *   else if an element has the wrong JSON type), `immutable-element`, `transition-not-allowed`, `confirmation-expired`,
- *   `patient-not-found`, `patient-inactive`, `profile-violation`
+ *   `patient-not-found`, `patient-inactive`, `profile-violation`; in Medplum `patient-mismatch`, `appointment-closed`,
+ *   `period-invalid`, `start-in-past`
  * @see specification sections 3 and 4.5
  */
 export function validateChange(
@@ -144,18 +182,21 @@ export function validateChange(
   patients: Patients,
   now: number,
   config: BookingConfig,
+  isInMedplum = false,
 ): readonly Issue[] {
   const form = readForm(result);
   if (!form.isReadable) {
     return form.issues;
   }
   const located = { value: result, path: 'Appointment' };
-  const changes = immutableIssues(stored, result, config.baseUrl);
+  const changes = (isInMedplum ? otherPatientIssues : immutableIssues)(stored, result, config.baseUrl);
+  const isMove = isInMedplum && isMoved(stored, result, config.baseUrl);
   const changed = new Set(changes.map(({ expression }) => expression));
   return [
     ...form.issues,
     ...codeIssues(stored, result),
     ...changes,
+    ...(isMove ? moveIssues(stored, result, now) : []),
     ...(changer === 'requestor'
       ? addedActorIssues(stored, result, config.baseUrl).filter(({ expression }) => !changed.has(expression))
       : []),

@@ -230,18 +230,36 @@ export function immutableIssues(stored: Appointment, result: Appointment, baseUr
   ];
 }
 
+/** Whether an appointment would get another time or other Slots. */
+export const isMoved = (stored: Appointment, result: Appointment, baseUrl: string): boolean =>
+  immutableIssues(stored, { ...result, participant: stored.participant }, baseUrl).length > 0;
+
+/** The patients of an appointment stay, whoever changes it in Medplum: a `patient-mismatch` for each that differs. */
+export const otherPatientIssues = (stored: Appointment, result: Appointment, baseUrl: string): Issue[] =>
+  patientIssues(stored, result, baseUrl).map(({ expression }) => ({
+    code: 'patient-mismatch',
+    diagnostics: 'The patients of an appointment cannot be changed: cancel it, and book another one.',
+    ...(expression !== undefined && { expression }),
+  }));
+
 /**
  * Finds whose calendar an appointment would leave although its Slots stay there: whoever steps in would be booked twice.
  *
  * @param calendars - the Schedules that it takes time from
- * @returns an `immutable-element` for each actor that is no longer named
+ * @returns a `slot-mismatch` for each actor that is no longer named
  */
 export function leftCalendarIssues(stored: Appointment, result: Appointment, calendars: readonly Schedule[]): Issue[] {
   const named = new Set(result.participant.map(({ actor }) => actor?.reference));
   const owners = new Set(calendars.flatMap(({ actor }) => actor.flatMap(({ reference }) => reference ?? [])));
   return stored.participant.flatMap(({ actor: { reference = '', display } = {} }, index) =>
     owners.has(reference) && !named.has(reference)
-      ? [immutable(`Appointment.participant[${index}].actor`, `It takes the time of ${display ?? reference}.`)]
+      ? [
+          {
+            code: 'slot-mismatch' as const,
+            diagnostics: `The Slots of the appointment take the time of ${display ?? reference}: name Slots of the other calendar, too.`,
+            expression: `Appointment.participant[${index}].actor`,
+          },
+        ]
       : [],
   );
 }

@@ -90,6 +90,11 @@ export function overbookingIssue(
   };
 }
 
-/** Whether an appointment must not lie on taken time. */
-export const mustBeAlone = (appointment: Appointment, config: PublicConfig): boolean =>
-  takesTime(appointment) && !isOverbooking(appointment, config);
+/**
+ * Whether an appointment must not lie on taken time: neither it nor one of its Slots says that it may.
+ *
+ * @param named - the Slots that it names, as far as they exist
+ */
+export const mustBeAlone = (appointment: Appointment, named: readonly CalendarSlot[], config: PublicConfig): boolean =>
+  takesTime(appointment) &&
+  ![appointment, ...named.map(({ resource }) => resource)].some((one) => isOverbooking(one, config));

@@ -2,6 +2,7 @@ import type { Appointment, Reference, Schedule, Slot, Task } from '@medplum/fhir
 import type { BookingConfig } from '../../config/config.ts';
 import { serviceIdsOf } from '../../fhir/reference.ts';
 import { type ScheduleServices, withServices } from '../../slots/terms.ts';
+import type { Interval } from '../../time/interval.ts';
 import type { Patients } from '../appointment/change.ts';
 import type { Offer } from '../appointment/expiry.ts';
 import type { Role } from '../caller-role.ts';
@@ -63,7 +64,7 @@ export interface Questions {
   /** Everything within reach of the time that the booking takes or gives back. */
   readonly around: Question<
     readonly ScheduleTime[],
-    { readonly slots: readonly Slot[]; readonly times?: readonly ScheduleTime[] }
+    { readonly slots: readonly Slot[]; readonly times?: readonly ScheduleTime[]; readonly rows?: readonly Task[] }
   >;
   /** How far quotas are used up, by `quotaKey`. */
   readonly usage: Question<readonly Quota[], ReadonlyMap<string, Usage>>;
@@ -80,8 +81,14 @@ export interface Questions {
   readonly authored: Question<readonly string[], ResourceSet>;
 }
 
+/** What is read of reservations beside what a decision asks for. */
+interface Reserving {
+  /** Of the appointments that reservations announced a while ago, the times of those that are open, by id. */
+  readonly announced?: ReadonlyMap<string, Interval> | undefined;
+}
+
 /** What was read because a decision asked for it. */
-export type Knowledge = { readonly [Name in keyof Questions]?: Questions[Name]['known'] | undefined };
+export type Knowledge = Reserving & { readonly [Name in keyof Questions]?: Questions[Name]['known'] | undefined };
 
 const byId = <T extends { readonly id?: string }>(...lists: (readonly T[] | undefined)[]): T[] => [
   ...new Map(lists.flatMap((list) => list ?? []).map((one) => [one.id, one])).values(),
@@ -100,6 +107,7 @@ export function learned(known: Knowledge, more: Knowledge): Knowledge {
           uses: new Map([...fragments.uses, ...more.fragments.uses]),
           expired: byId(fragments.expired, more.fragments.expired),
           origins: [...new Set([...(fragments.origins ?? []), ...(more.fragments.origins ?? [])])],
+          rows: [...(fragments.rows ?? []), ...(more.fragments.rows ?? [])],
         },
       }),
     ...(around &&
@@ -107,6 +115,7 @@ export function learned(known: Knowledge, more: Knowledge): Knowledge {
         around: {
           slots: byId(around.slots, more.around.slots),
           times: [...(around.times ?? []), ...(more.around.times ?? [])],
+          rows: [...(around.rows ?? []), ...(more.around.rows ?? [])],
         },
       }),
     ...(usage && more.usage && { usage: new Map([...usage, ...more.usage]) }),

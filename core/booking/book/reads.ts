@@ -2,6 +2,7 @@ import type { Bundle, BundleEntry, Identifier, ResourceType } from '@medplum/fhi
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { idIn, isId, serviceIdsOf } from '../../fhir/reference.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
+import { rowSearch } from '../../rows/row.ts';
 import type { Interval } from '../../time/interval.ts';
 import { visitGroupOf } from '../../visits/group.ts';
 import { isOffer, offeredFor } from '../appointment/expiry.ts';
@@ -80,6 +81,23 @@ function takenIn({ schedule, interval }: BookRequest, config: PublicConfig): Bun
 }
 
 const named = ({ slots }: BookRequest): string[] => slots.map(({ value }) => value);
+
+/**
+ * The search for the rows with the reservations of the Schedules that a request leads to. It comes after those for their
+ * Slots: what is reserved between the two is seen.
+ */
+function rowReads(request: BookRequest, config: PublicConfig): BundleEntry[] {
+  const { schedule, leads } = request;
+  const ids = named(request).filter(isId);
+  const known = [...(schedule ? [schedule.value] : []), ...(ids.length > 0 ? (leads?.schedules ?? []) : [])];
+  const query: Record<string, string> | undefined =
+    known.length > 0
+      ? { focus: known.map((id) => `Schedule/${id}`).join(',') }
+      : ids.length > 0
+        ? { 'focus:Schedule._has:Slot:schedule:_id': ids.join(',') }
+        : undefined;
+  return query ? [{ request: { method: 'GET', url: rowSearch(['publish'], query, config) } }] : [];
+}
 
 /** The entries of a batch, each once. */
 const uniqueEntries = (entries: readonly BundleEntry[]): BundleEntry[] => [
@@ -181,6 +199,7 @@ function readsOf(request: BookRequest, tag: string, config: PublicConfig): Bundl
     ...searchByIds('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
     ...offers(request),
     ...takenIn(request, config),
+    ...rowReads(request, config),
     ...readsById('Patient', [...patientIds, patient?.value.id]),
     ...readsById(
       'QuestionnaireResponse',

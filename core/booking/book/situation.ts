@@ -2,6 +2,7 @@ import type { Appointment, Resource, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isSameJson } from '../../fhir/json.ts';
 import { belongsTo } from '../../fhir/tags.ts';
+import { reservedIn } from '../../slots/reservation.ts';
 import { settle, withGivenBack, withTaken } from '../../slots/settle.ts';
 import { type Calendar, type CalendarSlot, calendarOf, slotIdsOf } from '../../slots/slot.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffers } from '../../slots/terms.ts';
@@ -55,6 +56,8 @@ export interface Situation extends Given {
   readonly submitted: Submitted | undefined;
   /** The slots as they are stored. */
   readonly stored: Calendar;
+  /** The time that others are about to take, as Slots. */
+  readonly reserved: readonly CalendarSlot[];
   /** The slots as this booking may count them: its own earlier ones, and those of expired holds and requests, are free. */
   readonly calendar: Calendar;
   readonly selected: SelectedSlots;
@@ -281,6 +284,10 @@ export function situationsOf(asked: Given): Situation[] {
   const rewritten = earlier.flatMap(changedBy);
   const stored = storedCalendar(given);
   const made = new Map<Prepared, Situation>();
+  const read = [...resourcesOfType(state, 'Task'), ...(known.around?.rows ?? []), ...(known.fragments?.rows ?? [])];
+  const rows = new Map(read.map((row) => [`${row.id} ${row.meta?.versionId}`, row]));
+  const reading = { calendar: stored, now: context.now, open: known.announced };
+  const reserved = reservedIn([...rows.values()], reading, context.config);
   let calendar = countedCalendar(stored, earlier, given);
   const startOf = ({ request: { interval } }: Prepared): number => interval?.start ?? 0;
   for (const step of steps.toSorted((one, other) => startOf(one) - startOf(other))) {
@@ -288,7 +295,8 @@ export function situationsOf(asked: Given): Situation[] {
     const verdict = applyPolicy(step.request, step.earlier, patientsIn(step.resolved), state, known, context);
     const ids = rewritten.flatMap(({ id }) => id ?? []);
     const before = [...made.values()];
-    const situation = { ...step, before, count: steps.length, rewritten: ids, stored, calendar, selected, verdict };
+    const found = { rewritten: ids, stored, reserved, calendar, selected, verdict };
+    const situation = { ...step, ...found, before, count: steps.length };
     made.set(step, situation);
     calendar = made.size < steps.length ? withTimeTaken(situation) : calendar;
   }

@@ -356,8 +356,8 @@ function slotEntriesOf(last: Situation, outcomes: ReadonlyMap<Situation, Outcome
   const after = new Map([...taken, ...buffers.map((buffer) => [buffer.id, buffer] as const)]);
   const settled = settle(calendar, after, { ...settling(last), stored });
   return [
-    ...calendarEntries(stored, settled, now, config),
-    ...refillRows(slotChanges(stored, settled, now, config), schedulesIn(last), now, config),
+    ...calendarEntries(stored, settled, config),
+    ...refillRows(slotChanges(stored, settled, config), schedulesIn(last), now, config),
   ];
 }
 

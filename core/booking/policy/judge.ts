@@ -1,8 +1,9 @@
-import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { HealthcareService, Schedule, Task } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { withServices } from '../../slots/terms.ts';
+import { reservationsIn } from '../../slots/reservation.ts';
+import { longestBuffers, withServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import type { Role } from '../caller-role.ts';
 import { type EffectivePolicy, effectivePolicy, lengthText } from './policy.ts';
@@ -106,15 +107,48 @@ const isUnbounded = ({ earliest, latest }: StartBounds, now: number): boolean =>
   earliest <= now && latest === Number.POSITIVE_INFINITY;
 
 /**
- * The condition under which a free Slot can be booked, as a value of `_filter`: its Schedule is open, and its start is
- * within the limits of the policy. `$book` applies the same policies.
+ * The condition under which a free Slot can be booked, as a value of `_filter`: its Schedule is open, its start is within
+ * the limits of the policy, and nobody is about to take its time. `$book` asks the same.
  *
  * @param schedules - all Schedules whose Slots are searched
  * @param services - of these Schedules
+ * @param rows - with their reservations
  * @returns `undefined` if everything can be booked
  * @see https://hl7.org/fhir/R4/search_filter.html
  */
 export function bookableFilter(
+  schedules: readonly Schedule[],
+  services: readonly HealthcareService[],
+  rows: readonly Task[],
+  role: Role,
+  now: number,
+  config: PublicConfig,
+): string | undefined {
+  const reserved = rows.flatMap((row) => reservedFilters(row, schedules, services, now, config));
+  const permitted = permittedFilter(schedules, services, role, now, config);
+  const all = [...(permitted ? [reserved.length > 0 ? `(${permitted})` : permitted] : []), ...reserved];
+  return all.length > 0 ? all.join(' and ') : undefined;
+}
+
+/** What keeps Slots out of a search whose time is reserved at this moment. */
+function reservedFilters(
+  row: Task,
+  schedules: readonly Schedule[],
+  services: readonly HealthcareService[],
+  now: number,
+  config: PublicConfig,
+): string[] {
+  const schedule = schedules.find(({ id }) => row.focus?.reference === `Schedule/${id}`);
+  const { before, after } = schedule ? longestBuffers(withServices(schedule, services)) : { before: 0, after: 0 };
+  return reservationsIn(row, now, config)
+    .filter(({ until }) => now < until)
+    .map(({ start, end }) => {
+      const [first, last] = [formatInstant(start - after), formatInstant(end + before)];
+      return `(schedule ne "${row.focus?.reference}" or end le "${first}" or start ge "${last}")`;
+    });
+}
+
+function permittedFilter(
   schedules: readonly Schedule[],
   services: readonly HealthcareService[],
   role: Role,

@@ -10,6 +10,7 @@ import {
   isBooked,
   isBuffer,
   isOverbooking,
+  overbookingMark,
   slotIdsOf,
   takesTimeOf,
 } from '../../slots/slot.ts';
@@ -22,6 +23,8 @@ import { timeText } from '../confirmation/task.ts';
 export interface Collision {
   readonly appointment: Appointment;
   readonly taking: CalendarSlot;
+  /** Whether the Slot is nobody's: no appointment names it, and it never was bookable. It is a block, whatever its status. */
+  readonly isBlock: boolean;
 }
 
 /** Whether of two Slots one takes the time of the other. */
@@ -66,17 +69,20 @@ export function collisions(
   const isLoser = (one: Appointment): boolean =>
     holdsSlots(one) && !hasEnded(one, now, config) && !isOverbooking(one, config);
   const losing = appointments.filter(isLoser);
+  const named = new Set(appointments.filter(holdsSlots).flatMap(slotIdsOf));
+  const isBlock = ({ id, role, status }: CalendarSlot): boolean =>
+    status === 'busy-unavailable' || (role === 'taking' && !named.has(id));
   const lostTo = (taking: CalendarSlot, under: CalendarSlot): Collision[] =>
     losing
       .map((appointment) => ({ appointment, ids: slotIdsOf(appointment) }))
       .filter(({ ids }) => ids.includes(under.id) && !ids.includes(taking.id))
-      .map(({ appointment }) => ({ appointment, taking }));
+      .map(({ appointment }) => ({ appointment, taking, isBlock: isBlock(taking) }));
   const isRival = (one: Appointment): boolean =>
     slot.isByHand && one.status === 'booked' && ownerOf(one, config) !== undefined && slotIdsOf(one).includes(slot.id);
   return isBuffer(slot.resource)
     ? []
     : [
-        ...losing.filter(isRival).map((appointment) => ({ appointment, taking: slot })),
+        ...losing.filter(isRival).map((appointment) => ({ appointment, taking: slot, isBlock: false })),
         ...beside.flatMap((other) => [
           ...(takes(slot) ? lostTo(slot, other) : []),
           ...(byHand.has(other) && takes(other) ? lostTo(other, slot) : []),
@@ -88,8 +94,8 @@ export function collisions(
  * Whether an appointment gives way by itself: what the clinic books wins over a hold, and over a request that it has not
  * confirmed. A block may lie over both, and a confirmed appointment is a promise: in these cases a person decides.
  */
-export function givesWay({ appointment: { status }, taking }: Collision): boolean {
-  return taking.resource.status === 'busy' && (status === 'proposed' || status === 'pending');
+export function givesWay({ appointment: { status }, taking, isBlock }: Collision): boolean {
+  return !isBlock && taking.status === 'busy' && (status === 'proposed' || status === 'pending');
 }
 
 /** Whether an appointment was cancelled because staff have given its time to another one. */
@@ -105,7 +111,7 @@ export function givenWay({ appointment }: Pick<Collision, 'appointment'>, config
 }
 
 /** The open Task of a collision, one for each appointment, from which staff learn what they have to decide. */
-export function collisionTask({ appointment, taking }: Collision, config: BookingConfig): BundleEntry {
+export function collisionTask({ appointment, taking }: Omit<Collision, 'isBlock'>, config: BookingConfig): BundleEntry {
   const focus = { reference: `Appointment/${appointment.id}` };
   const patient = appointment.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
   const more: Partial<Task> = {
@@ -153,7 +159,7 @@ export function rivalsOf(
 
 /** A confirmed appointment that lies on time which something else takes, too: it is marked, and staff are told. */
 export function overlapEntries(appointment: Appointment, taking: CalendarSlot, config: BookingConfig): BundleEntry[] {
-  const mark = { url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true };
+  const mark = overbookingMark(config);
   return [
     updateEntry(appointment, { ...appointment, extension: [...(appointment.extension ?? []), mark] }),
     collisionTask({ appointment, taking }, config),
@@ -168,7 +174,7 @@ export function rivalEntries(
   config: BookingConfig,
 ): BundleEntry[] {
   const isByPeople = (one: Appointment): boolean => rankOf(one) === 2 && ownerOf(one, config) === undefined;
-  const mark = { url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true };
+  const mark = overbookingMark(config);
   const marked = (one: Appointment): BundleEntry =>
     updateEntry(one, { ...one, extension: [...(one.extension ?? []), mark] });
   const [taking] = slot ? calendarOf([slot], config).values() : [];

@@ -1,4 +1,4 @@
-import type { Appointment, BundleEntry, Slot } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import {
@@ -116,6 +116,8 @@ export interface Fragments {
   readonly expired?: readonly Appointment[];
   /** The slots whose fragments were read; absent if all were read. */
   readonly origins?: readonly string[];
+  /** The rows with the reservations of their Schedules, read after them. */
+  readonly rows?: readonly Task[];
 }
 
 /**

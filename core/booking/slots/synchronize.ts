@@ -1,15 +1,15 @@
 import type { Appointment, Bundle, BundleEntry, Reference, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
-import { parseInstant, timeOf } from '../../fhir/instant.ts';
+import { formatInstant, parseInstant, timeOf } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { isByService, ownerOf } from '../../fhir/tags.ts';
 import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { newTaking } from '../../slots/guard.ts';
-import { withoutIntentsOf } from '../../slots/intent.ts';
 import { settle, withGivenBack, withTaken } from '../../slots/settle.ts';
 import {
   BUFFER_COMMENTS,
+  bufferOf,
   type Calendar,
   type CalendarSlot,
   calendarOf,
@@ -19,8 +19,10 @@ import {
   isMarked,
   isOverbooking,
   isTaken,
+  newCalendarSlot,
   occupies,
   publishedKeyOf,
+  publishedValueOf,
   type SlotUses,
   slotIdsOf,
   slotStatusOf,
@@ -28,7 +30,7 @@ import {
   takesTimeOf,
 } from '../../slots/slot.ts';
 import { bufferSlots, neededBuffers, reachOf, type ScheduleServices, termsFor } from '../../slots/terms.ts';
-import { type Interval, intersection, overlaps } from '../../time/interval.ts';
+import { contains, type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { buffersWithoutSlot, takesTime, uncoveredTime, withNeeded } from '../appointment/overbooking.ts';
 import { holdsSlots, isOpen, slotUseOf } from '../appointment/status.ts';
 import { refillRows } from '../waitlist/refill.ts';
@@ -47,6 +49,8 @@ export interface RelatedSlots {
   readonly lost: readonly Slot[];
   /** Ids of its slots that stay as they are: the clinic took them by hand, or the appointment never held them. */
   readonly kept?: ReadonlySet<string>;
+  /** Ids of the slots that it had before it was moved (`slotsLeft`): it gives them back. */
+  readonly left?: readonly string[];
 }
 
 const versionsIn = ({ entry = [] }: Bundle): Appointment[] =>
@@ -107,6 +111,48 @@ export function keptSlots(slots: readonly Slot[], history: Bundle, config: Booki
   return new Set(kept.flatMap(({ id }) => id ?? []));
 }
 
+/**
+ * The slots that an appointment has left, as its versions show: those that it does not name any more, and those that it names
+ * still although they lie at the time that it had before. Slots that were deleted since are among them; those that somebody
+ * else has taken since are not.
+ *
+ * @param history - of the appointment, the newest version first
+ * @param slots - those that exist, with their authors
+ */
+export function slotsLeft(
+  appointment: Appointment,
+  history: Bundle,
+  slots: readonly Slot[],
+  config: BookingConfig,
+): string[] {
+  const [current, time] = [slotIdsOf(appointment), timeOf(appointment)];
+  const byId = new Map(slots.map((slot) => [slot.id ?? '', slot]));
+  const left = new Set<string>();
+  const passed = new Set<string>();
+  let since = appointment.meta?.lastUpdated;
+  for (const version of versionsIn(history)) {
+    const then = timeOf(version);
+    const isSameTime = then?.start === time?.start && then?.end === time?.end;
+    const former = (holdsSlots(version) ? slotIdsOf(version) : []).filter((id) => !isSameTime || !current.includes(id));
+    for (const id of former.filter((one) => !passed.has(one))) {
+      const slot = byId.get(id);
+      const own = slot && calendarSlot(slot, config);
+      const isStill = current.includes(id) && own && time && !isBuffer(own.resource) && contains(time, own);
+      const isOthers =
+        slot !== undefined &&
+        ((parseInstant(slot.meta?.lastUpdated) ?? 0) > (parseInstant(since) ?? 0)
+          ? isByHand(slot, config)
+          : own !== undefined && isTakenByClinic(own, version, config));
+      if (!isStill && !isOthers) {
+        left.add(id);
+      }
+      passed.add(id);
+    }
+    since = version.meta?.lastUpdated;
+  }
+  return [...left];
+}
+
 /** Whether a slot is taken and was last written by someone other than the service. */
 function isByHand(slot: Slot, config: BookingConfig): boolean {
   return isBooked(slot) && slot.meta?.author?.reference !== undefined && !isByService(slot.meta, config);
@@ -138,7 +184,7 @@ export function isOutOfSync(
     takesTime(appointment) &&
     (parseInstant(appointment.end) ?? 0) > now &&
     appointment.participant.some(({ actor }) => actor !== undefined && idIn(actor, 'Patient') === undefined);
-  if ((isUncovered || isUnplaced) && ownerOf(appointment, config) === undefined) {
+  if (isUncovered || isUnplaced) {
     return true;
   }
   if (!holdsSlots(appointment) && slotIdsOf(appointment).some((id) => !slots.has(id))) {
@@ -163,16 +209,17 @@ export function overlapOf(
   related: RelatedSlots,
   config: PublicConfig,
 ): CalendarSlot | undefined {
-  const { slots, uses, schedules } = related;
-  const calendar = calendarOf(slots, config, uses);
+  const { slots, uses, schedules, left = [] } = related;
+  const calendar = withGivenBack(calendarOf(slots, config, uses), left, config);
   const time = timeOf(appointment);
   const isAsked = holdsSlots(appointment) && slotStatusOf(slotUseOf(appointment)) !== undefined;
-  if (!time || !isAsked || isOverbooking(appointment, config) || ownerOf(appointment, config) !== undefined) {
+  if (!time || !isAsked || isOverbooking(appointment, config)) {
     return undefined;
   }
-  const ids = new Set(slotIdsOf(appointment));
+  const ids = new Set(namedBy(appointment, related));
   const named = [...ids].flatMap((id) => calendar.get(id) ?? []);
-  const others = [...calendar.values()].filter((slot) => occupies(slot) && !ids.has(slot.id));
+  const isOwnBuffer = ({ resource }: CalendarSlot): boolean => ids.has(bufferOf(resource, config) ?? '');
+  const others = [...calendar.values()].filter((slot) => occupies(slot) && !ids.has(slot.id) && !isOwnBuffer(slot));
   const termsOf = termsFor(schedules, config);
   const inTheWay = named
     .filter(isOpenOffer)
@@ -191,48 +238,98 @@ export function overlapOf(
   return [...inTheWay, ...uncovered][0];
 }
 
+/** Ids of the slots that an appointment names and has not left. */
+const namedBy = (appointment: Appointment, { left = [] }: RelatedSlots): string[] =>
+  slotIdsOf(appointment).filter((id) => !left.includes(id));
+
 /** The buffers of an appointment that names no Slot of a Schedule; none where the Schedule is not known. */
 function buffersIn(schedule: string, { schedules }: RelatedSlots, appointment: Appointment, config: PublicConfig) {
   const known = schedules.find((one) => one.schedule.id === schedule);
   return known ? buffersWithoutSlot(known, appointment, config) : { before: 0, after: 0 };
 }
 
-/** The Schedules that an appointment takes time from: those of its Slots, deleted ones included, or that of its actor. */
-function schedulesOf(named: readonly CalendarSlot[], { lost, unnamed = [] }: RelatedSlots): Set<string> {
-  const ofLost = lost.flatMap(({ schedule }) => idIn(schedule, 'Schedule') ?? []);
-  return new Set([...named.map(({ schedule }) => schedule), ...ofLost, ...unnamed]);
+/**
+ * The Schedules that an appointment takes time from: those of its Slots, deleted ones included, or that of its actor. If it
+ * names no others, it stays in those of the Slots that it has left.
+ */
+function schedulesOf(
+  named: readonly CalendarSlot[],
+  { lost, slots, left = [], unnamed = [] }: RelatedSlots,
+): Set<string> {
+  const former = slots.filter(({ id = '' }) => left.includes(id));
+  const gone = named.length > 0 ? lost.filter(({ id = '' }) => !left.includes(id)) : [...lost, ...former];
+  const ofGone = gone.flatMap(({ schedule }) => idIn(schedule, 'Schedule') ?? []);
+  return new Set([...named.map(({ schedule }) => schedule), ...ofGone, ...unnamed]);
 }
 
 /** Takes the slots that an appointment holds, as its status and those of the others that hold them require. */
-function taken(
-  calendar: Calendar,
-  appointment: Appointment,
-  related: RelatedSlots,
-  newId: () => string,
-  config: PublicConfig,
-) {
+function taken(calendar: Calendar, appointment: Appointment, related: RelatedSlots): Calendar {
   const use = slotUseOf(appointment);
-  const [start, end] = [parseInstant(appointment.start) ?? 0, parseInstant(appointment.end) ?? 0];
+  const time = timeOf(appointment) ?? { start: 0, end: 0 };
   let result = calendar;
-  const begun = new Map<string, CalendarSlot>();
-  for (const id of slotIdsOf(appointment)) {
+  for (const id of namedBy(appointment, related)) {
     const slot = calendar.get(id);
     const status = slotStatusOf(strongestUse(use, slot?.use));
     if (!slot || !(isAdjustable(slot.status) || isOpenOffer(slot)) || !slotStatusOf(use) || !status) {
       continue;
     }
-    const part = isOpenOffer(slot) ? intersection(slot, { start, end }) : slot;
+    const part = isOpenOffer(slot) ? intersection(slot, time) : slot;
     result = part && slot.status !== status ? withTaken(result, [id], part, status) : result;
-    if (isOpenOffer(slot) && part && slot.start <= (begun.get(slot.schedule)?.start ?? slot.start)) {
-      begun.set(slot.schedule, slot);
+  }
+  return result;
+}
+
+/** The buffers of an appointment that it needs and has not yet, and its calendar without those that it no longer needs. */
+function withOwnBuffers(
+  calendar: Calendar,
+  appointment: Appointment,
+  related: RelatedSlots,
+  newId: () => string,
+  config: PublicConfig,
+): Calendar {
+  const time = timeOf(appointment);
+  const ids = namedBy(appointment, related);
+  if (!time || !slotStatusOf(slotUseOf(appointment))) {
+    return calendar;
+  }
+  const isOwn = ({ resource }: CalendarSlot): boolean => ids.includes(bufferOf(resource, config) ?? '');
+  const isBeside = ({ start, end }: Interval): boolean => end === time.start || start === time.end;
+  const result = new Map([...calendar].filter(([, slot]) => !isOwn(slot) || isBeside(slot)));
+  const bookable = ids.flatMap((id) => calendar.get(id) ?? []).filter(({ role }) => role === 'offer');
+  // Where it had time around it, and was moved with its Slot, it needs that again.
+  const hadBuffers = new Set(
+    [...calendar.values()].flatMap((slot) =>
+      (isOwn(slot) && !result.has(slot.id)) || (related.left?.includes(slot.id) && isBuffer(slot.resource))
+        ? slot.schedule
+        : [],
+    ),
+  );
+  const moved = ids
+    .flatMap((id) => calendar.get(id) ?? [])
+    .filter((slot) => slot.role === 'taking' && hadBuffers.has(slot.schedule) && overlaps(slot, time));
+  for (const [schedule, slots] of Map.groupBy([...bookable, ...moved], (slot) => slot.schedule)) {
+    const [first] = slots.toSorted((one, other) => one.start - other.start);
+    const known = related.schedules.find((one) => one.schedule.id === schedule);
+    const needed = first && known && neededBuffers(known, first, appointment.serviceType ?? [], config);
+    const isThere = (wanted: Interval): boolean =>
+      [...result.values()].some(
+        (slot) =>
+          slot.schedule === schedule &&
+          (isOwn(slot) || (ids.includes(slot.id) && isBuffer(slot.resource))) &&
+          overlaps(slot, wanted),
+      );
+    for (const made of needed ? bufferSlots(time, first, needed, newId, config) : []) {
+      const { status, comment } = made.resource;
+      const buffer =
+        first?.role === 'offer'
+          ? made
+          : newTaking(schedule, made, { id: made.id, status, ...(comment !== undefined && { comment }) });
+      if (!isThere(buffer)) {
+        result.set(buffer.id, buffer);
+      }
     }
   }
-  const buffers = [...begun.values()].flatMap((slot) => {
-    const known = related.schedules.find(({ schedule }) => schedule.id === slot.schedule);
-    const needed = known && neededBuffers(known, slot, appointment.serviceType ?? [], config);
-    return needed ? bufferSlots({ start, end }, slot, needed, newId, config) : [];
-  });
-  return new Map([...result, ...buffers.map((buffer) => [buffer.id, buffer] as const)]);
+  return result;
 }
 
 /**
@@ -247,10 +344,9 @@ function missingTakings(
   newId: () => string,
   config: PublicConfig,
 ) {
-  const ids = slotIdsOf(appointment);
   const status = slotStatusOf(slotUseOf(appointment));
-  const named = ids.flatMap((id) => calendar.get(id) ?? []);
-  if (!status || ownerOf(appointment, config) !== undefined) {
+  const named = namedBy(appointment, related).flatMap((id) => calendar.get(id) ?? []);
+  if (!status) {
     return [];
   }
   return [...schedulesOf(named, related)].flatMap((schedule) => {
@@ -270,14 +366,12 @@ function missingTakings(
 
 /**
  * An open appointment with the Slots that it takes without having named them (`slotEntries`), instead of those that are void
- * or deleted.
- *
- * @param slots - those that it names
+ * or deleted, and without those that it has left.
  */
 export function withTakings(
   appointment: Appointment,
   entries: readonly BundleEntry[],
-  slots: readonly Slot[],
+  { slots, left = [] }: RelatedSlots,
   config: PublicConfig,
 ): Appointment {
   const taken = entries.flatMap(({ fullUrl, resource }) => {
@@ -288,19 +382,54 @@ export function withTakings(
     const slot = slots.find(({ id }) => id === idIn(reference, 'Slot'));
     return slot === undefined || calendarSlot(slot, config)?.role === 'void';
   };
-  const kept = (appointment.slot ?? []).filter((reference) => !isGone(reference));
-  return taken.length > 0 ? { ...appointment, slot: [...kept, ...taken] } : appointment;
+  const named = appointment.slot ?? [];
+  const kept = named.filter((reference) => !left.includes(idIn(reference, 'Slot') ?? ''));
+  if (!holdsSlots(appointment) || (taken.length === 0 && kept.length === named.length)) {
+    return appointment;
+  }
+  return { ...appointment, slot: [...(taken.length > 0 ? kept.filter((one) => !isGone(one)) : kept), ...taken] };
 }
 
 /**
  * Deleted offers as if they were still there, under new ids. Given back, they join what is left of their offer, and are not
- * stored where that has been offered again already.
+ * stored where that has been offered again already. A published one is what it was before it was taken.
  */
-function lostSlots(lost: readonly Slot[], config: PublicConfig, newId: () => string): CalendarSlot[] {
-  return [...calendarOf(lost, config).values()].map((slot) => {
-    const id = newId();
-    return { ...slot, id, isNew: true, role: 'offer', use: undefined };
+function lostSlots(
+  lost: readonly Slot[],
+  system: string,
+  now: number,
+  config: PublicConfig,
+  newId: () => string,
+): CalendarSlot[] {
+  const isPublished = (slot: Slot): boolean => publishedKeyOf(slot, config)?.kind === 'offer';
+  const tagged = lost
+    .filter((slot) => !isPublished(slot))
+    .map((slot): Slot => {
+      const tag = [...(slot.meta?.tag ?? []), { system, code: slot.id ?? '' }];
+      return { ...slot, meta: { ...slot.meta, tag } };
+    });
+  const parts = [...calendarOf(tagged, config).values()].map((slot): CalendarSlot => {
+    return { ...slot, id: newId(), isNew: true, role: 'offer', use: undefined };
   });
+  const published = [...calendarOf(lost.filter(isPublished), config).values()].flatMap((slot) => {
+    const { identifier = [], schedule, serviceCategory, specialty, appointmentType, comment } = slot.resource;
+    const resource: Slot = {
+      resourceType: 'Slot',
+      identifier: identifier.filter((one) => one.value === publishedValueOf(slot.resource, config)),
+      schedule,
+      ...(serviceCategory && { serviceCategory }),
+      ...(specialty && { specialty }),
+      ...(appointmentType && { appointmentType }),
+      ...(comment !== undefined && { comment }),
+      ...(slot.services && { serviceType: [...slot.services] }),
+      status: 'busy',
+      start: formatInstant(slot.whole.start),
+      end: formatInstant(slot.whole.end),
+    };
+    const made = slot.whole.end > now ? newCalendarSlot(newId(), resource, config) : undefined;
+    return made ? [{ ...made, role: 'offer' as const }] : [];
+  });
+  return [...parts, ...published];
 }
 
 function withSlots(calendar: Calendar, slots: readonly CalendarSlot[]): Calendar {
@@ -353,51 +482,46 @@ export function slotEntriesOf(
   newId: () => string,
   now: number,
 ): BundleEntry[] {
-  const { slots, uses, schedules, lost, kept = new Set() } = related;
+  const { slots, uses, schedules, lost, kept = new Set(), left = [] } = related;
   const system = artefactUri(config, 'LocalSlotOrigin');
   const before = calendarOf(slots, config, uses);
-  const context = { termsOf: termsFor(schedules, config), newId };
-  if (appointments.every(holdsSlots)) {
-    const takings = appointments.flatMap((one) => missingTakings(before, one, related, newId, config));
-    const own = appointments.reduce((calendar, one) => taken(calendar, one, related, newId, config), before);
-    return calendarEntries(before, settle(before, withSlots(own, takings), context), now, config);
-  }
-  const isGivenBack = ({ id }: Slot): boolean =>
-    slots.some(({ meta }) => meta?.tag?.some((tag) => tag.system === system && tag.code === id));
-  // A published slot is published again by itself.
-  const missing = lost
-    .filter(
-      (slot) =>
-        isBooked(slot) &&
-        isMarked(slot, config) &&
-        !isGivenBack(slot) &&
-        publishedKeyOf(slot, config)?.kind !== 'offer',
-    )
-    .map((slot): Slot => {
-      const tag = [...(slot.meta?.tag ?? []), { system, code: slot.id ?? '' }];
-      return { ...slot, meta: { ...slot.meta, tag } };
-    });
-  const ids = appointments.flatMap(slotIdsOf).filter((id) => !kept.has(id));
-  const deleted = lostSlots(missing, config, newId);
+  const isHolding = appointments.every(holdsSlots);
+  const ids = [...left, ...(isHolding ? [] : appointments.flatMap(slotIdsOf).filter((id) => !kept.has(id)))];
+  const isGivenBack = (slot: Slot): boolean =>
+    slots.some(
+      (one) =>
+        one.meta?.tag?.some((tag) => tag.system === system && tag.code === slot.id) ||
+        (publishedValueOf(slot, config) !== undefined &&
+          publishedValueOf(one, config) === publishedValueOf(slot, config)),
+    );
+  const missing = lost.filter((slot) => ids.includes(slot.id ?? '') && !isGivenBack(slot));
+  const wasOffered = (slot: Slot): boolean => isBooked(slot) && isMarked(slot, config);
+  const deleted = lostSlots(missing.filter(wasOffered), system, now, config, newId);
   const free = deleted.map((slot): CalendarSlot => ({ ...slot, status: 'free' }));
-  const current = appointments.reduce(
-    (calendar, { id }) => withoutIntentsOf(calendar, `Appointment/${id}`, now, config),
-    before,
+  const given = withSlots(withGivenBack(before, ids, config), free);
+  const takings = appointments.flatMap((one) => (isHolding ? missingTakings(given, one, related, newId, config) : []));
+  const after = (isHolding ? appointments : []).reduce(
+    (calendar, one) => withOwnBuffers(taken(calendar, one, related), one, related, newId, config),
+    given,
   );
-  const after = withSlots(withGivenBack(current, ids, config), free);
   // One that was not taken in the end may have been offered although something else takes its time. What is deleted takes
   // none, and nothing is left that says whose time it was.
   const own = ids.flatMap((id) => before.get(id) ?? []).filter((slot) => slot.status === 'free');
-  const times = [...own, ...calendarOf(lost, config).values()];
+  const times = [...own, ...calendarOf(missing, config).values()];
   const reach = reachOf(schedules, config);
   const renewed = {
     start: Math.min(...times.map(({ start }) => start)) - reach,
     end: Math.max(...times.map(({ end }) => end)) + reach,
   };
-  const settled = settle(withSlots(current, deleted), after, { ...context, stored: before, renewed });
+  const settled = settle(withSlots(before, deleted), withSlots(after, takings), {
+    termsOf: termsFor(schedules, config),
+    newId,
+    stored: before,
+    ...(times.length > 0 && { renewed }),
+  });
   return [
-    ...calendarEntries(before, settled, now, config).map((entry) => onlyOnce(entry, system)),
-    ...refillRows(slotChanges(before, settled, now, config), schedules, now, config),
+    ...calendarEntries(before, settled, config).map((entry) => onlyOnce(entry, system)),
+    ...(ids.length > 0 ? refillRows(slotChanges(before, settled, config), schedules, now, config) : []),
   ];
 }
 

@@ -4,6 +4,7 @@ import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { moment, momentIn, newRow, type RowCode, rowSearch, valueIn } from '../../rows/row.ts';
+import { type Reservation, reservationsIn, withReservations } from '../../slots/reservation.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
 import { slotsADay } from '../parameters/parameter-values.ts';
@@ -145,22 +146,26 @@ export const publicationWithServices = (schedule: string, config: PublicConfig):
  * row that is written unchanged would keep its version, and lock nothing.
  *
  * Whoever creates Slots where there may be none yet writes the Schedule's row like this, with the version that was read
- * before the Slots were: so do publishing, in each of its transactions, and a guard. A guard notes on it what is about to be
- * taken (`intent.ts`); a run of publishing that it overtakes reads again, and goes on.
+ * before the Slots were: so do publishing, in each of its transactions, and a guard. Reservations stay on it until they no
+ * longer count; a run of publishing that a guard overtakes reads again, and goes on.
  *
  * @param stored - the row as it was read
+ * @param now - milliseconds since 1970 UTC
  * @param changed - as it is to be; by default as it is
  */
-export function rowEntry(stored: Task, changed: Task = stored): BundleEntry {
+export function rowEntry(stored: Task, now: number, config: PublicConfig, changed: Task = stored): BundleEntry {
   const changes = Number(/^Change (\d{1,15})$/.exec(stored.description ?? '')?.[1] ?? 0) + 1;
-  const { extension } = stored;
-  return updateEntry(stored, {
-    ...(extension && { extension }),
-    ...changed,
-    id: stored.id,
-    meta: stored.meta,
-    description: `Change ${changes}`,
-  });
+  const row = { ...changed, id: stored.id, meta: stored.meta, description: `Change ${changes}` };
+  return updateEntry(stored, withReservations(row, reservationsIn(stored, now, config), config));
+}
+
+/** The entry of a transaction that writes a row with other reservations, if it still has the version that was read. */
+export function reservationEntry(
+  stored: Task,
+  reservations: readonly Reservation[],
+  config: PublicConfig,
+): BundleEntry {
+  return updateEntry(stored, withReservations(stored, reservations, config));
 }
 
 /** How much of a calendar is read and written at once at most, in days. */

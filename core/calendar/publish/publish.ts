@@ -1,4 +1,4 @@
-import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { canonicalJson } from '../../fhir/json.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
@@ -37,8 +37,6 @@ export interface PublishState {
   /** Ids of Slots that open appointments refer to: they are not changed, whatever their status. */
   readonly held: ReadonlySet<string>;
   readonly closedDays: readonly Closure[];
-  /** The publication row, by whose run new Slots are created. */
-  readonly row?: Task | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
   readonly horizonWeeks: number;
@@ -284,7 +282,7 @@ export function planSlots(state: PublishState, config: PublicConfig): PublishPla
   const newId = newIds();
   const settled = renewed.start < renewed.end ? settle(placed, placed, { termsOf, newId, renewed, isOpen }) : placed;
   return {
-    changes: slotChanges(before, settled, now, config, state.row),
+    changes: slotChanges(before, settled, config),
     problems: publishing.kind === 'kept' ? publishing.problems : problems,
   };
 }

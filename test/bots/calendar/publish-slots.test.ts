@@ -84,7 +84,9 @@ describe('publish slots held', () => {
     const [free] = await medplum().find<Slot>(`Slot?schedule=Schedule/${schedule.id}&start=${at('09:00')}`);
     const held = free && (await medplum().change<Slot>(free, { status: 'busy-tentative' }));
     const hold = await medplum().appointment('proposed', held ? [held] : []);
-    await report(await medplum().slot(schedule, 'busy', '09:00', '09:30'));
+    const taking = await medplum().slot(schedule, 'busy', '09:00', '09:30');
+    await medplum().appointment('booked', [taking]);
+    await report(taking);
     expect(await statusOf(hold)).toBe('cancelled');
   });
 

@@ -307,7 +307,10 @@ it('whoever writes the publication row meanwhile has publishing read the Slots a
       start: at('09:00'),
       end: at('09:30'),
     };
-    const entry = [{ request: { method: 'POST' as const, url: 'Slot' }, resource }, ...(row ? [rowEntry(row)] : [])];
+    const entry = [
+      { request: { method: 'POST' as const, url: 'Slot' }, resource },
+      ...(row ? [rowEntry(row, Date.now(), config)] : []),
+    ];
     expect((await sendTransaction(medplum().medplum, entry)).kind).toBe('done');
   });
   await report(schedule);

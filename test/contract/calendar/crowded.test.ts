@@ -72,14 +72,30 @@ it('staff take time on a day that has very many free Slots before: a booking of 
     expect((await medplum('front-desk', 'POST', '', { body })).status).toBe(200);
   }
   succeeded('Appointment', await book(proposed(patient, [slot], { from: 1_400, to: 1_430 })));
-  const body = {
-    resourceType: 'Slot',
-    schedule: slot.schedule,
-    status: 'busy',
-    start: minutes(1_410),
-    end: minutes(1_440),
+  const made = {
+    ...{ resourceType: 'Slot', schedule: slot.schedule, status: 'busy' },
+    ...{ start: minutes(1_410), end: minutes(1_440) },
   };
-  const refused = await medplum('front-desk', 'POST', '/Slot', { body });
-  expect(refusalOf(refused)).toEqual([400, expect.stringMatching(/^schedule-overbooked Slot/)]);
+  const fullUrl = 'urn:uuid:5b0e2d6a-3f0c-4f0e-9d6b-0a4b6a3d1c12';
+  const participant = [{ actor: { reference: `Patient/${patient.id}` }, status: 'accepted' }];
+  const { start, end } = made;
+  const appointment = {
+    resourceType: 'Appointment',
+    status: 'booked',
+    start,
+    end,
+    slot: [{ reference: fullUrl }],
+    participant,
+  };
+  const body = {
+    resourceType: 'Bundle',
+    type: 'transaction',
+    entry: [
+      { fullUrl, request: { method: 'POST', url: 'Slot' }, resource: made },
+      { request: { method: 'POST', url: 'Appointment' }, resource: appointment },
+    ],
+  };
+  const refused = await medplum('front-desk', 'POST', '', { body });
+  expect(refusalOf(refused)).toEqual([400, expect.stringMatching(/^schedule-overbooked Appointment/)]);
   expect(await stored('Slot', `schedule=Schedule/${schedule.id}&status=busy`)).toHaveLength(1);
 });

@@ -32,14 +32,32 @@ it('a block over a confirmed appointment: staff find it among their Tasks, once'
   expect(await tasksOf(booked.id)).toHaveLength(1);
 });
 
-it('an appointment of staff over a request that waits is refused, unless it is meant', async () => {
+it('an appointment of staff over a request that waits is refused with its Slot, unless it is meant', async () => {
   const { slot, patient } = await aClinic(byHandWithin(60, 'min'));
   const pending = succeeded('Appointment', await book(proposed(patient, [slot])));
   expect(pending.status).toBe('pending');
-  const refused = await write(slot.schedule, 'busy', 10, 60);
+  const fullUrl = 'urn:uuid:5b0e2d6a-3f0c-4f0e-9d6b-0a4b6a3d1c11';
+  const time = { start: minutes(10), end: minutes(60) };
+  const made = { resourceType: 'Slot', schedule: slot.schedule, status: 'busy', ...time };
+  const act = (url: string) => ({
+    resourceType: 'Bundle',
+    type: 'transaction',
+    entry: [
+      { fullUrl, request: { method: 'POST', url: 'Slot' }, resource: made },
+      {
+        request: { method: 'POST', url: 'Appointment' },
+        resource: {
+          ...{ resourceType: 'Appointment', status: 'booked', ...time, slot: [{ reference: fullUrl }] },
+          extension: [{ url, valueBoolean: true }],
+          participant: [{ actor: { reference: `Patient/${patient.id}` }, status: 'accepted' }],
+        },
+      },
+    ],
+  });
+  const refused = await medplum('front-desk', 'POST', '', { body: act('https://example.org/other') });
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('schedule-overbooked')]);
-  const onPurpose = { extension: [{ url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true }] };
-  expect((await write(slot.schedule, 'busy', 10, 60, onPurpose)).status).toBe(201);
+  const unvalidated = 'https://medplum.com/fhir/StructureDefinition/SchedulingUnvalidatedBooking';
+  expect((await medplum('front-desk', 'POST', '', { body: act(unvalidated) })).status).toBe(200);
   const [seen] = await stored('Appointment', `_id=${pending.id}`);
   expect(seen?.status).toBe('pending');
 });

@@ -32,13 +32,15 @@ const deactivate = async (id: string | undefined) => {
 
 describe('what clinic staff cannot do in Medplum', () => {
   it.each<[string, (known: { slot: string; patient: string }) => Partial<Appointment>, string]>([
-    ['move the start', () => ({ start: minutes(5) }), 'immutable-element Appointment.start'],
-    ['move the end', () => ({ end: minutes(25) }), 'immutable-element Appointment.end'],
-    ['take another slot', ({ slot }) => ({ slot: [{ reference: slot }] }), 'immutable-element Appointment.slot'],
+    [
+      'take a slot at another time',
+      ({ slot }) => ({ slot: [{ reference: slot }] }),
+      'slot-mismatch Appointment.slot[0]',
+    ],
     [
       'change the patient',
       ({ patient }) => ({ participant: [{ actor: { reference: patient, display: 'x' }, status: 'accepted' }] }),
-      'immutable-element Appointment.participant[0].actor',
+      'patient-mismatch Appointment.participant[0].actor',
     ],
     ["take the requestor's tag away", () => ({ meta: {} }), 'immutable-element Appointment.meta.tag'],
     ['go back to pending', () => ({ status: 'pending' }), 'transition-not-allowed Appointment.status'],
@@ -53,22 +55,18 @@ describe('what clinic staff cannot do in Medplum', () => {
     expect(await inMedplum(id)).toEqual(before);
   });
 
-  it('the same in a batch, a transaction and by JSON Patch', async () => {
+  it('move it into the past', async () => {
     const { id } = await aBooking();
-    const before = await inMedplum(id);
-    const entry = [
-      { request: { method: 'PUT', url: `Appointment/${id}` }, resource: { ...before, start: minutes(5) } },
-    ];
-    const batch = await medplum('front-desk', 'POST', '', { body: { resourceType: 'Bundle', type: 'batch', entry } });
-    expect(batch.text).toContain('immutable-element');
-    const body = { resourceType: 'Bundle', type: 'transaction', entry };
-    expect((await medplum('front-desk', 'POST', '', { body })).status).toBeGreaterThanOrEqual(400);
-    const patched = await medplum('admin', 'PATCH', `/Appointment/${id}`, {
-      body: [{ op: 'replace', path: '/start', value: minutes(5) }],
-      headers: { 'content-type': 'application/json-patch+json' },
-    });
-    expect(issuesOf(patched)).toEqual(['immutable-element Appointment.start']);
-    expect(await inMedplum(id)).toEqual(before);
+    const past = { start: '2020-01-06T08:00:00Z', end: '2020-01-06T08:30:00Z' };
+    expect(issuesOf(await edit(id, past))).toEqual(['start-in-past Appointment.start']);
+  });
+
+  it('move one that is cancelled', async () => {
+    const { id } = await aBooking();
+    expect((await edit(id, { status: 'cancelled' })).status).toBe(200);
+    expect(issuesOf(await edit(id, { start: minutes(60), end: minutes(90) }))).toEqual([
+      'appointment-closed Appointment',
+    ]);
   });
 
   it('give it to another doctor, who would still be on offer', async () => {
@@ -87,7 +85,7 @@ describe('what clinic staff cannot do in Medplum', () => {
     const body = { ...rest, status: 'booked', participant: [...participant, one] };
     const { id = '' } = succeeded('Appointment', await medplum('front-desk', 'POST', '/Appointment', { body }));
     const given = { participant: [...participant, ...(other ? [other] : [])] };
-    expect(issuesOf(await edit(id, given))).toEqual(['immutable-element Appointment.participant[1].actor']);
+    expect(issuesOf(await edit(id, given))).toEqual(['slot-mismatch Appointment.participant[1].actor']);
     expect((await edit(id, { participant: [...participant, ...doctors] })).status).toBe(200);
   });
 
@@ -117,6 +115,19 @@ describe('what clinic staff cannot do in Medplum', () => {
     expect((await edit(id, { comment: 'Room 5' })).status).toBe(200);
     expect((await inMedplum(id)).comment).toBe('Room 5');
   });
+});
+
+it('clinic staff move an appointment: its Slots follow, and its old time is offered again', async () => {
+  const { schedule, id } = await aBooking();
+  const body = [
+    { op: 'replace', path: '/start', value: minutes(60) },
+    { op: 'replace', path: '/end', value: minutes(90) },
+  ];
+  const headers = { 'content-type': 'application/json-patch+json' };
+  expect((await medplum('admin', 'PATCH', `/Appointment/${id}`, { body, headers })).status).toBe(200);
+  await eventually(() => slotsOf(schedule)).is((slots) => slots.join() === 'free 0-30,busy 60-90');
+  const { slot = [] } = await inMedplum(id);
+  expect(slot).toHaveLength(1);
 });
 
 /** Medplum's own operations are there from 5.1 on; where they are not, there is nothing to keep working. */
@@ -177,11 +188,13 @@ describe('an appointment that staff write in Medplum', () => {
 
   it("on a slot of its own over another's, as Medplum's Provider app writes it: refused", async () => {
     const { schedule, slot, patient } = await aBooking();
-    const own = await aSlot(schedule, 10, 40, { status: 'busy', ...onPurpose });
+    const own = await aSlot(schedule, 10, 40, { status: 'busy' });
     const answer = await write(proposed(patient, [own], { from: 10, to: 40 }));
     expect(refusalOf(answer)).toEqual([400, 'schedule-overbooked Appointment.slot[0]']);
     expect(answer.text).toContain(`Slot/${slot.id} takes the time`);
     expect(await appointmentsOn(own)).toEqual([]);
+    const meant = await aSlot(schedule, 10, 40, { status: 'busy', ...onPurpose });
+    expect((await write(proposed(patient, [meant], { from: 10, to: 40 }))).status).toBe(201);
   });
 
   it('on a slot of its own that they have made for it: written', async () => {

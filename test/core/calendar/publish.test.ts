@@ -321,7 +321,7 @@ describe('a row', () => {
     let row: Task = { ...publicationTask(publication, config), id: 'row', meta: { versionId: '7' } };
     const seen = new Set([row.description]);
     for (let count = 1; count <= 12; count++) {
-      const { request, resource } = rowEntry(row);
+      const { request, resource } = rowEntry(row, 0, config);
       expect(request).toEqual({ method: 'PUT', url: 'Task/row', ifMatch: 'W/"7"' });
       row = resource as Task;
       seen.add(row.description);

@@ -40,7 +40,7 @@ describe('guard', () => {
     const { start, end } = taking;
     const calendar = calendarOf(slots, config);
     const whole: Taking = { start, end, from: taking, against: 'everything', ...more };
-    const { conflict, excluded } = planTaking(whole, calendar, () => own, { ...config });
+    const { conflict, excluded } = planTaking(whole, calendar, new Set(), () => own, { ...config });
     return [conflict?.id, excluded.map(({ id }) => id)];
   }
 

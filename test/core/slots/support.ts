@@ -4,7 +4,7 @@ import { slotChanges } from '../../../core/slots/entries.ts';
 import { settle } from '../../../core/slots/settle.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';
 import type { Terms } from '../../../core/slots/terms.ts';
-import { at, config, now, slot } from '../booking/support.ts';
+import { at, config, slot } from '../booking/support.ts';
 
 const MINUTE = 60_000;
 
@@ -62,7 +62,7 @@ export function seen(one: Slot): CalendarSlot {
 export function stored(before: Calendar, after: Calendar, own: Terms = terms()): Slot[] {
   let count = 0;
   const settled = settle(before, after, { termsOf: () => own, newId: () => `urn:uuid:new-${++count}` });
-  const written = slotChanges(before, settled, now, config).map(({ stored: old, resource }) => ({
+  const written = slotChanges(before, settled, config).map(({ stored: old, resource }) => ({
     ...resource,
     id: old?.id ?? `made-${++count}`,
   }));

@@ -34,7 +34,7 @@ describe('a search for free Slots', () => {
     const calendars: GatewayContext['calendars'] = {
       read: async (ids) => {
         read.push(ids);
-        return { schedules: [closed], services: [], isWhole: true };
+        return { schedules: [closed], services: [], rows: [], isWhole: true };
       },
     };
     const [type = '', query = ''] = search.split('?');
@@ -153,6 +153,7 @@ describe('a search for free Slots', () => {
               const expected = bookableFilter(
                 schedules.filter(({ id = '' }) => one.ids === '' || one.ids.includes(id)),
                 all.filter((each) => each.resourceType === 'HealthcareService'),
+                [],
                 'requestor',
                 0,
                 config,
@@ -271,7 +272,7 @@ describe('calendars', () => {
     ['made', () => void stored.push(service('c')), 'a,b,c'],
     ['deleted', () => void stored.shift(), 'b'],
   ])('a service that is %s is seen at once', async (_, change, expected) => {
-    const calendars = createCalendars(upstream, () => now);
+    const calendars = createCalendars(upstream, () => now, config);
     await read(calendars);
     listsRead();
     change();
@@ -280,7 +281,7 @@ describe('calendars', () => {
   });
 
   test('each caller has lists of its own, and they are read again after half a minute', async () => {
-    const calendars = createCalendars(upstream, () => now);
+    const calendars = createCalendars(upstream, () => now, config);
     await read(calendars);
     await read(calendars, undefined, 'two');
     expect(listsRead()).toHaveLength(4);
@@ -293,7 +294,7 @@ describe('calendars', () => {
   });
 
   test('what is changed while a list is read is seen the next time', async () => {
-    const calendars = createCalendars(upstream, () => now);
+    const calendars = createCalendars(upstream, () => now, config);
     fake.answer = ({ body }) => {
       const answer = answeredBatch(body, answered);
       stored = stored.filter(({ id }) => id !== 'a');
@@ -321,10 +322,10 @@ describe('calendars', () => {
     for (const type of ['Schedule', 'HealthcareService']) {
       fake.answer = ({ body }) =>
         answeredBatch(body, (url) => foundEntry({ total: 1, ...(url.startsWith(`${type}?_count`) && more) }));
-      expect(await createCalendars(upstream, () => now).read(undefined, {})).toMatchObject({ isWhole });
+      expect(await createCalendars(upstream, () => now, config).read(undefined, {})).toMatchObject({ isWhole });
     }
     fake.answer = ({ body }) => answeredBatch(body, (url) => foundEntry(url.startsWith('Schedule?_id') ? more : {}));
-    expect(await createCalendars(upstream, () => now).read('1', {})).toMatchObject({ isWhole });
+    expect(await createCalendars(upstream, () => now, config).read('1', {})).toMatchObject({ isWhole });
   });
 
   const batch = (entry?: unknown): Reply => ({ body: { resourceType: 'Bundle', type: 'batch-response', entry } });
@@ -340,10 +341,10 @@ describe('calendars', () => {
     ['an entry that failed', batch([foundEntry({}), { response: { status: '500' } }]), { status: 500 }],
   ])('where the answer of Medplum is %s there is no list', async (_, reply, expected) => {
     fake.answer = () => reply;
-    const found = await createCalendars(upstream, () => now).read(undefined, {});
+    const found = await createCalendars(upstream, () => now, config).read(undefined, {});
     expect(found).toMatchObject(expected);
     expect(found).not.toHaveProperty('services');
     fake.answer = ({ body }) => (fake.received.length % 2 === 0 ? answeredBatch(body, answered) : reply);
-    expect(await createCalendars(upstream, () => now).read(undefined, {})).not.toHaveProperty('services');
+    expect(await createCalendars(upstream, () => now, config).read(undefined, {})).not.toHaveProperty('services');
   });
 });

@@ -1,6 +1,6 @@
 import { formatInstant } from '../../../fhir/instant.ts';
 import type { Issue } from '../../../fhir/outcome/outcome.ts';
-import { isWithheld } from '../../../slots/intent.ts';
+import { isReserved } from '../../../slots/reservation.ts';
 import { type CalendarSlot, occupies, takesTimeOf } from '../../../slots/slot.ts';
 import { type Granularity, granularityOf, isOnStep, splits } from '../../../slots/terms.ts';
 import { overlaps } from '../../../time/interval.ts';
@@ -17,12 +17,11 @@ function pathOf({ id }: CalendarSlot, { request: { slots, schedule, appointment 
  * taken from are free.
  */
 function takenTimeIssues(situation: Situation): Issue[] {
-  const { request, calendar, state, context } = situation;
+  const { request, calendar, state, reserved } = situation;
   const { interval } = request;
   if (!interval) {
     return [];
   }
-  const { now, config } = context;
   const [wanted, buffers] = [slotsConcerned(situation), buffersOf(situation)];
   const own = new Set(wanted.map(({ id }) => id));
   const others = [...calendar.values()].filter((slot) => occupies(slot) && !own.has(slot.id));
@@ -39,7 +38,7 @@ function takenTimeIssues(situation: Situation): Issue[] {
       return [{ code: 'slot-not-free', diagnostics, expression }];
     }
     const diagnostics = `The time of Slot/${slot.id} is being taken at this moment; search for another one.`;
-    return slot.status === 'free' && isWithheld(slot, around, now, config)
+    return slot.status === 'free' && isReserved(slot, around, reserved)
       ? [{ code: 'slot-not-free', diagnostics, expression }]
       : [];
   });

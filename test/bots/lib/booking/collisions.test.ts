@@ -38,6 +38,11 @@ describe('what the clinic writes over booked time', () => {
     'cancels an appointment that is %s and gives back its slot',
     async (status) => {
       const { appointment, slot, over } = await setting(status);
+      await medplum().create<Appointment>({
+        ...{ resourceType: 'Appointment', status: 'booked', start: over.start, end: over.end },
+        slot: [{ reference: `Slot/${over.id}` }],
+        participant: [{ actor: { display: 'Room 5' }, status: 'accepted' }],
+      });
       await resolve(over);
       expect(await read(appointment)).toMatchObject({
         status: 'cancelled',

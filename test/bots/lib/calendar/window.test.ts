@@ -10,7 +10,7 @@ const medplum = withCalendars();
 const theDay = { start: day, end: day + DAY };
 
 /** Everything at once. */
-const atOnce: Writing = { chunk: 100, row: () => undefined, entry: () => [], written: () => true };
+const atOnce: Writing = { chunk: 100, entry: () => [], written: () => true };
 
 /** Publishes the day of a calendar. */
 async function publish({ id }: Stored<Schedule>) {

@@ -96,7 +96,7 @@ it('what a search for free Slots offers can be booked, and what can be booked is
   const seen = { offered: 0, withheld: 0 };
   fc.assert(
     fc.property(clinic, ({ schedules, services, slots, role }) => {
-      const filter = bookableFilter(schedules, services, role, now, config);
+      const filter = bookableFilter(schedules, services, [], role, now, config);
       const state = stateOf(patient, ...schedules, ...services, ...slots);
       const known = { role, services: state, fragments: { slots: [], uses: new Map() } };
       const context = { now, requestor, config, newId: () => 'urn:uuid:1' };

@@ -1,0 +1,191 @@
+import type { Extension, Identifier, Task } from '@medplum/fhirtypes';
+import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
+import { idIn } from '../fhir/reference.ts';
+import { rowSearch } from '../rows/row.ts';
+import { contains, type Interval, overlaps } from '../time/interval.ts';
+import { newTaking } from './guard.ts';
+import { type Calendar, type CalendarSlot, isTaken, takesTimeOf } from './slot.ts';
+
+/** How long a reservation counts by itself, in milliseconds: Medplum asks the guards of one act within it, and commits. */
+export const RESERVED_FOR = 5_000;
+
+/**
+ * How much longer the reservation of a stored appointment counts, in milliseconds: the job that gives it its Slots may be
+ * lost, and the clock, which runs every minute, makes up for it.
+ */
+const FOLLOWED_WITHIN = 85_000;
+
+/** How many reservations a row keeps: of more, as an import makes them, the oldest are probably stored already. */
+const MAX_RESERVATIONS = 100;
+
+/** A write that Medplum asks a guard about. A Slot and the appointment that names it are one act. */
+export interface Act {
+  /** The resource that is about to be stored, `Slot/id` or `Appointment/id`. */
+  readonly id: string;
+  /** Reference to who writes it. */
+  readonly author: string;
+  /** Ids of the Slots that it names, or is. */
+  readonly slots: readonly string[];
+}
+
+/** Time that somebody is about to take past the service. It stands in the publication row of its Schedule. */
+export interface Reservation extends Interval, Act {
+  /** Id of the bookable Slot from whose lane it is taken; `undefined`: from every lane. */
+  readonly lane: string | undefined;
+  /** Whether it may lie on taken time on purpose. */
+  readonly overbooks: boolean;
+  /** Until when it counts, whether or not anything is stored; milliseconds since 1970 UTC. */
+  readonly until: number;
+}
+
+const uriOf = (config: PublicConfig): string => artefactUri(config, 'LocalReservation');
+
+const isPurpose = ({ url, valueBoolean }: Extension): boolean => url === 'overbooks' && valueBoolean === true;
+
+function reservationIn({ extension = [] }: Extension): Reservation | undefined {
+  const partsNamed = (name: string): string[] =>
+    extension.flatMap(({ url, valueString }) => (url === name ? (valueString ?? []) : []));
+  const time = timeOf(extension.find(({ url }) => url === 'time')?.valuePeriod);
+  const until = parseInstant(extension.find(({ url }) => url === 'until')?.valueInstant);
+  const [[id], [author], [lane]] = [partsNamed('act'), partsNamed('author'), partsNamed('lane')];
+  return time && until !== undefined && id !== undefined && author !== undefined
+    ? { ...time, until, id, author, lane, slots: partsNamed('slot'), overbooks: extension.some(isPurpose) }
+    : undefined;
+}
+
+function extensionOf(
+  { start, end, until, id, author, lane, slots, overbooks }: Reservation,
+  config: PublicConfig,
+): Extension {
+  return {
+    url: uriOf(config),
+    extension: [
+      { url: 'time', valuePeriod: { start: formatInstant(start), end: formatInstant(end) } },
+      { url: 'until', valueInstant: formatInstant(until) },
+      { url: 'act', valueString: id },
+      { url: 'author', valueString: author },
+      ...(lane === undefined ? [] : [{ url: 'lane', valueString: lane }]),
+      ...(overbooks ? [{ url: 'overbooks', valueBoolean: true }] : []),
+      ...slots.map((slot) => ({ url: 'slot', valueString: slot })),
+    ],
+  };
+}
+
+const appointmentOf = ({ id }: Act): string | undefined => /^Appointment\/(.+)$/.exec(id)?.[1];
+
+/** Whether it is an appointment that is about to be stored. */
+export const isOfAppointment = (act: Act): boolean => appointmentOf(act) !== undefined;
+
+const isKept = (one: Reservation, now: number): boolean =>
+  now < one.until + (isOfAppointment(one) ? FOLLOWED_WITHIN : 0);
+
+/** The reservations that a row keeps, but for those that no longer count in any case. */
+export function reservationsIn(row: Task | undefined, now: number, config: PublicConfig): Reservation[] {
+  const found = (row?.extension ?? []).flatMap((one) => (one.url === uriOf(config) ? (reservationIn(one) ?? []) : []));
+  return found.filter((one) => isKept(one, now));
+}
+
+/** A row with other reservations. Its identifiers name what they announce, so that the guard of the same act finds them. */
+export function withReservations(row: Task, reservations: readonly Reservation[], config: PublicConfig): Task {
+  const { extension = [], identifier = [], ...rest } = row;
+  const system = uriOf(config);
+  const kept = reservations.slice(-MAX_RESERVATIONS);
+  const others = extension.filter(({ url }) => url !== system);
+  const names = [...new Set(kept.flatMap(({ id, slots }) => [id, ...slots.map((slot) => `Slot/${slot}`)]))];
+  const named = [
+    ...identifier.filter((one) => one.system !== system),
+    ...names.map((value): Identifier => ({ system, value })),
+  ];
+  const extensions = [...others, ...kept.map((one) => extensionOf(one, config))];
+  return {
+    ...rest,
+    ...(extensions.length > 0 && { extension: extensions }),
+    ...(named.length > 0 && { identifier: named }),
+  };
+}
+
+/** The search for the rows with reservations of an act. */
+export const reservationsOf = ({ id, slots }: Partial<Act>, config: PublicConfig): string => {
+  const names = [...new Set([...(id === undefined ? [] : [id]), ...(slots ?? []).map((slot) => `Slot/${slot}`)])];
+  const identifier = names.map((name) => `${uriOf(config)}|${name}`).join(',');
+  return rowSearch(['publish'], { identifier, _include: 'Task:focus', '_include:iterate': 'Schedule:actor' }, config);
+};
+
+/**
+ * Whether two writes belong to one act: a Slot and the appointment that names it, by the same author. Two appointments are
+ * two acts, whatever they name.
+ */
+export function isSameAct(one: Act, other: Act): boolean {
+  const isPair = isOfAppointment(one) !== isOfAppointment(other);
+  return (
+    one.id === other.id ||
+    (isPair && one.author === other.author && one.slots.some((slot) => other.slots.includes(slot)))
+  );
+}
+
+/** Whether the calendar shows what a reservation announced. */
+function isStored(one: Reservation, calendar: Calendar): boolean {
+  const own = one.slots.flatMap((id) => calendar.get(id) ?? []).filter((slot) => isTaken(slot));
+  return own.some((slot) => contains(slot, one));
+}
+
+/**
+ * Ids of the appointments that reservations at some time announce and that must be looked up: whether these reservations
+ * still count depends on whether the appointment was stored.
+ */
+export const lateAppointments = (reservations: readonly Reservation[], times: readonly Interval[], now: number) =>
+  reservations
+    .filter((one) => now >= one.until && times.some((time) => overlaps(one, time)))
+    .flatMap((one) => appointmentOf(one) ?? []);
+
+/** How reservations are read as taken time. */
+interface Reading {
+  readonly calendar: Calendar;
+  readonly now: number;
+  /** Of the appointments that were looked up, those that are open, by id, with their time; `undefined`: none was. */
+  readonly open?: ReadonlyMap<string, Interval> | undefined;
+}
+
+/** The time that reservations take, as Slots that are not stored yet: each takes time from its lane, or from every lane. */
+export function reservedSlots(
+  schedule: string,
+  reservations: readonly Reservation[],
+  { calendar, now, open = new Map() }: Reading,
+): CalendarSlot[] {
+  const counts = (one: Reservation): boolean => {
+    const time = open.get(appointmentOf(one) ?? '');
+    return now < one.until || (time !== undefined && overlaps(time, one));
+  };
+  return reservations
+    .filter((one) => counts(one) && !isStored(one, calendar))
+    .map(({ start, end, id, lane }) => {
+      const from = lane === undefined ? undefined : calendar.get(lane);
+      const taking = newTaking(schedule, { start, end }, { id, status: 'busy' });
+      return from?.role === 'offer' ? { ...from, start, end, id, status: 'busy', use: undefined } : taking;
+    });
+}
+
+/** How far the clocks of Bots and of the server differ at most, in milliseconds. */
+const CLOCKS = 60_000;
+
+/** The search for the rows that may have reservations: they were written a moment ago. */
+export const recentRows = (now: number, config: PublicConfig): string => {
+  const since = formatInstant(now - RESERVED_FOR - CLOCKS);
+  return rowSearch(
+    ['publish'],
+    { identifier: `${uriOf(config)}|`, _lastUpdated: `gt${since}`, _sort: '-_lastUpdated', _count: '1000' },
+    config,
+  );
+};
+
+/** The time that is reserved in some Schedules, by their publication rows. */
+export const reservedIn = (rows: readonly Task[], reading: Reading, config: PublicConfig): CalendarSlot[] =>
+  rows.flatMap((row) => {
+    const schedule = idIn(row.focus, 'Schedule');
+    return schedule === undefined ? [] : reservedSlots(schedule, reservationsIn(row, reading.now, config), reading);
+  });
+
+/** Whether a time from a Slot is reserved. */
+export const isReserved = (slot: CalendarSlot, time: Interval, reserved: readonly CalendarSlot[]): boolean =>
+  reserved.some((one) => overlaps(one, time) && takesTimeOf(one, slot));
