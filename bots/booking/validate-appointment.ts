@@ -144,10 +144,11 @@ async function leavingIssues(medplum: MedplumClient, stored: Appointment, input:
     : [];
 }
 
-/** What a stored appointment has reserved a moment ago, and no longer takes, is reserved no longer. */
+/** What a stored appointment and its Slots have reserved a moment ago, and no longer take, is reserved no longer. */
 async function forget(medplum: MedplumClient, stored: Appointment): Promise<void> {
   const act = actOf(stored);
-  await (mayBeReserved(stored) && withdraw(medplum, act, ({ id }) => id === act.id));
+  const ids = [act.id, ...act.slots.map((id) => `Slot/${id}`)];
+  await (mayBeReserved(stored) && withdraw(medplum, act, ({ id }) => ids.includes(id)));
 }
 
 /** What is wrong with a change of a stored appointment. */

@@ -121,7 +121,6 @@ export async function handler(
   { input: slot, headers }: BotEvent<Slot>,
 ): Promise<true | Slot | OperationOutcome> {
   if (isDeletion({ headers })) {
-    await forget(medplum, slot);
     return true;
   }
   const { id } = slot;

@@ -160,8 +160,6 @@ describe('staff cannot offer a slot again that an appointment holds', () => {
   it.each<[string, Partial<Slot>, number, string]>([
     ['set free', { status: 'free' }, 422, 'transition-not-allowed Slot.status'],
     ['entered in error', { status: 'entered-in-error' }, 422, 'transition-not-allowed Slot.status'],
-    ['moved', { start: minutes(60), end: minutes(90) }, 400, 'immutable-element Slot'],
-    ['shortened', { end: minutes(10) }, 400, 'immutable-element Slot'],
   ])('%s: refused, and it stays booked', async (_, change, status, issue) => {
     const { before, now } = await aBookedSlot();
     const refused = await write({ ...now, ...change });
@@ -170,6 +168,14 @@ describe('staff cannot offer a slot again that an appointment holds', () => {
     expect(await read(before.id)).toMatchObject({ status: 'busy', start: before.start, end: before.end });
     const again = await book(proposed(await aPatient('portal-b'), [before]), 'portal-b');
     expect(refusalOf(again)).toEqual([409, 'slot-not-free Appointment.slot[0]']);
+  });
+
+  it('moved, it takes its appointment along', async () => {
+    const { now } = await aBookedSlot();
+    expect((await write({ ...now, start: minutes(60), end: minutes(90) })).status).toBe(200);
+    await eventually(() => stored('Appointment', `slot=Slot/${now.id}`)).is(
+      ([found]) => found?.start === minutes(60) && found.end === minutes(90),
+    );
   });
 
   it('a published one, saved as it was before: 422', async () => {
