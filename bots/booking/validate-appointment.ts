@@ -54,7 +54,7 @@ const tooLong: Issue = {
 /** A write of an appointment, as an act of its author: what it is to have, and what it had. */
 const actOf = (input: Appointment, stored?: Appointment): Act => ({
   id: `Appointment/${input.id}`,
-  author: input.meta?.author?.reference ?? '',
+  author: input.meta?.author?.reference ?? `Appointment/${input.id}`,
   slots: [...new Set([...slotIdsOf(input), ...slotIdsOf(stored)])],
 });
 

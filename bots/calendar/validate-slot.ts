@@ -40,10 +40,10 @@ function overbooked(slot: Slot, { id, start, end }: Interval & { readonly id: st
   };
 }
 
-/** A write of a Slot, as an act of its author. */
+/** A write of a Slot, as an act of its author; one without an author is nobody else's. */
 const actOf = ({ id = '', meta }: Slot): Act => ({
   id: `Slot/${id}`,
-  author: meta?.author?.reference ?? '',
+  author: meta?.author?.reference ?? `Slot/${id}`,
   slots: [id],
 });
 

@@ -20,7 +20,7 @@ import { followingEntries, readCompanions } from './companions.ts';
 import { completeRelated, readRelatedAppointment, readRelatedSlots, readSurvivors } from './related-reads.ts';
 
 /** The only Slot of an appointment that staff have moved: as it was, and as it is. */
-export type SlotMove = Readonly<Record<'from' | 'to', Pick<Slot, 'start' | 'end'>>>;
+type SlotMove = Readonly<Record<'from' | 'to', Pick<Slot, 'start' | 'end'>>>;
 
 /** An appointment that has the time of a Slot before it was moved, with the time that the Slot has now. */
 function followed(stored: Appointment, slotMove: SlotMove | undefined): Appointment {
