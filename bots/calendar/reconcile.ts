@@ -43,7 +43,11 @@ function writtenByOthers(slots: readonly Slot[]): CalendarSlot[] {
   return [...calendarOf(found, config).values()].filter(({ end }) => end > now);
 }
 
-const changedAt = ({ meta }: Slot): number => Date.parse(meta?.lastUpdated ?? '');
+const changedAt = ({ meta }: Resource): number => Date.parse(meta?.lastUpdated ?? '');
+
+/** Whether staff wrote an open appointment last, and its job is late: what they have moved may have left time behind. */
+const isOfStaff = (appointment: Appointment): boolean =>
+  holdsSlots(appointment) && !isByService(appointment.meta, config) && Date.now() - changedAt(appointment) >= LATE;
 
 /** The statuses of Slots that take time. */
 const TAKEN = 'busy,busy-tentative,busy-unavailable';
@@ -110,6 +114,7 @@ function leftIn(
   const outOfSync = appointments.filter(
     (appointment) =>
       isRival(appointment) ||
+      isOfStaff(appointment) ||
       isOutOfSync(appointment, slots, Date.now(), config) ||
       (waiting.has(`Appointment/${appointment.id}`) && !isWaiting('request', appointment, config)),
   );

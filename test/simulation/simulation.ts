@@ -46,7 +46,7 @@ export async function loadSimulation() {
    * acts and the jobs.
    */
   async function playScene(scene: Scene, { seed, plays, ...given }: SceneBounds): Promise<Exploration> {
-    const bounds = { ...given, faults: Math.max(given.faults, scene.faults ?? 0) };
+    const bounds = { ...given, faults: scene.faults === 0 ? 0 : Math.max(given.faults, scene.faults ?? 0) };
     const prepared = await prepare(installed, scene);
     let played = 0;
     let isComplete = true;

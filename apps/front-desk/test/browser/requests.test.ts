@@ -158,7 +158,7 @@ test('who waits is seen in order, and who is offered a time', async ({ page }) =
   await visitDesk(page, `${origin}/front-desk/requests`);
   const list = page.getByRole('region', { name: /Waiting for a time/ });
   const code = service.coding?.[0]?.code ?? '';
-  await expect(list.getByRole('listitem').filter({ hasText: code })).toHaveText([/Offered: /, /since/]);
+  await expect(list.getByRole('listitem').filter({ hasText: code })).toHaveText([/since/, /Offered: /]);
   await list.getByRole('button', { name: 'What was filled this week' }).click();
   await expect(list.getByRole('status').last()).toHaveText(/this week/);
   await expectAccessible(page);
