@@ -110,8 +110,6 @@ interface Acts {
   };
   /** Staff take a Slot and write an appointment on it, as one act; `new`: the Slot is a new one; `undone`: it is rolled back. */
   'staff-book': Timed & { readonly sent: Sent; readonly slot?: 'new'; readonly over?: Purpose; readonly undone?: true };
-  /** Staff delete the Slots of an appointment. */
-  'delete-slots': Named;
   /** Staff give an appointment another time, or other calendars. */
   'staff-move': Timed & Named & { readonly by: Moving; readonly over?: Purpose };
   'staff-cancel': Named;
@@ -794,11 +792,6 @@ const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
   },
   'staff-book': (stage, act) => staffBook(stage, act),
   'staff-move': (stage, act) => staffMove(stage, act),
-  'delete-slots': async (stage, { what }) => {
-    const slots = storedOne(stage, what)?.appointment.slot ?? [];
-    const entries = slots.map(({ reference = '' }) => ({ request: { method: 'DELETE' as const, url: reference } }));
-    return entries.length > 0 ? sendAll(stage, entries, 'in one') : impossible(`${what} has no Slots`);
-  },
   'staff-cancel': (stage, { what }) => changed(stage, what, { status: 'cancelled' }),
   confirm: (stage, { what }) => changed(stage, what, { status: 'booked' }),
   delete: (stage, { what }) => ended(stage, what, (id) => ({ method: 'DELETE', path: `/Appointment/${id}` })),

@@ -91,7 +91,6 @@ const byOthers = ({ time, anyTime }: Times): readonly Tried[] => [
       { requiredKeys: ['does', 'what', 'time', 'by'] },
     ),
   ],
-  [1, fc.record({ does: does('delete-slots'), what: name })],
   [1, fc.record({ does: does('native-book'), time, as: name, weeks: fc.constantFrom(2, 3) })],
   [2, fc.record({ does: does('block'), time: anyTime, as: name })],
   [1, fc.record({ does: does('occupy'), time })],

@@ -218,10 +218,6 @@ const byStaff: readonly Scene[] = [
     [[staffMove('x', '10:15-10:45', 'times')], [cancel('x')]], { before: [a('09:15-09:45', { as: 'x' })], done: 1 }),
   scene('staff move what is cancelled', { c: bufferedGrid }, [[staffMove('x', '10:15-10:45', '$reschedule')]],
     { before: [a('09:15-09:45', { as: 'x' }), cancel('x')] }),
-  scene('staff delete the Slot of an appointment', { c: bufferedGrid }, [[{ does: 'delete-slots', what: 'x' }]],
-    { before: [a('09:15-09:45', { as: 'x' })], faults: 0 }),
-  scene('staff delete a Slot that two appointments name', { c: plain }, [[{ does: 'delete-slots', what: 'x' }]],
-    { before: [a('09:00-09:30', { as: 'x' }), write('09:00-09:30', { slot: '09:00-09:30', overbooks: true })], faults: 0 }),
   // Series, and several at one time
   scene("Medplum's $book of a series, and a portal in its first week", { c: { ...bufferedGrid, weeks: 2 } },
     [[nativeBook('09:15-09:45', { weeks: 2 })], [b('09:15-09:45')]], { done: 1 }),
