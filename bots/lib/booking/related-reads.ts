@@ -357,6 +357,19 @@ function reservedBy(rows: readonly Task[], author: string): CalendarSlot[] {
   });
 }
 
+/** The Schedules of those who take part in an appointment, of each who has a single one. */
+async function readOwnSchedules(medplum: MedplumClient, { participant }: Appointment): Promise<ScheduleServices[]> {
+  const actors = participant.flatMap(({ actor }) =>
+    actor?.reference && !idIn(actor, 'Patient') && !idIn(actor, 'RelatedPerson') ? actor.reference : [],
+  );
+  const searches = actors.map(
+    (actor) => `Schedule?${new URLSearchParams({ actor, 'active:not': 'false', _count: '2' })}`,
+  );
+  const found = await readInBatch(medplum, searches);
+  const single = found.flatMap((one) => (ofType('Schedule', one).length === 1 ? ofType('Schedule', one) : []));
+  return readSchedules(medplum, [...new Set(single.flatMap(({ id }) => id ?? []))]);
+}
+
 /**
  * Reads the Slots that an appointment names with their Schedules or, without any, the one Schedule of its actor, if it has
  * just one.
@@ -370,16 +383,7 @@ export async function readTaken(
 ): Promise<TakenRead> {
   const ids = slotIdsOf(appointment);
   if (ids.length === 0) {
-    const actors = appointment.participant.flatMap(({ actor }) =>
-      actor?.reference && !idIn(actor, 'Patient') && !idIn(actor, 'RelatedPerson') ? actor.reference : [],
-    );
-    const searches = actors.map(
-      (actor) => `Schedule?${new URLSearchParams({ actor, 'active:not': 'false', _count: '2' })}`,
-    );
-    const found = await readInBatch(medplum, searches);
-    const single = found.flatMap((one) => (ofType('Schedule', one).length === 1 ? ofType('Schedule', one) : []));
-    const schedules = await readSchedules(medplum, [...new Set(single.flatMap(({ id }) => id ?? []))]);
-    return { named: [], appointments: [], schedules, isKnown: true };
+    return { named: [], appointments: [], schedules: await readOwnSchedules(medplum, appointment), isKnown: true };
   }
   const [slots = [], holders, rows = []] =
     known.length > 0 ? known : await readInBatch(medplum, takenSearches([...new Set(ids)]));
@@ -392,6 +396,10 @@ export async function readTaken(
     [...new Set(named.map(({ schedule }) => schedule))],
     [...slots, ...rows],
   );
+  if (named.length === 0) {
+    // Its Slots follow in the same transaction: until then it is judged as one that names none.
+    return { named, appointments: [], schedules: await readOwnSchedules(medplum, appointment), isKnown: true };
+  }
   const isKnown = ids.every((id) => named.some((slot) => slot.id === id));
   return { named, appointments: ofType('Appointment', holders), schedules, isKnown };
 }
