@@ -1,4 +1,4 @@
-import { asksForDryRun } from '../core/booking/book/request/request.ts';
+import { asksForDryRun } from '../core/booking/request/request.ts';
 import { isObject } from '../core/fhir/resource.ts';
 import { within } from './within.ts';
 

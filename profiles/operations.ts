@@ -1,5 +1,5 @@
 import type { OperationDefinition, OperationDefinitionParameter } from '@medplum/fhirtypes';
-import { MOST_APPOINTMENTS } from '../core/booking/book/request/parameters.ts';
+import { MOST_APPOINTMENTS } from '../core/booking/request/parameters.ts';
 import { artefactUri, type BookingConfig } from '../core/config/config.ts';
 import { metadata } from './metadata.ts';
 

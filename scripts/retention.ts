@@ -11,7 +11,7 @@ import {
   type Leftover,
   leftovers,
   pastSlotsQuery,
-} from '../core/booking/retention.ts';
+} from '../core/booking/jobs/retention.ts';
 import type { BookingConfig } from '../core/config/config.ts';
 import { type CredentialArguments, open, withCredentials } from './cli/credentials.ts';
 import { formatTable } from './cli/table.ts';

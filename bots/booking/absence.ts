@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { BundleEntry, OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
-import { scheduleIssues, wishIssues } from '../../core/booking/absence/judge.ts';
-import { type AbsenceRequest, parseAbsenceRequest, type Wish } from '../../core/booking/absence/request.ts';
+import { scheduleIssues, wishIssues } from '../../core/absence/judge.ts';
+import { type AbsenceRequest, parseAbsenceRequest, type Wish } from '../../core/absence/request.ts';
 import {
   type Absence,
   absenceAnswer,
@@ -17,13 +17,13 @@ import {
   lockRow,
   openAbsences,
   standingOf,
-} from '../../core/booking/absence/rows.ts';
-import { findResource } from '../../core/booking/resource-set.ts';
-import { searchByIds, searchUrl } from '../../core/booking/search.ts';
+} from '../../core/absence/rows.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource, updateEntry } from '../../core/fhir/resource.ts';
+import { findResource } from '../../core/rows/resource-set.ts';
 import { creation } from '../../core/rows/row.ts';
+import { searchByIds, searchUrl } from '../../core/rows/search.ts';
 import type { Interval } from '../../core/time/interval.ts';
 import {
   absenceActs,
@@ -33,8 +33,7 @@ import {
   readLock,
   readOpenAbsences,
   withdrawOffers,
-} from '../lib/booking/absence.ts';
-import { withoutTold } from '../lib/booking/affected-visits.ts';
+} from '../lib/absence/absence.ts';
 import { type Requestor, unavailable, unavailableFor } from '../lib/booking/decide.ts';
 import { readSchedules } from '../lib/booking/related-reads.ts';
 import { callerOf, changesAll, readRights } from '../lib/caller.ts';
@@ -43,6 +42,7 @@ import { config } from '../lib/config.ts';
 import { RATE_LIMIT, retryOvertaken, sendBundle, writeUnlessOvertaken } from '../lib/medplum.ts';
 import { ofType, ReadError, readAll, readByIds, readStateAs } from '../lib/read.ts';
 import { carryOut } from '../lib/rows.ts';
+import { withoutTold } from '../lib/visits/affected-visits.ts';
 
 type Answer = Parameters | OperationOutcome;
 

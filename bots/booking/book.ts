@@ -1,7 +1,12 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { formatBookingAnswer, formatDryRunAnswer, leadsIn, versionAskedFor } from '../../core/booking/book/answer.ts';
-import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+import {
+  formatBookingAnswer,
+  formatDryRunAnswer,
+  leadsIn,
+  versionAskedFor,
+} from '../../core/booking/booking/answer.ts';
+import { parseBookRequest } from '../../core/booking/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
 import { callerOf } from '../lib/caller.ts';

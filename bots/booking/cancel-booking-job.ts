@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
-import { endTask } from '../../core/booking/async/task.ts';
+import { endTask } from '../../core/booking/jobs/booking-task.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { isResource, parametersIn } from '../../core/fhir/resource.ts';
 import { belongsTo } from '../../core/fhir/tags.ts';

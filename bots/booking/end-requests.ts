@@ -1,8 +1,8 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Bot, Task } from '@medplum/fhirtypes';
-import { isReminderDue, openTasks, reminderEntries } from '../../core/booking/confirmation/task.ts';
+import { isReminderDue, openTasks, reminderEntries } from '../../core/booking/jobs/confirmation-task.ts';
 import { idIn } from '../../core/fhir/reference.ts';
-import { absenceActs } from '../lib/booking/absence.ts';
+import { absenceActs } from '../lib/absence/absence.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readPages } from '../lib/read.ts';

@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
-import { isRefusedAtOnce, taskOf } from '../../core/booking/async/task.ts';
-import { eachOf, parseBookRequest } from '../../core/booking/book/request/request.ts';
+import { isRefusedAtOnce, taskOf } from '../../core/booking/jobs/booking-task.ts';
+import { eachOf, parseBookRequest } from '../../core/booking/request/request.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isId } from '../../core/fhir/reference.ts';

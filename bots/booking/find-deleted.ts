@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome } from '@medplum/fhirtypes';
-import { absentOutcome, historyReads, isDeletable, readDeleted } from '../../core/booking/deleted.ts';
+import { absentOutcome, historyReads, isDeletable, readDeleted } from '../../core/booking/appointment/deleted.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { parametersIn } from '../../core/fhir/resource.ts';
 import { belongsTo } from '../../core/fhir/tags.ts';

@@ -1,8 +1,8 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Bundle, HealthcareService, OperationOutcome } from '@medplum/fhirtypes';
-import { resourcesOfType } from '../../core/booking/resource-set.ts';
-import { readsById } from '../../core/booking/search.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { resourcesOfType } from '../../core/rows/resource-set.ts';
+import { readsById } from '../../core/rows/search.ts';
 import { partOf, stepsWith, unknownSteps } from '../../core/visits/check.ts';
 import type { Frame } from '../../core/visits/openings.ts';
 import { findAnswer, proposalBundle } from '../../core/visits/proposal.ts';
@@ -10,12 +10,12 @@ import { type FindRequest, parseFind } from '../../core/visits/request.ts';
 import { inWhole } from '../../core/visits/series.ts';
 import { plainStep, readVisit, type Visit } from '../../core/visits/visit.ts';
 import { unavailable } from '../lib/booking/decide.ts';
-import { findVisits } from '../lib/booking/visits.ts';
 import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { newId } from '../lib/medplum.ts';
 import { processorTime } from '../lib/processor-time.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
+import { findVisits } from '../lib/visits/visits.ts';
 
 const ADVICE =
   'Ask for a shorter period, for hours of the day (earliest, latest), or name who or what you wish for (actor).';

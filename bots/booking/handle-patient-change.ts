@@ -1,8 +1,8 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Patient } from '@medplum/fhirtypes';
-import { duplicatesOf, isActivePatient, mergeEntries } from '../../core/booking/patient/identity.ts';
-import { identifierQuery } from '../../core/booking/search.ts';
+import { duplicatesOf, isActivePatient, mergeEntries } from '../../core/booking/patients/identity.ts';
 import { ownerOf, requestorQuery } from '../../core/fhir/tags.ts';
+import { identifierQuery } from '../../core/rows/search.ts';
 import { syncAppointmentsOfPatients } from '../lib/booking/slot-sync.ts';
 import { config } from '../lib/config.ts';
 import { sendTransaction, writeInTheEnd } from '../lib/medplum.ts';

@@ -1,8 +1,8 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import type { Offer } from '../../core/booking/appointment/expiry.ts';
-import { formatBookingAnswer, formatDryRunAnswer, leadsIn } from '../../core/booking/book/answer.ts';
-import { type BookRequest, eachOf, parseBookRequest } from '../../core/booking/book/request/request.ts';
+import { formatBookingAnswer, formatDryRunAnswer, leadsIn } from '../../core/booking/booking/answer.ts';
+import { type BookRequest, eachOf, parseBookRequest } from '../../core/booking/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
 import { callerOf } from '../lib/caller.ts';

@@ -1,12 +1,14 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { formatBookingAnswer } from '../../core/booking/book/answer.ts';
+import { formatBookingAnswer } from '../../core/booking/booking/answer.ts';
 import {
   limitsReached,
   requestorLimitIssues,
   requestorLimitReads,
 } from '../../core/booking/policy/requestor-limits.ts';
-import { isStillWaiting, MOST_ENTRIES, placeElements, placeOf } from '../../core/booking/waitlist/entry.ts';
+import { type Issue, serverRejectionIssues, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { isStillWaiting, MOST_ENTRIES, placeElements, placeOf } from '../../core/waitlist/entry.ts';
 import {
   entriesOf,
   existingEntry,
@@ -15,9 +17,7 @@ import {
   planJoin,
   tooManyEntries,
   withPlace,
-} from '../../core/booking/waitlist/join.ts';
-import { type Issue, serverRejectionIssues, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { isResource } from '../../core/fhir/resource.ts';
+} from '../../core/waitlist/join.ts';
 import { unavailable, unavailableFor } from '../lib/booking/decide.ts';
 import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';

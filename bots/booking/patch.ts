@@ -1,17 +1,16 @@
 import { type BotEvent, evalFhirPathTyped, type MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { validateChange } from '../../core/booking/appointment/change.ts';
+import { absentOutcome, historyReads, readDeleted } from '../../core/booking/appointment/deleted.ts';
 import { inStoredSpelling } from '../../core/booking/appointment/elements.ts';
 import { isHold } from '../../core/booking/appointment/expiry.ts';
 import type { Changer } from '../../core/booking/appointment/status.ts';
 import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
-import { taskEntries } from '../../core/booking/confirmation/task.ts';
-import { absentOutcome, historyReads, readDeleted } from '../../core/booking/deleted.ts';
+import { taskEntries } from '../../core/booking/jobs/confirmation-task.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, type PatchRequest, parsePatchRequest } from '../../core/booking/patch/patch.ts';
 import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
-import { readsById } from '../../core/booking/search.ts';
-import { answersReferredTo, unreadableAnswersIssues } from '../../core/booking/supporting-information.ts';
+import { answersReferredTo, unreadableAnswersIssues } from '../../core/booking/request/supporting-information.ts';
 import { isSameJson } from '../../core/fhir/json.ts';
 import {
   besides,
@@ -24,8 +23,8 @@ import {
 import { isResource, updateEntry } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../../core/fhir/tags.ts';
 import { conditionalReferenceIssues } from '../../core/fhir/unsupported.ts';
+import { readsById } from '../../core/rows/search.ts';
 import { cancellationIssues } from '../lib/booking/cancel.ts';
-import { type Companion, followingEntries, readCompanions } from '../lib/booking/companions.ts';
 import type { Requestor } from '../lib/booking/decide.ts';
 import {
   completeRelated,
@@ -39,6 +38,7 @@ import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken, sendBundle, sendTransaction } from '../lib/medplum.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
+import { type Companion, followingEntries, readCompanions } from '../lib/visits/companions.ts';
 
 type Answer = Appointment | OperationOutcome;
 

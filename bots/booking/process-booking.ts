@@ -11,8 +11,8 @@ import {
   MOST_ATTEMPTS,
   overdueJobs,
   visibleTo,
-} from '../../core/booking/async/task.ts';
-import { parseBookRequest } from '../../core/booking/book/request/request.ts';
+} from '../../core/booking/jobs/booking-task.ts';
+import { parseBookRequest } from '../../core/booking/request/request.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment, isTransient } from '../lib/booking/book.ts';
 import { config } from '../lib/config.ts';

@@ -4,8 +4,8 @@ import {
   deactivationIssues,
   openAppointmentsQuery,
   type PolicedAppointment,
-} from '../../core/booking/patient/deactivation.ts';
-import { isActivePatient } from '../../core/booking/patient/identity.ts';
+} from '../../core/booking/patients/deactivation.ts';
+import { isActivePatient } from '../../core/booking/patients/identity.ts';
 import { effectivePolicy } from '../../core/booking/policy/policy.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { idIn } from '../../core/fhir/reference.ts';

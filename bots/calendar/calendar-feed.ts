@@ -2,7 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import '../lib/crypto.ts';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { absentOutcome } from '../../core/booking/deleted.ts';
+import { absentOutcome } from '../../core/booking/appointment/deleted.ts';
+import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { updateEntry } from '../../core/fhir/resource.ts';
 import {
   type Feed,
   type FeedRequest,
@@ -16,9 +18,7 @@ import {
   inSlotsSearches,
   parseFeed,
   takenSearch,
-} from '../../core/calendar/feed.ts';
-import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
-import { updateEntry } from '../../core/fhir/resource.ts';
+} from '../../core/messages/calendar-feed.ts';
 import { creation, isRow } from '../../core/rows/row.ts';
 import type { Requestor } from '../lib/booking/decide.ts';
 import { callerOf, readRights } from '../lib/caller.ts';

@@ -1,5 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import { type Role, roleOf } from '../../core/booking/caller-role.ts';
+import { type Role, roleOf } from '../../core/booking/policy/caller-role.ts';
 import { hidesFields, permittedAppointments, readableQuery } from '../../core/notifications/events/read-access.ts';
 import { get } from './medplum.ts';
 import { ReadError, readInBatch } from './read.ts';

@@ -1,9 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
-import { type ResourceSet, resourceSet } from '../../core/booking/resource-set.ts';
-import { hasMore, pagesOf, portions } from '../../core/booking/search.ts';
-import { mustBeWhole } from '../../core/booking/slots/reads.ts';
+import { mustBeWhole } from '../../core/booking/appointment/reads.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { type ResourceSet, resourceSet } from '../../core/rows/resource-set.ts';
+import { hasMore, pagesOf, portions } from '../../core/rows/search.ts';
 import { type BundleAnswer, diagnosticsFor, type RequestOptions, sendBundle } from './medplum.ts';
 
 /** The resources that one search, history or read returned. */

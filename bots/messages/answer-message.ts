@@ -1,10 +1,10 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
 import { withConsent } from '../../core/booking/appointment/consent.ts';
+import { absentOutcome } from '../../core/booking/appointment/deleted.ts';
 import { isForAssistant, isHold, isOffered } from '../../core/booking/appointment/expiry.ts';
-import { bodyFor, parseBookRequest } from '../../core/booking/book/request/request.ts';
-import type { Role } from '../../core/booking/caller-role.ts';
-import { absentOutcome } from '../../core/booking/deleted.ts';
+import type { Role } from '../../core/booking/policy/caller-role.ts';
+import { bodyFor, parseBookRequest } from '../../core/booking/request/request.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource, updateEntry } from '../../core/fhir/resource.ts';
@@ -26,13 +26,13 @@ import { isRow } from '../../core/rows/row.ts';
 import { slotIdsOf } from '../../core/slots/slot.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
 import { cancelEntries, cancellationIssues } from '../lib/booking/cancel.ts';
-import { type Companion, groupSearch, readCompanions, readTold } from '../lib/booking/companions.ts';
 import { type RelatedAppointment, readRelatedAppointment } from '../lib/booking/related-reads.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { newId, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { readRefused, refusalEntry } from '../lib/messages/address.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
+import { type Companion, groupSearch, readCompanions, readTold } from '../lib/visits/companions.ts';
 
 /** What a link leads to. */
 interface Asked {

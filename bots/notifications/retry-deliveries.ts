@@ -1,6 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Resource, Task } from '@medplum/fhirtypes';
-import { portions } from '../../core/booking/search.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { updateEntry } from '../../core/fhir/resource.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
@@ -24,6 +23,7 @@ import {
 } from '../../core/notifications/delivery/delivery-state.ts';
 import { recordedSince } from '../../core/notifications/delivery/retention.ts';
 import { creation, rowSearch } from '../../core/rows/row.ts';
+import { portions } from '../../core/rows/search.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { RATE_LIMIT } from '../lib/medplum.ts';

@@ -1,13 +1,13 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { hasEnded, isOffer } from '../booking/appointment/expiry.ts';
 import { canBeMoved } from '../booking/appointment/status.ts';
-import { findResource, type ResourceSet, resourcesOfType } from '../booking/resource-set.ts';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { isId } from '../fhir/reference.ts';
 import { RECURRENCE_ID } from '../fhir/reserved.ts';
 import { isObject } from '../fhir/resource.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
 import { readVisit, type StepMark, stepOf, type Visit } from './visit.ts';
 
 const LONGEST_NAME = 200;

@@ -1,5 +1,5 @@
 import type { CodeableConcept, Coding, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import type { Role } from '../booking/caller-role.ts';
+import type { Role } from '../booking/policy/caller-role.ts';
 import { permittedIn, type StartBounds } from '../booking/policy/judge.ts';
 import { effectivePolicy } from '../booking/policy/policy.ts';
 import { lengthsOf } from '../calendar/parameters/scheduling-parameters.ts';

@@ -1,7 +1,7 @@
 import type { BundleEntry, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { type SearchQuery, search, searchByIds, tokensOf } from '../booking/search.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { serviceIdsOf } from '../fhir/reference.ts';
+import { type SearchQuery, search, searchByIds, tokensOf } from '../rows/search.ts';
 import type { Interval } from '../time/interval.ts';
 import type { Pool } from './visit.ts';
 

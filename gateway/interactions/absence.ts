@@ -1,4 +1,4 @@
-import { isDeletable } from '../../core/booking/deleted.ts';
+import { isDeletable } from '../../core/booking/appointment/deleted.ts';
 import { callBot } from '../bots/call.ts';
 import { refusedByBot } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';

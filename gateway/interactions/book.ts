@@ -1,5 +1,5 @@
-import { ANSWER_HEADER, AS_PARAMETERS, VERSION_HEADER } from '../../core/booking/book/answer.ts';
-import { asksForDryRun } from '../../core/booking/book/request/request.ts';
+import { ANSWER_HEADER, AS_PARAMETERS, VERSION_HEADER } from '../../core/booking/booking/answer.ts';
+import { asksForDryRun } from '../../core/booking/request/request.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { queueKeys } from '../booking-queue.ts';
 import { bookingResponse } from '../bots/booking-response.ts';

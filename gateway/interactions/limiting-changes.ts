@@ -1,4 +1,4 @@
-import { appointmentsIn, asksForDryRun } from '../../core/booking/book/request/request.ts';
+import { appointmentsIn, asksForDryRun } from '../../core/booking/request/request.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { parseAnswer } from '../../core/messages/answer.ts';

@@ -1,11 +1,11 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Slot } from '@medplum/fhirtypes';
+import { holdersOf } from '../../core/booking/appointment/reads.ts';
 import { holdsSlots, statusQuery } from '../../core/booking/appointment/status.ts';
-import { portions } from '../../core/booking/search.ts';
-import { holdersOf } from '../../core/booking/slots/reads.ts';
 import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { type Preview, previewOf } from '../../core/calendar/publish/preview.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
+import { portions } from '../../core/rows/search.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { searchAll } from '../medplum/project.ts';
 import type { Calendars } from './read.ts';

@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Command } from 'commander';
-import { checkConsistency, type Finding } from '../../core/booking/consistency/check.ts';
-import { rules } from '../../core/booking/consistency/finding.ts';
-import type { ResourceSet } from '../../core/booking/resource-set.ts';
 import { bots as botNames } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { checkConsistency, type Finding } from '../../core/consistency/check.ts';
+import { rules } from '../../core/consistency/finding.ts';
+import type { ResourceSet } from '../../core/rows/resource-set.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from '../cli/credentials.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { formatTable } from '../cli/table.ts';

@@ -1,12 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
-import { type Finding, finding } from '../../core/booking/consistency/finding.ts';
-import { type ResourceSet, resourcesOfType } from '../../core/booking/resource-set.ts';
 import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import type { Preview } from '../../core/calendar/publish/preview.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
+import { type Finding, finding } from '../../core/consistency/finding.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference.ts';
+import { type ResourceSet, resourcesOfType } from '../../core/rows/resource-set.ts';
 import { preview } from '../calendar/preview.ts';
 import { type Calendars, readCalendars } from '../calendar/read.ts';
 

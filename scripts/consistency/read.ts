@@ -1,10 +1,10 @@
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
 import { mayBecome } from '../../core/booking/appointment/status.ts';
-import { portions } from '../../core/booking/search.ts';
 import { type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { rowCodes } from '../../core/rows/row.ts';
+import { portions } from '../../core/rows/search.ts';
 
 /** How the check reads what is stored, with credentials that see everything. */
 export interface Source {

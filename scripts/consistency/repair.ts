@@ -1,12 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
+import { holdersOf } from '../../core/booking/appointment/reads.ts';
 import { neededSlotStatus } from '../../core/booking/appointment/status.ts';
-import type { Finding, Rule } from '../../core/booking/consistency/finding.ts';
-import { findResource, type ResourceSet, resourcesOfType } from '../../core/booking/resource-set.ts';
-import { holdersOf } from '../../core/booking/slots/reads.ts';
 import { publicationTask } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
+import type { Finding, Rule } from '../../core/consistency/finding.ts';
 import { idIn } from '../../core/fhir/reference.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../../core/rows/resource-set.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { bufferOf } from '../../core/slots/slot.ts';
 import { untilPublished } from '../calendar/progress.ts';

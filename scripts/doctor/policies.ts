@@ -5,9 +5,9 @@ import {
   type PolicyHolder,
   readPolicy,
 } from '../../core/booking/policy/policy.ts';
-import { byId } from '../../core/booking/resource-set.ts';
 import type { PublicConfig } from '../../core/config/config.ts';
 import { offeredServiceIds } from '../../core/fhir/reference.ts';
+import { byId } from '../../core/rows/resource-set.ts';
 import { searchAll } from '../medplum/project.ts';
 import { type Check, check, error, type Installation, ok, type Verdict } from './check.ts';
 

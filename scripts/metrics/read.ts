@@ -1,14 +1,14 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Resource, Task } from '@medplum/fhirtypes';
-import { waitsSince } from '../../core/booking/async/task.ts';
-import { openStatuses } from '../../core/booking/confirmation/task.ts';
-import { portions } from '../../core/booking/search.ts';
+import { waitsSince } from '../../core/booking/jobs/booking-task.ts';
+import { openStatuses } from '../../core/booking/jobs/confirmation-task.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type Outbox, type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
 import { eventsQuery } from '../../core/notifications/events/event.ts';
 import { type RowCode, rowCodes } from '../../core/rows/row.ts';
+import { portions } from '../../core/rows/search.ts';
 import { searchAll } from '../medplum/project.ts';
 
 /** What can wait, and for whom. */

@@ -15,7 +15,6 @@ import type {
   Task,
 } from '@medplum/fhirtypes';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
-import { portions } from '../../core/booking/search.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
@@ -31,6 +30,7 @@ import {
   recordIds,
 } from '../../core/person/records.ts';
 import { codesWhere, isRow, rowCodes } from '../../core/rows/row.ts';
+import { portions } from '../../core/rows/search.ts';
 import { searchAll } from '../medplum/project.ts';
 
 /** How many ids one page of a search returns, and how many resources or versions: each may have a megabyte. */

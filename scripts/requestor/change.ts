@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isNotFound, OperationOutcomeError, type WithId } from '@medplum/core';
 import type { ClientApplication, Parameters, ProjectMembership, Subscription } from '@medplum/fhirtypes';
-import { ASSISTANT_TAG } from '../../core/booking/caller-role.ts';
+import { ASSISTANT_TAG } from '../../core/booking/policy/caller-role.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import type { Connection } from '../medplum/connect.ts';
 import { type ClientCredentials, createClient, credentialsOf, requireMembership } from '../medplum/membership.ts';

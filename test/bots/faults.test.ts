@@ -29,7 +29,7 @@ import { handler as restartHandshake } from '../../bots/notifications/restart-ha
 import { handler as retryDeliveries } from '../../bots/notifications/retry-deliveries.ts';
 import { handler as operate } from '../../bots/notifications/subscription-operations.ts';
 import { handler as writeSubscription } from '../../bots/notifications/write-subscription.ts';
-import { taskOf } from '../../core/booking/async/task.ts';
+import { taskOf } from '../../core/booking/jobs/booking-task.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { LEASE } from '../../core/notifications/delivery/delivery-state.ts';
 import { deletionTask } from '../../core/notifications/events/deletion.ts';

@@ -1,7 +1,7 @@
 /** Every text that a stranger or a portal can send to the gateway is read at once, whatever it is. */
 import { describe, expect, test } from '@jest/globals';
-import { parseBookRequest } from '../../core/booking/book/request/request.ts';
 import { parsePatchRequest } from '../../core/booking/patch/patch.ts';
+import { parseBookRequest } from '../../core/booking/request/request.ts';
 import { narrativeIssues } from '../../core/fhir/narrative/narrative.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { parseSubmission } from '../../core/notifications/subscription/submission.ts';

@@ -1,8 +1,8 @@
 import { SchedulingUnvalidatedBookingURI, type WithId } from '@medplum/core';
 import type { Appointment, BundleEntry, Extension, Parameters, Slot } from '@medplum/fhirtypes';
-import type { Silence } from '../../core/booking/absence/request.ts';
+import type { Silence } from '../../core/absence/request.ts';
 import { offerReason } from '../../core/booking/appointment/expiry.ts';
-import { bodyFor } from '../../core/booking/book/request/request.ts';
+import { bodyFor } from '../../core/booking/request/request.ts';
 import type { BotName } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';

@@ -1,6 +1,6 @@
 import type { Appointment, Parameters, ParametersParameter, Patient, Schedule, Task } from '@medplum/fhirtypes';
-import type { Proposal } from '../../../core/booking/absence/plan.ts';
-import type { Silence } from '../../../core/booking/absence/request.ts';
+import type { Proposal } from '../../../core/absence/plan.ts';
+import type { Silence } from '../../../core/absence/request.ts';
 import {
   type Absence,
   absenceOf,
@@ -10,7 +10,7 @@ import {
   type Reach,
   type Standing,
   standingOf,
-} from '../../../core/booking/absence/rows.ts';
+} from '../../../core/absence/rows.ts';
 import type { PublicConfig } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';

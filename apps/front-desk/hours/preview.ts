@@ -1,5 +1,5 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
-import { holdersOf } from '../../../core/booking/slots/reads.ts';
+import { holdersOf } from '../../../core/booking/appointment/reads.ts';
 import { type HoursData, type OpeningHours, openingHoursOf } from '../../../core/calendar/opening-hours.ts';
 import { type Preview, previewOf } from '../../../core/calendar/publish/preview.ts';
 import { periodInterval } from '../../../core/calendar/time/not-available.ts';

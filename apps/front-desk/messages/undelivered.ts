@@ -1,6 +1,6 @@
 import type { Appointment, Patient, RelatedPerson, Task } from '@medplum/fhirtypes';
 import { isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
-import { openStatuses } from '../../../core/booking/confirmation/task.ts';
+import { openStatuses } from '../../../core/booking/jobs/confirmation-task.ts';
 import type { PublicConfig } from '../../../core/config/config.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';

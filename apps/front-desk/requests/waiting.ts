@@ -1,6 +1,6 @@
 import type { Appointment, Patient, Task } from '@medplum/fhirtypes';
 import { endOf } from '../../../core/booking/appointment/expiry.ts';
-import { openStatuses } from '../../../core/booking/confirmation/task.ts';
+import { openStatuses } from '../../../core/booking/jobs/confirmation-task.ts';
 import type { PublicConfig } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from '@jest/globals';
 import type { Appointment, Schedule, Task } from '@medplum/fhirtypes';
-import { parseAbsenceRequest } from '../../../core/booking/absence/request.ts';
+import { parseAbsenceRequest } from '../../../core/absence/request.ts';
 import {
   type Absence,
   absenceAnswer,
@@ -8,7 +8,7 @@ import {
   type Entry,
   newAffected,
   withStanding,
-} from '../../../core/booking/absence/rows.ts';
+} from '../../../core/absence/rows.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import {
   absenceIn,

@@ -1,11 +1,11 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { endOf, isFromWaitlist, isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
-import { compareEntries, isStillWaiting } from '../../../core/booking/waitlist/entry.ts';
 import type { PublicConfig } from '../../../core/config/config.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { addDays, intervalOf, localDayOf, mondayOf } from '../../../core/time/local-day.ts';
+import { compareEntries, isStillWaiting } from '../../../core/waitlist/entry.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 import { otherNamesIn, patientIdOf } from '../appointment/people.ts';
 import { timeOf } from '../day/entries.ts';

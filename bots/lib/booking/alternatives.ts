@@ -16,16 +16,16 @@ import {
   type WholeRequest,
   wholeIn,
   wholesIn,
-} from '../../../core/booking/alternatives.ts';
-import { schedulesNamed } from '../../../core/booking/book/apply-policy.ts';
-import { type BookRequest, eachOf, type Purpose } from '../../../core/booking/book/request/request.ts';
-import type { Role } from '../../../core/booking/caller-role.ts';
+} from '../../../core/booking/booking/alternatives.ts';
+import { schedulesNamed } from '../../../core/booking/booking/apply-policy.ts';
+import type { Role } from '../../../core/booking/policy/caller-role.ts';
 import { permittedIn } from '../../../core/booking/policy/judge.ts';
-import { findResource, type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import { readsById, searchByIds } from '../../../core/booking/search.ts';
+import { type BookRequest, eachOf, type Purpose } from '../../../core/booking/request/request.ts';
 import type { Alternative, Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../../../core/rows/resource-set.ts';
+import { readsById, searchByIds } from '../../../core/rows/search.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { partOf } from '../../../core/visits/check.ts';
@@ -34,8 +34,8 @@ import { readRole } from '../caller.ts';
 import { config } from '../config.ts';
 import { processorTime } from '../processor-time.ts';
 import { ReadError, readStateAs } from '../read.ts';
+import { findVisits } from '../visits/visits.ts';
 import { type BookingDecision, decideBooking, type Requestor } from './decide.ts';
-import { findVisits } from './visits.ts';
 
 /** How many times are judged for one refusal, in the Schedules that it names, and in others. */
 const MOST_JUDGED = 6;

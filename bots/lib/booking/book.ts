@@ -5,12 +5,12 @@ import {
   bookingRejectionIssues,
   eachOf,
   type ParsedRequest,
-} from '../../../core/booking/book/request/request.ts';
-import type { ResourceSet } from '../../../core/booking/resource-set.ts';
+} from '../../../core/booking/request/request.ts';
 import { timeLimits } from '../../../core/config/time-limits.ts';
 import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
+import type { ResourceSet } from '../../../core/rows/resource-set.ts';
 import { config } from '../config.ts';
 import { newId, retryOvertaken, sendBundle } from '../medplum.ts';
 import { withAlternatives } from './alternatives.ts';

@@ -1,7 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Slot } from '@medplum/fhirtypes';
-import { absenceIdsIn } from '../../../core/booking/absence/rows.ts';
-import { searchUrl } from '../../../core/booking/search.ts';
+import { absenceIdsIn } from '../../../core/absence/rows.ts';
 import {
   bookedBeside,
   type Collision,
@@ -11,17 +10,18 @@ import {
   givesWay,
   overlapEntries,
   takenByHand,
-} from '../../../core/booking/slots/collision.ts';
-import { holderSearch } from '../../../core/booking/slots/reads.ts';
+} from '../../../core/booking/appointment/collision.ts';
+import { holderSearch } from '../../../core/booking/appointment/reads.ts';
 import { idIn, isId } from '../../../core/fhir/reference.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { isRow } from '../../../core/rows/row.ts';
+import { searchUrl } from '../../../core/rows/search.ts';
 import { type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot.ts';
 import { config } from '../config.ts';
 import { writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, pageUrl, readInBatch, readPages } from '../read.ts';
 import { carryOut } from '../rows.ts';
-import { readCompanions } from './companions.ts';
+import { readCompanions } from '../visits/companions.ts';
 import { syncAppointment } from './slot-sync.ts';
 
 /** How the Slots are read. */

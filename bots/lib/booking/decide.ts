@@ -1,31 +1,26 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Reference } from '@medplum/fhirtypes';
 import type { Offer } from '../../../core/booking/appointment/expiry.ts';
-import { type BookingContext, type Knowledge, learned } from '../../../core/booking/book/knowledge.ts';
-import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
+import { type BookingContext, type Knowledge, learned } from '../../../core/booking/booking/knowledge.ts';
+import { type BookingPlan, planBooking } from '../../../core/booking/booking/plan.ts';
 import {
   bookingReads,
   furtherReads,
   isMisled,
   missingSlotReads,
   servicesLedTo,
-} from '../../../core/booking/book/reads.ts';
-import {
-  type BookRequest,
-  eachOf,
-  type ParsedRequest,
-  type Purpose,
-} from '../../../core/booking/book/request/request.ts';
-import type { Role } from '../../../core/booking/caller-role.ts';
+} from '../../../core/booking/booking/reads.ts';
+import type { Role } from '../../../core/booking/policy/caller-role.ts';
 import { holdQuota, quotaKey } from '../../../core/booking/policy/quota.ts';
 import {
   limitsReached,
   type RequestorLimit,
   requestorLimitReads,
 } from '../../../core/booking/policy/requestor-limits.ts';
-import { type ResourceSet, resourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import { readsById, searchByIds } from '../../../core/booking/search.ts';
+import { type BookRequest, eachOf, type ParsedRequest, type Purpose } from '../../../core/booking/request/request.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { type ResourceSet, resourceSet, resourcesOfType } from '../../../core/rows/resource-set.ts';
+import { readsById, searchByIds } from '../../../core/rows/search.ts';
 import { lateAppointments, reservationsIn } from '../../../core/slots/reservation.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';

@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Encounter } from '@medplum/fhirtypes';
-import { appointmentsOf, withOwners } from '../../../core/booking/encounter/owner.ts';
+import { appointmentsOf, withOwners } from '../../../core/booking/appointment/encounter-owner.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts';

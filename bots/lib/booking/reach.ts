@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import type { Reach } from '../../../core/booking/absence/rows.ts';
+import type { Reach } from '../../../core/absence/rows.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';

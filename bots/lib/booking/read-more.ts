@@ -1,9 +1,10 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Patient, Resource } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
-import type { Knowledge, Questions, Wanted } from '../../../core/booking/book/knowledge.ts';
-import { slotsOfVersions } from '../../../core/booking/book/resubmission/idempotency.ts';
-import { openTasksOf } from '../../../core/booking/confirmation/task.ts';
+import { fragmentReads, fragmentsIn, slotsAtReads } from '../../../core/booking/appointment/reads.ts';
+import { slotsOfVersions } from '../../../core/booking/booking/idempotency.ts';
+import type { Knowledge, Questions, Wanted } from '../../../core/booking/booking/knowledge.ts';
+import { openTasksOf } from '../../../core/booking/jobs/confirmation-task.ts';
 import {
   countedSlotReads,
   type Quota,
@@ -12,12 +13,11 @@ import {
   quotaRowSearch,
   type Usage,
 } from '../../../core/booking/policy/quota.ts';
-import { byId, resourceSet } from '../../../core/booking/resource-set.ts';
-import { searchByIds, searchUrl } from '../../../core/booking/search.ts';
-import { fragmentReads, fragmentsIn, slotsAtReads } from '../../../core/booking/slots/reads.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { timeOf } from '../../../core/fhir/instant.ts';
+import { byId, resourceSet } from '../../../core/rows/resource-set.ts';
 import { creation, rowSearch } from '../../../core/rows/row.ts';
+import { searchByIds, searchUrl } from '../../../core/rows/search.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { readRole } from '../caller.ts';
 import { mapConcurrently } from '../concurrency.ts';

@@ -3,14 +3,14 @@ import type { Appointment, BundleEntry, Resource, Schedule, Slot, Task } from '@
 import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
 import { takesTime } from '../../../core/booking/appointment/overbooking.ts';
 import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
+import { holderSearch, merged, slotsAtReads, usesOf } from '../../../core/booking/appointment/reads.ts';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
-import { openTasksOf } from '../../../core/booking/confirmation/task.ts';
-import { byId } from '../../../core/booking/resource-set.ts';
-import { search } from '../../../core/booking/search.ts';
-import { holderSearch, merged, slotsAtReads, usesOf } from '../../../core/booking/slots/reads.ts';
-import { keptSlots, lostSlot, type RelatedSlots, slotsLeft } from '../../../core/booking/slots/synchronize.ts';
+import { keptSlots, lostSlot, type RelatedSlots, slotsLeft } from '../../../core/booking/appointment/synchronize.ts';
+import { openTasksOf } from '../../../core/booking/jobs/confirmation-task.ts';
 import { timeOf } from '../../../core/fhir/instant.ts';
 import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
+import { byId } from '../../../core/rows/resource-set.ts';
+import { search } from '../../../core/rows/search.ts';
 import { newTaking } from '../../../core/slots/guard.ts';
 import { isOfAppointment, reservationsIn, reservationsOf } from '../../../core/slots/reservation.ts';
 import {

@@ -1,11 +1,11 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
+import { loserOf, overlapEntries, rivalEntries, rivalsOf } from '../../../core/booking/appointment/collision.ts';
 import { afterItsEnd } from '../../../core/booking/appointment/expiry.ts';
 import { afterPatientChange } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointment/status.ts';
-import { taskEntries } from '../../../core/booking/confirmation/task.ts';
-import { loserOf, overlapEntries, rivalEntries, rivalsOf } from '../../../core/booking/slots/collision.ts';
-import { overlapOf, withTakings } from '../../../core/booking/slots/synchronize.ts';
+import { overlapOf, withTakings } from '../../../core/booking/appointment/synchronize.ts';
+import { taskEntries } from '../../../core/booking/jobs/confirmation-task.ts';
 import { rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
@@ -16,7 +16,7 @@ import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { carryOut } from '../rows.ts';
-import { followingEntries, readCompanions } from './companions.ts';
+import { followingEntries, readCompanions } from '../visits/companions.ts';
 import { completeRelated, readRelatedAppointment, readRelatedSlots, readSurvivors } from './related-reads.ts';
 
 /** The only Slot of an appointment that staff have moved: as it was, and as it is. */

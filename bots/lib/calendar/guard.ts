@@ -1,14 +1,14 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
+import { atTime, holderSearch, holdersOf } from '../../../core/booking/appointment/reads.ts';
 import { isOpen } from '../../../core/booking/appointment/status.ts';
-import { searchUrl } from '../../../core/booking/search.ts';
-import { atTime, holderSearch, holdersOf } from '../../../core/booking/slots/reads.ts';
 import { publicationOf, publicationTask, reservationEntry } from '../../../core/calendar/publish/publication.ts';
 import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { creation } from '../../../core/rows/row.ts';
+import { searchUrl } from '../../../core/rows/search.ts';
 import { touchEntry } from '../../../core/slots/entries.ts';
 import { excludes, planTaking, type Taking } from '../../../core/slots/guard.ts';
 import {

@@ -1,13 +1,13 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
-import { refillRows } from '../../../core/booking/waitlist/refill.ts';
 import type { CalendarProblem } from '../../../core/calendar/problem.ts';
 import { type PublishPlan, type PublishState, planSlots, slotsToRead } from '../../../core/calendar/publish/publish.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { onVersions, portions, type SlotChange, slotChangeEntries } from '../../../core/slots/entries.ts';
 import type { Interval } from '../../../core/time/interval.ts';
+import { refillRows } from '../../../core/waitlist/refill.ts';
 import { config } from '../config.ts';
 import { type BundleAnswer, sendTransaction } from '../medplum.ts';
 import { MOST_RESULTS, ofType, pageUrl, readAll, readInBatch } from '../read.ts';

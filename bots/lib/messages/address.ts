@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Patient, Task } from '@medplum/fhirtypes';
-import { patientOf } from '../../../core/booking/confirmation/task.ts';
+import { patientOf } from '../../../core/booking/jobs/confirmation-task.ts';
 import { mailboxOf } from '../../../core/fhir/mailbox.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { isByService, ownerOf } from '../../../core/fhir/tags.ts';

@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, Task } from '@medplum/fhirtypes';
-import { patientOf } from '../../../core/booking/confirmation/task.ts';
+import { patientOf } from '../../../core/booking/jobs/confirmation-task.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
@@ -10,9 +10,9 @@ import { afterAttempt, type Step, saidAtOnce } from '../../../core/messages/next
 import { isOfClinic } from '../../../core/messages/recipient.ts';
 import { areOff, type Thread, threadOf, threadsSearch, threadTask } from '../../../core/messages/thread.ts';
 import { seriesOf } from '../../../core/visits/group.ts';
-import { groupSearch } from '../booking/companions.ts';
 import { config } from '../config.ts';
 import { ofType, readInTransaction } from '../read.ts';
+import { groupSearch } from '../visits/companions.ts';
 
 /** Another appointment of a series, with what was said about it. */
 interface Occurrence {

@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
-import { openAffected, withStanding } from '../../../core/booking/absence/rows.ts';
+import { openAffected, withStanding } from '../../../core/absence/rows.ts';
 import { endOf, isForAssistant, isOffered, offeredFor, reasonOf } from '../../../core/booking/appointment/expiry.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';

@@ -1,6 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Resource, Subscription, Task } from '@medplum/fhirtypes';
-import { portions } from '../../../core/booking/search.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { ownerOf, requestorQuery } from '../../../core/fhir/tags.ts';
 import {
@@ -18,6 +17,7 @@ import {
   storedParameters,
 } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { creation, rowSearch } from '../../../core/rows/row.ts';
+import { portions } from '../../../core/rows/search.ts';
 import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
 import { ofType, pageUrl, readAll, readInTransaction } from '../read.ts';

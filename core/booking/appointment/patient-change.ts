@@ -1,7 +1,7 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
 import { idIn } from '../../fhir/reference.ts';
-import { isActivePatient } from '../patient/identity.ts';
+import { isActivePatient } from '../patients/identity.ts';
 import { type Patients, patientIdsOf } from './change.ts';
 import { reasonOf } from './expiry.ts';
 import { isOpen } from './status.ts';

@@ -1,7 +1,7 @@
 import type { Appointment, CodeableConcept, Element } from '@medplum/fhirtypes';
 import { type AppointmentRules, artefactUri, type BookingConfig, type CodingSlice } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import type { Located } from '../book/request/parameters.ts';
+import type { Located } from '../request/parameters.ts';
 
 /** FHIR's JSON keeps the extensions of a primitive element in a separate property. */
 type WithPriority = Appointment & { readonly _priority?: Element };

@@ -5,7 +5,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { reservationsIn } from '../../slots/reservation.ts';
 import { longestBuffers, withServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
-import type { Role } from '../caller-role.ts';
+import type { Role } from './caller-role.ts';
 import { type EffectivePolicy, effectivePolicy, lengthText } from './policy.ts';
 
 /** The earliest and the latest start that a policy permits, both inclusive; in milliseconds since 1970 UTC. */

@@ -6,14 +6,14 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { offeredServiceIds } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
+import { findResource, type ResourceSet, scheduleOf } from '../../rows/resource-set.ts';
 import { newRow, rowSearch, valueIn } from '../../rows/row.ts';
+import { portions, type SearchQuery, searchByIds } from '../../rows/search.ts';
 import { slotIdsOf } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';
 import { intervalOf, localDayOf } from '../../time/local-day.ts';
 import { hasEnded, isHold, isHolding } from '../appointment/expiry.ts';
 import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
-import { findResource, type ResourceSet, scheduleOf } from '../resource-set.ts';
-import { portions, type SearchQuery, searchByIds } from '../search.ts';
 import type { EffectivePolicy } from './policy.ts';
 
 /** A limit, set by a policy or the installation, on the number of a requestor's appointments. */

@@ -5,8 +5,8 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
 import { rowCodes } from '../../rows/row.ts';
+import { type SearchQuery, search } from '../../rows/search.ts';
 import { isOpen, statusQuery } from '../appointment/status.ts';
-import { type SearchQuery, search } from '../search.ts';
 
 /** A limit of the installation for each requestor. */
 export type RequestorLimit = 'open' | 'rate' | 'jobs' | 'waiting';

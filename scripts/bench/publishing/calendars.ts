@@ -1,10 +1,10 @@
 import type { Bundle, HealthcareService } from '@medplum/fhirtypes';
-import { portions } from '../../../core/booking/search.ts';
 import { serviceTypeOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { sweepIn } from '../../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { rowSearch } from '../../../core/rows/row.ts';
+import { portions } from '../../../core/rows/search.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { createActor, createSchedule, createService } from '../create.ts';
 import { resourceIn, send } from '../http.ts';

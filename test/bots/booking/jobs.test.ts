@@ -5,8 +5,8 @@ import { handler as cancelBookingJobBot } from '../../../bots/booking/cancel-boo
 import { handler as enqueueBookingBot } from '../../../bots/booking/enqueue-booking.ts';
 import { handler as processBookingBot } from '../../../bots/booking/process-booking.ts';
 import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
-import { MOST_ATTEMPTS, taskOf } from '../../../core/booking/async/task.ts';
-import type { Role } from '../../../core/booking/caller-role.ts';
+import { MOST_ATTEMPTS, taskOf } from '../../../core/booking/jobs/booking-task.ts';
+import type { Role } from '../../../core/booking/policy/caller-role.ts';
 import { later, withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import { type Asked, withMedplum } from '../medplum.ts';

@@ -5,8 +5,8 @@ import type { Appointment, Bot, QuestionnaireResponse, Resource, Slot, Task } fr
 import { handler } from '../../../bots/booking/join-waitlist.ts';
 import { handler as patch } from '../../../bots/booking/patch.ts';
 import { handler as refill } from '../../../bots/booking/refill.ts';
-import { refillRow } from '../../../core/booking/waitlist/refill.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { refillRow } from '../../../core/waitlist/refill.ts';
 import { later, withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import { withMedplum } from '../medplum.ts';

@@ -19,7 +19,7 @@ import type {
 import { handler as guard } from '../../../bots/booking/validate-appointment.ts';
 import { handler as answer } from '../../../bots/messages/answer-message.ts';
 import { handler } from '../../../bots/messages/send-messages.ts';
-import { newAffected, withStanding } from '../../../core/booking/absence/rows.ts';
+import { newAffected, withStanding } from '../../../core/absence/rows.ts';
 import { offerExtensions } from '../../../core/booking/appointment/expiry.ts';
 import { artefactUri, type MessageSettings } from '../../../core/config/config.ts';
 import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';

@@ -1,5 +1,5 @@
 import type { Resource, Schedule } from '@medplum/fhirtypes';
-import { checkConsistency } from '../../../core/booking/consistency/check.ts';
+import { checkConsistency } from '../../../core/consistency/check.ts';
 import { readStored, type Source } from '../../../scripts/consistency/read.ts';
 import { medplum, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, it, test } from '@jest/globals';
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { holdExtensions } from '../../../core/booking/appointment/expiry.ts';
-import { conformsToProfile, withTrueClaims } from '../../../core/booking/patient/conformance.ts';
+import { conformsToProfile, withTrueClaims } from '../../../core/booking/patients/conformance.ts';
 import {
   deactivationIssues,
   MOST_APPOINTMENTS,
   type PolicedAppointment,
-} from '../../../core/booking/patient/deactivation.ts';
+} from '../../../core/booking/patients/deactivation.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { bookedBeside, collisions, givesWay } from '../../../core/booking/slots/collision.ts';
-import { heldSlotIssues } from '../../../core/booking/slots/held.ts';
-import { slotEntries } from '../../../core/booking/slots/synchronize.ts';
+import { bookedBeside, collisions, givesWay } from '../../../core/booking/appointment/collision.ts';
+import { heldSlotIssues } from '../../../core/booking/appointment/held.ts';
+import { slotEntries } from '../../../core/booking/appointment/synchronize.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { calendarOf, type SlotUse } from '../../../core/slots/slot.ts';

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
-import type { BookingContext, Histories, Knowledge } from '../../../core/booking/book/knowledge.ts';
-import { type BookingPlan, planBooking } from '../../../core/booking/book/plan.ts';
-import { parseBookRequest } from '../../../core/booking/book/request/request.ts';
-import { type Situation, situationsOf } from '../../../core/booking/book/situation.ts';
-import type { Role } from '../../../core/booking/caller-role.ts';
-import { type ResourceSet, resourcesOfType } from '../../../core/booking/resource-set.ts';
-import type { Fragments } from '../../../core/booking/slots/reads.ts';
+import type { Fragments } from '../../../core/booking/appointment/reads.ts';
+import type { BookingContext, Histories, Knowledge } from '../../../core/booking/booking/knowledge.ts';
+import { type BookingPlan, planBooking } from '../../../core/booking/booking/plan.ts';
+import { type Situation, situationsOf } from '../../../core/booking/booking/situation.ts';
+import type { Role } from '../../../core/booking/policy/caller-role.ts';
+import { parseBookRequest } from '../../../core/booking/request/request.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
+import { type ResourceSet, resourcesOfType } from '../../../core/rows/resource-set.ts';
 import { told } from '../../lib/told.ts';
 
 export const config = resolveConfig(JSON.parse(readFileSync('booking.config.json', 'utf8')));

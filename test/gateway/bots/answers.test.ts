@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { OperationOutcome } from '@medplum/fhirtypes';
-import { wouldBeCarriedOut } from '../../../core/booking/book/answer.ts';
+import { wouldBeCarriedOut } from '../../../core/booking/booking/answer.ts';
 import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { bookingResponse } from '../../../gateway/bots/booking-response.ts';

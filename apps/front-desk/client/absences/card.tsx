@@ -2,8 +2,8 @@ import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantin
 import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { Proposal } from '../../../../core/booking/absence/plan.ts';
-import { type Silence, silences } from '../../../../core/booking/absence/request.ts';
+import type { Proposal } from '../../../../core/absence/plan.ts';
+import { type Silence, silences } from '../../../../core/absence/request.ts';
 import {
   type Concerned,
   confirmation,

@@ -2,7 +2,7 @@ import { Button, Stack } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
 import { useEffect } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import { portions } from '../../../../core/booking/search.ts';
+import { portions } from '../../../../core/rows/search.ts';
 import { isLocalDay, localDayOf } from '../../../../core/time/local-day.ts';
 import {
   absenceSearch,

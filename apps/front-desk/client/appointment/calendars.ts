@@ -1,7 +1,7 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { portions } from '../../../../core/booking/search.ts';
 import { idIn } from '../../../../core/fhir/reference.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
+import { portions } from '../../../../core/rows/search.ts';
 import { otherNamesIn } from '../../appointment/people.ts';
 import { slotsNamedBy } from '../../day/entries.ts';
 import { inOrder, titleOf } from '../../day/queries.ts';

@@ -1,7 +1,7 @@
 import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson } from '@medplum/fhirtypes';
 import { useEffect } from 'react';
 import { consentKept } from '../../../../core/booking/appointment/consent.ts';
-import { answersReferredTo } from '../../../../core/booking/supporting-information.ts';
+import { answersReferredTo } from '../../../../core/booking/request/supporting-information.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../../core/fhir/tags.ts';

@@ -1,8 +1,8 @@
 import type { BundleEntry, HealthcareService, Organization, Practitioner } from '@medplum/fhirtypes';
-import { portions } from '../../../../core/booking/search.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { idIn } from '../../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../../core/fhir/resource.ts';
+import { portions } from '../../../../core/rows/search.ts';
 import { listOf } from '../../../../packages/web/elements.ts';
 import { type Presentation, withPresentation } from '../../clinic/presentation.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';

@@ -1,6 +1,6 @@
-import { portions } from '../../../../core/booking/search.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
+import { portions } from '../../../../core/rows/search.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { readAll, resourcesIn, searchUrl } from './client.ts';
 

@@ -1,11 +1,11 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource } from '@medplum/fhirtypes';
-import { portions } from '../../../../core/booking/search.ts';
 import { isFree } from '../../../../core/notifications/delivery/delivery-state.ts';
 import { messageQuery } from '../../../../core/notifications/delivery/message.ts';
 import { withoutOutbox } from '../../../../core/notifications/delivery/outbox.ts';
 import { isAwaited, oldEventsQuery } from '../../../../core/notifications/delivery/retention.ts';
 import { rowSearch } from '../../../../core/rows/row.ts';
+import { portions } from '../../../../core/rows/search.ts';
 import { config } from '../../config.ts';
 import { sendBundle } from '../../medplum.ts';
 import { ofType, readAll, readInTransaction, readPages } from '../../read.ts';

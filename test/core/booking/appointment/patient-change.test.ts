@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Patient } from '@medplum/fhirtypes';
 import { survivorOf, unknownSurvivors } from '../../../../core/booking/appointment/patient-change.ts';
-import { byId } from '../../../../core/booking/resource-set.ts';
+import { byId } from '../../../../core/rows/resource-set.ts';
 
 const patient = (id: string, more: Partial<Patient> = {}): Patient => ({ resourceType: 'Patient', id, ...more });
 const merged = (id: string, into: string): Patient =>

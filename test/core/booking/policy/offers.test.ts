@@ -1,10 +1,10 @@
 import { expect, it } from '@jest/globals';
 import type { Extension, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { planBooking } from '../../../../core/booking/book/plan.ts';
-import { parseBookRequest } from '../../../../core/booking/book/request/request.ts';
-import type { Role } from '../../../../core/booking/caller-role.ts';
+import { planBooking } from '../../../../core/booking/booking/plan.ts';
+import type { Role } from '../../../../core/booking/policy/caller-role.ts';
 import { bookableFilter } from '../../../../core/booking/policy/judge.ts';
+import { parseBookRequest } from '../../../../core/booking/request/request.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../../../core/fhir/reference.ts';
 import { appointment, config, now, patient, requestor, stateOf } from '../support.ts';

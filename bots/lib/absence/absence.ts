@@ -1,0 +1,747 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
+import { absenceReason, offerInstead } from '../../../core/absence/offer.ts';
+import {
+  type Absent,
+  isAbsentAt,
+  LOOKED_AHEAD,
+  NOTICE,
+  type Proposal,
+  patientsOf,
+  planAbsence,
+} from '../../../core/absence/plan.ts';
+import { MOST_TRIES, nextStep, type Step } from '../../../core/absence/progress.ts';
+import {
+  type Absence,
+  type Affected,
+  absenceOf,
+  absenceRow,
+  absentBy,
+  affectedOf,
+  affectedOfAbsence,
+  type Entry,
+  isAffected,
+  lockRow,
+  lockSearch,
+  newAffected,
+  openAbsences,
+  openAffected,
+  type Standing,
+  standingOf,
+  withStanding,
+} from '../../../core/absence/rows.ts';
+import { isFromWaitlist, isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
+import { atTime, holderSearch } from '../../../core/booking/appointment/reads.ts';
+import { holdsSlots, isOpen } from '../../../core/booking/appointment/status.ts';
+import { effectivePolicy } from '../../../core/booking/policy/policy.ts';
+import { bodyFor, parseBookRequest } from '../../../core/booking/request/request.ts';
+import { formatInstant, parseInstant, timeOf } from '../../../core/fhir/instant.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
+import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
+import { ownerOf } from '../../../core/fhir/tags.ts';
+import { creation } from '../../../core/rows/row.ts';
+import { portions, searchUrl } from '../../../core/rows/search.ts';
+import { type CalendarSlot, slotIdsOf } from '../../../core/slots/slot.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { toldGroupOf } from '../../../core/visits/group.ts';
+import { stepOf } from '../../../core/visits/visit.ts';
+import { standingOf as standingOfEntry } from '../../../core/waitlist/entry.ts';
+import { offerEnd } from '../../../core/waitlist/refill.ts';
+import { type BookingResult, bookAppointment, isTransient } from '../booking/book.ts';
+import { cancelEntries } from '../booking/cancel.ts';
+import { readReaches } from '../booking/reach.ts';
+import { readRelatedAppointment, readSchedules } from '../booking/related-reads.ts';
+import { config } from '../config.ts';
+import { newId, writeUnlessOvertaken } from '../medplum.ts';
+import { ofType, readAll, readByIds, readInBatch, readInTransaction, readPages } from '../read.ts';
+import { writeRows } from '../rows.ts';
+import { readAffectedVisits, readVisits, withoutTold } from '../visits/affected-visits.ts';
+import { readTold } from '../visits/companions.ts';
+import { type Bounds, findInstead, searchEnd, type Whole } from '../visits/offered-visit.ts';
+
+/** How many rows of appointments are made at once. */
+const PORTION = 40;
+
+const unique = <T>(all: readonly T[]): T[] => [...new Set(all)];
+
+/** When which Schedule is absent by the Slots that block it, as they are stored. */
+export const readAbsent = async (medplum: MedplumClient, blocks: readonly string[]): Promise<Absent[]> =>
+  absentBy(ofType('Slot', await readByIds(medplum, 'Slot', blocks)));
+
+/** The appointments that an absence affects, with their Slots. */
+interface AffectedRead {
+  /** Of a visit the first step that cannot take place: its person is called once. If it is moved, the next is the first. */
+  readonly appointments: readonly Appointment[];
+  /** What is offered there to those who wait. */
+  readonly offers: readonly Appointment[];
+  readonly slots: readonly Slot[];
+}
+
+/** Reads the open appointments in some absences that have not begun. */
+export async function readAffected(
+  medplum: MedplumClient,
+  absent: readonly Absent[],
+  now: number,
+): Promise<AffectedRead> {
+  const found: string[] = [];
+  const searches = absent
+    .filter(({ end }) => end > now)
+    .map(({ schedule, start, end }) =>
+      searchUrl('Slot', [
+        ['schedule', `Schedule/${schedule}`],
+        ['status', 'busy,busy-tentative'],
+        ...atTime({ start: Math.max(start, now), end }),
+      ]),
+    );
+  for await (const pages of searches.length > 0 ? readPages(medplum, searches, { order: 'start' }) : []) {
+    found.push(...ofType('Slot', pages.flat()).flatMap(({ id }) => id ?? []));
+  }
+  const holders = (await readInBatch(medplum, portions(unique(found)).map(holderSearch))).flat();
+  const open = [...new Map(ofType('Appointment', holders).map((one) => [one.id, one])).values()];
+  const slots = ofType('Slot', await readByIds(medplum, 'Slot', open.flatMap(slotIdsOf)));
+  const affected = open
+    .filter((one) => (parseInstant(one.start) ?? 0) > now && isAffected(one, slots, absent))
+    .sort((one, other) => ((one.start ?? '') < (other.start ?? '') ? -1 : 1));
+  const visits = Map.groupBy(affected, (one) => toldGroupOf(one, config) ?? one.id);
+  const appointments = [...visits.values()].flatMap(([first]) => first ?? []);
+  const offers = open.filter(
+    (one) =>
+      isOffered(one, now, config) &&
+      isFromWaitlist(one, config) &&
+      isAffected({ ...one, status: 'booked' }, slots, absent),
+  );
+  return { appointments, offers, slots };
+}
+
+/** Withdraws what is offered to those who wait, and cannot take place. */
+export async function withdrawOffers(medplum: MedplumClient, { offers }: AffectedRead): Promise<void> {
+  for (const { id = '' } of offers) {
+    const found = await readRelatedAppointment(medplum, id);
+    const { appointment } = found;
+    if (appointment?.status === 'proposed') {
+      const entries = await cancelEntries(medplum, found, appointment, absenceReason('withdraw', config));
+      await writeRows(medplum, entries, `Appointment/${id}`);
+    }
+  }
+}
+
+/** What a plan is made for. */
+interface Wanted extends Omit<AffectedRead, 'offers'> {
+  readonly absent: readonly Absent[];
+  /** Ids of Schedules. */
+  readonly substitutes: readonly string[];
+  /** Ids of Slots that are meant for others. */
+  readonly reserved?: ReadonlySet<string>;
+  /** Ids of what was offered and is being withdrawn. */
+  readonly withdrawn?: readonly (string | undefined)[];
+}
+
+async function readFree(
+  medplum: MedplumClient,
+  schedules: readonly string[],
+  from: number,
+  to: number,
+): Promise<Slot[]> {
+  const searches = schedules.map((id) =>
+    searchUrl('Slot', [['schedule', `Schedule/${id}`], ['status', 'free'], ...atTime({ start: from, end: to })]),
+  );
+  const found = new Map<string | undefined, Slot>();
+  for await (const pages of searches.length > 0 ? readPages(medplum, searches, { order: 'start' }) : []) {
+    for (const slot of ofType('Slot', pages.flat())) {
+      found.set(slot.id, slot);
+    }
+  }
+  return [...found.values()];
+}
+
+/** Makes a plan for appointments that cannot take place. */
+export async function plan(
+  medplum: MedplumClient,
+  { appointments, slots, absent, substitutes, reserved = new Set(), withdrawn = [] }: Wanted,
+  secrets: BotEvent['secrets'],
+): Promise<Entry[]> {
+  if (appointments.length === 0) {
+    return [];
+  }
+  const now = Date.now();
+  const own = slots.flatMap((slot) => idIn(slot.schedule, 'Schedule') ?? []);
+  const ids = unique([...own, ...substitutes]);
+  const last = Math.max(...appointments.map(({ end }) => parseInstant(end) ?? now)) + LOOKED_AHEAD;
+  const patients = unique(
+    appointments.flatMap(({ participant }) => participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? [])),
+  );
+  const [visits, schedules, free, found, reaches] = await Promise.all([
+    readAffectedVisits(medplum, appointments, absent, now),
+    readSchedules(medplum, ids),
+    readFree(medplum, ids, now, last),
+    readInBatch(
+      medplum,
+      portions(patients, 50).map((some) =>
+        searchUrl('Appointment', [
+          ['patient', some.map((id) => `Patient/${id}`).join(',')],
+          ['status', 'proposed,pending,booked,arrived,checked-in'],
+          ['date', `ge${formatInstant(now - DAY)}`],
+          ['date', `le${formatInstant(last)}`],
+          ['_count', '1000'],
+        ]),
+      ),
+    ),
+    readReaches(medplum, appointments, secrets),
+  ]);
+  const others = ofType('Appointment', found.flat()).filter(({ id }) => !withdrawn.includes(id));
+  // A step of a visit is moved within its gaps; where more of the visit cannot take place, or it cannot, all of it is.
+  const alone = appointments.filter((one) => !visits.isMore(one));
+  const proposals = planAbsence(
+    {
+      affected: alone,
+      taken: slots,
+      absent,
+      schedules,
+      substitutes,
+      free: free.filter(({ id = '' }) => !reserved.has(id)),
+      others,
+      fits: visits.fits,
+      now,
+    },
+    config,
+  );
+  const planned = new Map(appointments.map((one) => [one, proposals[alone.indexOf(one)]]));
+  const deadline = searchEnd(now);
+  for (const one of appointments.filter((each) => !planned.get(each))) {
+    const whole = visits.wholeOf(one);
+    // Whoever's turn does not come in time is called.
+    if (!whole || Date.now() >= deadline) {
+      continue;
+    }
+    const taken = new Set([...reserved, ...[...planned.values()].flatMap((proposal) => proposal?.slots ?? [])]);
+    const mayTake = (slot: CalendarSlot): boolean => !taken.has(slot.id) && !isAbsentAt(slot.schedule, slot, absent);
+    planned.set(one, await planWhole(medplum, one, whole, { others, planned, last, deadline, now, mayTake }));
+  }
+  return appointments.map((one, index) => {
+    const proposal = planned.get(one);
+    const isCalled = visits.isMore(one) && !proposal;
+    return { appointment: one.id ?? '', reach: isCalled ? 'call' : (reaches[index] ?? 'call'), proposal };
+  });
+}
+
+/** What the plan for one visit depends on. */
+interface PlanningWhole extends Pick<Bounds, 'mayTake' | 'deadline' | 'now'> {
+  /** Other appointments of the patients. */
+  readonly others: readonly Appointment[];
+  /** What is proposed already. */
+  readonly planned: ReadonlyMap<Appointment, Proposal | undefined>;
+  /** Until when other times are looked for. */
+  readonly last: number;
+}
+
+/** Plans what takes the place of a whole visit: the earliest other one, from its time on. */
+async function planWhole(
+  medplum: MedplumClient,
+  one: Appointment,
+  whole: Whole,
+  { others, planned, last, now, ...bounds }: PlanningWhole,
+): Promise<Proposal | undefined> {
+  const own = new Set(whole.steps.map(({ id }) => id));
+  const isTheirs = (other: Appointment): boolean => patientsOf(other).some((each) => patientsOf(one).includes(each));
+  const busy = [
+    ...others
+      .filter((other) => isOpen(other) && !own.has(other.id) && isTheirs(other))
+      .flatMap((other) => timeOf(other) ?? []),
+    ...[...planned].flatMap(([other, proposal]) => (proposal && isTheirs(other) ? [proposal] : [])),
+  ];
+  const start = Math.max(parseInstant(whole.steps[0]?.start) ?? now, now + NOTICE);
+  const found = await findInstead(medplum, whole, { ...bounds, period: { start, end: last }, busy, now });
+  const slots = found.flatMap(slotIdsOf);
+  const same = found.find((step) => stepOf(step, config)?.step === stepOf(one, config)?.step);
+  const [slot] = ofType('Slot', await readByIds(medplum, 'Slot', same ? slotIdsOf(same).slice(0, 1) : []));
+  const [schedule] = scheduleOf(slot);
+  const times = found.flatMap((step) => timeOf(step) ?? []);
+  return schedule === undefined
+    ? undefined
+    : {
+        schedule,
+        slots,
+        start: Math.min(...times.map((time) => time.start)),
+        end: Math.max(...times.map((time) => time.end)),
+        isVisit: true,
+      };
+}
+
+/**
+ * The absences that are looked after, when which Schedule is absent by them, and the rows of appointments; and the plans that
+ * wait to be confirmed.
+ */
+export async function readOpenAbsences(medplum: MedplumClient) {
+  const [found] = await readInTransaction(medplum, [`${openAbsences(config)}&_count=1000`]);
+  const all = ofType('Task', found).map((row) => ({ row, absence: absenceOf(row) }));
+  const drafts = all.filter(({ row }) => row.status === 'draft');
+  const absences = all.filter(({ row }) => row.status !== 'draft');
+  const slots = ofType(
+    'Slot',
+    await readByIds(
+      medplum,
+      'Slot',
+      absences.flatMap(({ absence }) => absence.blocks),
+    ),
+  );
+  return { absences, drafts, absent: absentBy(slots), rows: await readOpenRows(medplum) };
+}
+
+/** Creates the row for the lock, only once even if several try at the same moment; and reads it. */
+export async function readLock(medplum: MedplumClient): Promise<Task> {
+  const [found] = await readInTransaction(medplum, [lockSearch(config)]);
+  const [row] = ofType('Task', found);
+  if (row) {
+    return row;
+  }
+  const written = await writeUnlessOvertaken(medplum, [creation(lockRow(config), lockSearch(config))], 'The lock');
+  const made = written?.entry?.[0]?.resource;
+  if (!isResource(made, 'Task')) {
+    throw new Error('The lock of absences could not be made.');
+  }
+  return made;
+}
+
+/** A row of an appointment that is not over, by the id of the appointment. */
+async function readOpenRows(medplum: MedplumClient): Promise<Map<string, Task>> {
+  const rows = ofType('Task', await readAll(medplum, [openAffected(config)]));
+  return new Map(rows.map((row) => [idIn(row.focus, 'Appointment') ?? '', row]));
+}
+
+/**
+ * Makes rows for the appointments of a plan, and for what has been booked since, portion by portion: in one transaction
+ * with the row of the absence, which holds what is left, and with the lock, so that an appointment has one row even if two
+ * absences affect it.
+ *
+ * @returns whether all have rows
+ */
+async function makeRows(
+  medplum: MedplumClient,
+  id: string,
+  absent: readonly Absent[],
+  secrets: BotEvent['secrets'],
+  end: number,
+): Promise<boolean> {
+  const known = new Set(
+    ofType('Task', await readAll(medplum, [affectedOfAbsence(id, config)])).flatMap(
+      ({ focus }) => idIn(focus, 'Appointment') ?? [],
+    ),
+  );
+  while (Date.now() < end) {
+    const now = Date.now();
+    const lock = await readLock(medplum);
+    const [rows] = await readInTransaction(medplum, [`Task?_id=${id}`]);
+    const [row] = ofType('Task', rows);
+    if (row?.status !== 'in-progress') {
+      return true;
+    }
+    const absence = absenceOf(row);
+    const open = await readOpenRows(medplum);
+    const current = await readAbsentOf(medplum, absence);
+    const read = await readAffected(medplum, current, now);
+    const { appointments, slots } = read;
+    await withdrawOffers(medplum, read);
+    const isNew = ({ id: one = '' }: Appointment): boolean => !open.has(one) && !known.has(one);
+    const planned = new Set(absence.plan.map(({ appointment }) => appointment));
+    const fresh = await withoutTold(medplum, appointments.filter(isNew), open);
+    const unplanned = fresh.filter((one) => !planned.has(one.id ?? '')).slice(0, PORTION);
+    const reserved = new Set(
+      [...absence.plan, ...[...open.values()].flatMap((one) => affectedOf(one) ?? [])].flatMap(
+        ({ proposal }) => proposal?.slots ?? [],
+      ),
+    );
+    const next =
+      absence.plan.length > 0
+        ? absence.plan.slice(0, PORTION)
+        : await plan(
+            medplum,
+            { appointments: unplanned, slots, absent, substitutes: absence.substitutes, reserved },
+            secrets,
+          );
+    if (next.length === 0) {
+      return true;
+    }
+    const byId = new Map(fresh.map((one) => [one.id ?? '', one]));
+    const made = next
+      .filter(({ appointment }) => byId.has(appointment))
+      .map((entry) => creation(newAffected(entry, byId.get(entry.appointment), absence, id, now, config)));
+    const left = absenceRow({ ...absence, plan: absence.plan.slice(PORTION) }, 'in-progress', now, config, row);
+    const written = await writeUnlessOvertaken(
+      medplum,
+      [updateEntry(row, left), updateEntry(lock, lockRow(config, lock)), ...made],
+      `Task/${id}`,
+    );
+    for (const { appointment } of written ? next : []) {
+      known.add(appointment);
+    }
+  }
+  return false;
+}
+
+const readAbsentOf = (medplum: MedplumClient, { blocks }: Absence): Promise<Absent[]> => readAbsent(medplum, blocks);
+
+/** Everything that one act for an appointment depends on. */
+interface Acting {
+  readonly row: Task;
+  readonly affected: Affected;
+  readonly appointment: Appointment | undefined;
+  readonly offer: Appointment | undefined;
+  readonly together: readonly Appointment[];
+  readonly slots: readonly Slot[];
+  readonly absent: readonly Absent[];
+  readonly absence: Absence | undefined;
+  readonly secrets: BotEvent['secrets'];
+}
+
+const write = async (medplum: MedplumClient, row: Task, entry: BundleEntry[]): Promise<void> => {
+  // Whoever was faster has changed what this depends on: the next run looks again.
+  await writeRows(medplum, entry, `Task/${row.id}`);
+};
+
+const rowEntry = (row: Task, standing: Standing, more: Parameters<typeof withStanding>[2] = {}): BundleEntry =>
+  updateEntry(row, withStanding(row, standing, more));
+
+/**
+ * Whether others were faster with a booking: they do what is to be done, or the next run.
+ *
+ * @throws Error when the server could not be reached
+ */
+function isLeftToNext(result: BookingResult | undefined): boolean {
+  const issues = result?.kind === 'refused' ? result.issues : [];
+  const isOvertaken = issues.length > 0 && issues.every(({ code }) => code === 'booking-conflict');
+  if (!isOvertaken && isTransient(issues)) {
+    throw new Error(issues.map(({ diagnostics }) => diagnostics).join(' '));
+  }
+  return isOvertaken;
+}
+
+/** Takes back what is offered, and puts the row where it then stands. */
+async function withdraw(medplum: MedplumClient, { row, offer }: Acting, after: BundleEntry): Promise<void> {
+  const found = await readRelatedAppointment(medplum, offer?.id ?? '');
+  const { appointment: stored } = found;
+  if (!stored || stored.meta?.versionId !== offer?.meta?.versionId) {
+    return;
+  }
+  const isOpen = stored.status === 'proposed';
+  const ended = isOpen ? await cancelEntries(medplum, found, stored, absenceReason('withdraw', config)) : [];
+  await write(medplum, row, [after, ...ended]);
+}
+
+/** Cancels the appointment that cannot take place; where another visit was offered, all of the visit. */
+async function cancel(medplum: MedplumClient, { row, affected, appointment }: Acting): Promise<void> {
+  const found = await readRelatedAppointment(medplum, appointment?.id ?? '');
+  const { appointment: stored } = found;
+  if (stored && stored.meta?.versionId === appointment?.meta?.versionId) {
+    const all = affected.proposal?.isVisit ? await readTold(medplum, stored) : undefined;
+    const entries = await cancelEntries(medplum, found, stored, absenceReason('cancel', config), all);
+    await write(medplum, row, [rowEntry(row, 'declined'), ...entries]);
+  }
+}
+
+/** What one offer changes: for one appointment, or for each of a visit. */
+interface Change {
+  readonly from: Appointment;
+  readonly to: Omit<Proposal, 'schedule'>;
+  /** By which what is offered belongs together, and for which services it is. */
+  readonly more?: Pick<Appointment, 'identifier' | 'serviceType'>;
+}
+
+/** What is to be offered as it was planned; of a visit nothing, if it is not possible any more. */
+async function changesFor(
+  medplum: MedplumClient,
+  { absent }: Acting,
+  appointment: Appointment,
+  proposal: Proposal,
+  now: number,
+): Promise<Change[]> {
+  if (!proposal.isVisit) {
+    return [{ from: appointment, to: proposal }];
+  }
+  const whole = (await readAffectedVisits(medplum, [appointment], absent, now)).wholeOf(appointment);
+  const mayTake = (slot: CalendarSlot): boolean => proposal.slots.includes(slot.id);
+  const bounds = { period: proposal, busy: [], now, deadline: searchEnd(now), mayTake };
+  const found = whole ? await findInstead(medplum, whole, bounds) : [];
+  return found.flatMap((one): Change[] => {
+    const step = stepOf(one, config)?.step;
+    const from = whole?.steps.find((each) => stepOf(each, config)?.step === step);
+    const time = timeOf(one);
+    const { minutesDuration: _, ...said } = from ?? one;
+    const { identifier, serviceType = said.serviceType } = one;
+    return time ? [{ from: said, to: { ...time, slots: slotIdsOf(one) }, more: { identifier, serviceType } }] : [];
+  });
+}
+
+/** Offers what is proposed; what is gone is planned anew, and in the end somebody calls. */
+async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
+  const { row, affected, appointment, slots, absence } = acting;
+  const { proposal } = affected;
+  if (!appointment || !proposal) {
+    return;
+  }
+  const now = Date.now();
+  const changes = await changesFor(medplum, acting, appointment, proposal, now);
+  const found = ofType(
+    'Slot',
+    await readByIds(medplum, 'Slot', unique(changes.flatMap(({ from, to }) => [...slotIdsOf(from), ...to.slots]))),
+  );
+  const schedulesOf = (ids: readonly string[]) =>
+    unique(ids.flatMap((id) => scheduleOf(found.find((slot) => slot.id === id))));
+  const schedules = await readSchedules(medplum, unique(found.flatMap(scheduleOf)));
+  const proposed = changes.map(({ from, to, more }) => {
+    const [before, after] = [schedulesOf(slotIdsOf(from)), schedulesOf(to.slots)];
+    const named = (ids: readonly string[], but: readonly string[]) =>
+      schedules.flatMap(({ schedule }) =>
+        schedule.id && ids.includes(schedule.id) && !but.includes(schedule.id) ? [schedule] : [],
+      );
+    return { ...offerInstead(from, to, named(before, after), named(after, before)), ...more };
+  });
+  const target = schedules.find(({ schedule }) => schedule.id === proposal.schedule) ?? schedules[0];
+  const begin = Math.min(proposal.start, ...changes.map(({ from }) => parseInstant(from.start) ?? proposal.start));
+  const until = target ? offerEnd(effectivePolicy(target.schedule, target.services, config), begin, now) : begin;
+  const result =
+    until > now && proposed.length > 0
+      ? await bookAppointment(
+          medplum,
+          parseBookRequest(bodyFor(proposed), config),
+          { id: ownerOf(appointment, config) ?? '', role: 'repository', limits: [] },
+          {
+            offer: { reason: 'absence', for: changes.map(({ from }) => from.id ?? ''), until },
+            extend: (transaction) => {
+              const [first, ...others] = transaction.entry ?? [];
+              const fullUrl = first?.fullUrl ?? newId();
+              // Somebody who is called is called with a time that is held for them.
+              const standing = affected.reach === 'call' ? 'call' : 'offered';
+              const kept = rowEntry(row, standing, { offer: fullUrl, tries: affected.tries + 1, end: until });
+              return first ? { ...transaction, entry: [{ ...first, fullUrl }, ...others, kept] } : transaction;
+            },
+          },
+        )
+      : undefined;
+  if (result?.kind === 'booked') {
+    return;
+  }
+  if (isLeftToNext(result)) {
+    return;
+  }
+  if (affected.tries + 1 >= MOST_TRIES || until <= now) {
+    await write(medplum, row, [rowEntry(row, 'call')]);
+    return;
+  }
+  const open = await readOpenRows(medplum);
+  const reserved = new Set([
+    ...proposal.slots,
+    ...[...open.values()].flatMap((one) => affectedOf(one)?.proposal?.slots ?? []),
+  ]);
+  const [entry] = await plan(
+    medplum,
+    {
+      appointments: [appointment],
+      slots,
+      absent: acting.absent,
+      substitutes: absence?.substitutes ?? [],
+      reserved,
+    },
+    acting.secrets,
+  );
+  const standing = entry?.proposal ? 'waiting' : 'call';
+  await write(medplum, row, [rowEntry(row, standing, { proposal: entry?.proposal, tries: affected.tries + 1 })]);
+}
+
+const scheduleOf = (slot: Slot | undefined): string[] => {
+  const id = idIn(slot?.schedule, 'Schedule');
+  return id ? [id] : [];
+};
+
+/** Books what was offered although nobody has answered; if its time is gone, somebody calls. */
+async function move(medplum: MedplumClient, { row, offer: offered, together }: Acting): Promise<void> {
+  if (!offered) {
+    return;
+  }
+  const all = [offered, ...together].map(
+    ({ meta: _, extension: __, cancelationReason: ___, ...said }): Appointment => ({ ...said, status: 'proposed' }),
+  );
+  const result = await bookAppointment(
+    medplum,
+    parseBookRequest(bodyFor(all), config),
+    { id: '', role: 'repository', limits: [] },
+    { extend: (transaction) => ({ ...transaction, entry: [...(transaction.entry ?? []), rowEntry(row, 'moved')] }) },
+  );
+  if (result.kind !== 'booked' && !isLeftToNext(result)) {
+    await write(medplum, row, [rowEntry(row, result.kind === 'existing' ? 'moved' : 'call')]);
+  }
+}
+
+/** Whether its person has booked another time in place of an appointment that is cancelled. */
+async function wasReplaced(medplum: MedplumClient, { row, appointment }: Acting): Promise<boolean> {
+  const patients = (appointment?.participant ?? []).flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
+  if (!appointment || patients.length === 0) {
+    return false;
+  }
+  const [found] = await readInTransaction(medplum, [
+    searchUrl('Appointment', [
+      ['patient', patients.map((id) => `Patient/${id}`).join(',')],
+      ['_lastUpdated', `ge${row.authoredOn}`],
+      ['_count', '100'],
+    ]),
+  ]);
+  return ofType('Appointment', found).some((one) => standingOfEntry(one) === appointment.id && holdsSlots(one));
+}
+
+const acts: {
+  readonly [Name in Step['do']]: (
+    medplum: MedplumClient,
+    acting: Acting,
+    step: Extract<Step, { do: Name }>,
+  ) => Promise<void>;
+} = {
+  nothing: async () => undefined,
+  end: async (medplum, acting, { as, withdraws }) => {
+    const isReplaced = as === 'declined' && (await wasReplaced(medplum, acting));
+    const entry = rowEntry(acting.row, isReplaced ? 'moved' : as);
+    await (withdraws ? withdraw(medplum, acting, entry) : write(medplum, acting.row, [entry]));
+  },
+  tick: async (medplum, { row }) => write(medplum, row, [updateEntry(row, { ...row, status: 'completed' })]),
+  offer,
+  renew: async (medplum, acting) => {
+    const [entry] = await plan(
+      medplum,
+      {
+        appointments: acting.appointment ? [acting.appointment] : [],
+        slots: acting.slots,
+        absent: acting.absent,
+        substitutes: acting.absence?.substitutes ?? [],
+        withdrawn: [acting.offer, ...acting.together].map((one) => one?.id),
+      },
+      acting.secrets,
+    );
+    await withdraw(medplum, acting, rowEntry(acting.row, 'waiting', { proposal: entry?.proposal }));
+  },
+  cancel,
+  move,
+};
+
+/** Does what is to be done for one appointment. */
+const carryOutStep = <Name extends Step['do']>(
+  medplum: MedplumClient,
+  acting: Acting,
+  step: Extract<Step, { do: Name }>,
+): Promise<void> => acts[step.do as Name](medplum, acting, step);
+
+/**
+ * Does what is to be done about absences: rows for the appointments of their plans and for what has been booked since, and
+ * one act for each appointment that waits for one. What is left when the time is over is for the next run.
+ *
+ * @param secrets - of the project, by which it is known how people are reached
+ * @param end - nothing is begun after it; milliseconds since 1970 UTC
+ * @param only - id of the absence, by default all
+ * @yields one act after the other
+ * @throws Error when the server could not be read or written; the next run goes on
+ */
+export async function* absenceActs(
+  medplum: MedplumClient,
+  secrets: BotEvent['secrets'],
+  end: number,
+  only?: string,
+): AsyncGenerator<() => Promise<void>> {
+  const { absences, drafts, absent } = await readOpenAbsences(medplum);
+  // A plan that nobody has confirmed is over with its period.
+  for (const { row, absence } of drafts.filter((one) => one.absence.period.end <= Date.now())) {
+    yield async () => {
+      const over = absenceRow(absence, 'cancelled', Date.now(), config, row);
+      await writeRows(medplum, [updateEntry(row, over)], `Task/${row.id}`);
+    };
+  }
+  const mine = absences.filter(({ row }) => only === undefined || row.id === only);
+  const whole = new Set<string | undefined>();
+  for (const { row } of mine) {
+    yield async () => {
+      if (await makeRows(medplum, row.id ?? '', absent, secrets, end)) {
+        whole.add(row.id);
+      }
+    };
+  }
+  const rows = (
+    await Promise.all(mine.map(({ row }) => readAll(medplum, [affectedOfAbsence(row.id ?? '', config)])))
+  ).flat();
+  const ticked = new Set<string | undefined>();
+  const open = ofType('Task', rows).filter(
+    (row) => ['waiting', 'offered', 'call'].includes(standingOf(row)) && row.status !== 'completed',
+  );
+  for (const some of portions(open)) {
+    const facts = await readFacts(medplum, some);
+    for (const row of some) {
+      const affected = affectedOf(row);
+      const appointment = facts.appointments.get(affected?.appointment ?? '');
+      const offered = facts.appointments.get(affected?.offer ?? '');
+      const absence = mine.find((one) => `Task/${one.row.id}` === row.partOf?.[0]?.reference)?.absence;
+      if (affected) {
+        const together = facts.together(offered);
+        const common = { appointment, offer: offered, together, slots: facts.slots, absent };
+        const acting = { ...common, row, affected, absence, secrets };
+        const known = { ...common, row: affected, standing: standingOf(row) };
+        const step = nextStep(known, Date.now(), config);
+        if (step.do === 'tick') {
+          ticked.add(row.id);
+        }
+        if (step.do !== 'nothing') {
+          yield () => carryOutStep(medplum, acting, step);
+        }
+      }
+    }
+  }
+  yield* ends(medplum, mine, whole, ticked);
+}
+
+/** The appointments of some rows, all that is offered in their place, and the Slots of both. */
+async function readFacts(medplum: MedplumClient, rows: readonly Task[]) {
+  const affected = rows.flatMap((row) => affectedOf(row) ?? []);
+  const ids = affected.flatMap(({ appointment, offer: offered }) => [appointment, ...(offered ? [offered] : [])]);
+  const appointments = ofType('Appointment', await readByIds(medplum, 'Appointment', ids));
+  const offers = appointments.filter(({ id }) => affected.some((one) => one.offer === id));
+  const visits = await readVisits(medplum, offers);
+  const slots = ofType(
+    'Slot',
+    await readByIds(medplum, 'Slot', unique([...appointments, ...visits].flatMap(slotIdsOf))),
+  );
+  return {
+    appointments: new Map(appointments.map((one) => [one.id ?? '', one])),
+    /** What was offered together with an appointment. */
+    together: (one: Appointment | undefined): Appointment[] => {
+      const what = one && offeredFor(one, config).join();
+      const group = one && toldGroupOf(one, config);
+      return visits.filter(
+        (other) =>
+          other.id !== one?.id && toldGroupOf(other, config) === group && offeredFor(other, config).join() === what,
+      );
+    },
+    slots,
+  };
+}
+
+/**
+ * Closes the absences that are over and whose appointments have all ended in one way or another.
+ *
+ * @param ticked - ids of the rows of those who need not be called any more: nobody looks at one again that is left open
+ */
+async function* ends(
+  medplum: MedplumClient,
+  absences: readonly { readonly row: Task; readonly absence: Absence }[],
+  whole: ReadonlySet<string | undefined>,
+  ticked: ReadonlySet<string | undefined>,
+): AsyncGenerator<() => Promise<void>> {
+  for (const { row, absence } of absences.filter((one) => whole.has(one.row.id))) {
+    yield async () => {
+      const now = Date.now();
+      const [current, rows = []] = await readInTransaction(medplum, [
+        `Task?_id=${row.id}`,
+        `${affectedOfAbsence(row.id ?? '', config)}&status=requested,in-progress,ready&_count=1000`,
+      ]);
+      const [stored] = ofType('Task', current);
+      const isOver = (await readAbsentOf(medplum, absence)).every((one) => one.end <= now);
+      const left = ofType('Task', rows).filter(({ id, status }) => status !== 'ready' || ticked.has(id));
+      if (stored?.status === 'in-progress' && isOver && left.length === 0) {
+        await writeRows(medplum, [updateEntry(stored, { ...stored, status: 'completed' })], `Task/${row.id}`);
+      }
+    };
+  }
+}

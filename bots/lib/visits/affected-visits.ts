@@ -1,0 +1,110 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Absent } from '../../../core/absence/plan.ts';
+import { isAffected } from '../../../core/absence/rows.ts';
+import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
+import { resourceSet } from '../../../core/rows/resource-set.ts';
+import { portions, searchByIds } from '../../../core/rows/search.ts';
+import { slotIdsOf } from '../../../core/slots/slot.ts';
+import type { Interval } from '../../../core/time/interval.ts';
+import { partOf, STAYS, type StepTaken, stepFits } from '../../../core/visits/check.ts';
+import { siblingsOf, toldGroupOf, visitOf } from '../../../core/visits/group.ts';
+import { stepOf } from '../../../core/visits/visit.ts';
+import { config } from '../config.ts';
+import { ofType, readByIds, readInBatch } from '../read.ts';
+import { groupSearch } from './companions.ts';
+import type { Whole } from './offered-visit.ts';
+
+/** The visits of appointments that cannot take place. */
+interface AffectedVisits {
+  /** Whether more of its visit than this one cannot take place: then no other time of this one saves it. */
+  readonly isMore: (appointment: Appointment) => boolean;
+  /** Whether an appointment may be at a time in some Schedules: as a step of its visit, the rest of which stays. */
+  readonly fits: (appointment: Appointment, time: Interval, schedules: readonly Schedule[]) => boolean;
+  /** All of the visit of which an appointment is a step, where another one can take its place: nothing of it has begun. */
+  readonly wholeOf: (appointment: Appointment) => Whole | undefined;
+}
+
+/** How many visits are asked for in one batch. */
+const TOGETHER = 20;
+
+/** The open appointments of the visits to which some belong; those of a series are none. */
+export async function readVisits(medplum: MedplumClient, appointments: readonly Appointment[]): Promise<Appointment[]> {
+  const groups = [...new Set(appointments.flatMap((one) => toldGroupOf(one, config) ?? []))];
+  const found: Appointment[] = [];
+  for (const some of portions(groups, TOGETHER)) {
+    found.push(...(await readInBatch(medplum, some.map(groupSearch))).flatMap((all) => ofType('Appointment', all)));
+  }
+  return found;
+}
+
+/** Those of whose visits nobody is told by a line that there is already: a visit is one line, whoever is absent. */
+export async function withoutTold(
+  medplum: MedplumClient,
+  appointments: readonly Appointment[],
+  lines: ReadonlySet<string> | ReadonlyMap<string, unknown>,
+): Promise<readonly Appointment[]> {
+  const told = (await readVisits(medplum, appointments))
+    .filter(({ id = '' }) => lines.has(id))
+    .flatMap((one) => toldGroupOf(one, config) ?? []);
+  return appointments.filter((one) => lines.has(one.id ?? '') || !told.includes(toldGroupOf(one, config) ?? ''));
+}
+
+/** What the visits of some appointments allow in place of them. */
+export async function readAffectedVisits(
+  medplum: MedplumClient,
+  appointments: readonly Appointment[],
+  absent: readonly Absent[],
+  now: number,
+): Promise<AffectedVisits> {
+  const all = await readVisits(medplum, appointments);
+  const services = [...new Set(appointments.flatMap((one) => stepOf(one, config)?.service ?? []))];
+  const [slots, read] = await Promise.all([
+    readByIds(medplum, 'Slot', [...new Set(all.flatMap(slotIdsOf))]),
+    readInBatch(
+      medplum,
+      searchByIds('HealthcareService', services).flatMap(({ request }) => request?.url ?? []),
+    ),
+  ]);
+  const state = resourceSet(all);
+  const known = resourceSet(read.flat());
+  const found = ofType('Slot', slots);
+  const othersOf = (one: Appointment): Appointment[] =>
+    toldGroupOf(one, config) === undefined ? [] : siblingsOf(one, state, now, config);
+  const taken = (one: Appointment, time: Interval, schedules: readonly Schedule[], path: string): StepTaken[] => {
+    const mark = stepOf(one, config);
+    return mark ? [{ ...time, step: mark.step, schedules, path }] : [];
+  };
+  const staying = (one: Appointment): StepTaken[] => {
+    const time = timeOf(one);
+    const own = slotIdsOf(one).flatMap((id) => schedulesIn(found.find((slot) => slot.id === id)));
+    return time ? taken(one, time, own, STAYS) : [];
+  };
+  return {
+    isMore: (one) => othersOf(one).some((other) => isAffected(other, found, absent)),
+    fits: (one, time, schedules) => {
+      const mark = stepOf(one, config);
+      const visit = mark && visitOf(mark.service, known, config);
+      const [moved] = taken(one, time, schedules, 'moved');
+      const others = othersOf(one).flatMap(staying);
+      return !visit || visit.series !== undefined || !moved || stepFits(visit, moved, others, config.timeZone);
+    },
+    wholeOf: (one) => {
+      const mark = stepOf(one, config);
+      const visit = mark && visitOf(mark.service, known, config);
+      const steps = [one, ...othersOf(one)].toSorted((a, b) => ((a.start ?? '') < (b.start ?? '') ? -1 : 1));
+      const hasBegun = (parseInstant(steps[0]?.start) ?? 0) <= now;
+      const names = steps.flatMap((step) => stepOf(step, config)?.step ?? []);
+      return !visit || visit.series || steps.length < 2 || hasBegun
+        ? undefined
+        : { visit: partOf(visit, names), steps };
+    },
+  };
+}
+
+/** The Schedule of a Slot: of what stays, only which it is counts. */
+const schedulesIn = (slot: Slot | undefined): Schedule[] => {
+  const id = idIn(slot?.schedule, 'Schedule');
+  return id ? [{ resourceType: 'Schedule', id, actor: [] }] : [];
+};

@@ -1,0 +1,125 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
+import type { Patients } from '../../../core/booking/appointment/change.ts';
+import { isOffer } from '../../../core/booking/appointment/expiry.ts';
+import { usesOf } from '../../../core/booking/appointment/reads.ts';
+import { type RelatedSlots, slotEntriesOf } from '../../../core/booking/appointment/synchronize.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { ownerOf } from '../../../core/fhir/tags.ts';
+import { resourceSet } from '../../../core/rows/resource-set.ts';
+import { searchUrl } from '../../../core/rows/search.ts';
+import { isByItself, siblingsOf, toldGroupOf, tookPlace, visitGroupOf } from '../../../core/visits/group.ts';
+import { stepOf } from '../../../core/visits/visit.ts';
+import {
+  completeRelated,
+  type RelatedAppointment,
+  type RelatedSlotsRead,
+  readRelatedAppointment,
+} from '../booking/related-reads.ts';
+import { config } from '../config.ts';
+import { newId } from '../medplum.ts';
+import { readInBatch } from '../read.ts';
+
+/** An appointment that changes together with another one of its visit, and what it depends on. */
+export interface Companion extends RelatedAppointment {
+  readonly appointment: Appointment;
+  readonly patients: Patients;
+  readonly tasks: readonly Task[];
+}
+
+/** The search for the appointments that were booked together. */
+export const groupSearch = (group: string): string =>
+  searchUrl('Appointment', [
+    ['identifier', `${artefactUri(config, 'LocalVisitGroup')}|${group}`],
+    ['_count', '100'],
+  ]);
+
+/**
+ * What has not taken place of the others of a visit that ends as a whole, as all that is offered together does; none if the
+ * appointment is no step of one. They are read with the Bot's own rights, and belong to the same requestor.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readCompanions(medplum: MedplumClient, one: Appointment): Promise<Companion[]> {
+  const [group, mark] = [visitGroupOf(one, config), stepOf(one, config)];
+  if (group === undefined || !mark) {
+    return [];
+  }
+  const found = await readInBatch(medplum, [
+    groupSearch(group),
+    searchUrl('HealthcareService', [['_id', mark.service]]),
+  ]);
+  const state = resourceSet(found.flat());
+  const isAlone = isByItself(one, state, config) && !isOffer(one, config);
+  const others = isAlone ? [] : siblingsOf(one, state, Date.now(), config);
+  return relatedTo(medplum, one, others);
+}
+
+/**
+ * The other open appointments of the visit of which a person is told at once: what has not begun of it.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readTold(medplum: MedplumClient, one: Appointment): Promise<Companion[]> {
+  const group = toldGroupOf(one, config);
+  const [found = []] = group === undefined ? [] : await readInBatch(medplum, [groupSearch(group)]);
+  return relatedTo(medplum, one, siblingsOf(one, resourceSet(found), Date.now(), config));
+}
+
+function relatedTo(medplum: MedplumClient, one: Appointment, others: readonly Appointment[]): Promise<Companion[]> {
+  const now = Date.now();
+  const own = others.filter((other) => ownerOf(other, config) === ownerOf(one, config) && !tookPlace(other, now));
+  return Promise.all(
+    own.map(async (appointment): Promise<Companion> => {
+      const related = await readRelatedAppointment(medplum, appointment.id ?? '');
+      const current = related.appointment ?? appointment;
+      return { ...related, ...(await completeRelated(medplum, current, related)), appointment: current };
+    }),
+  );
+}
+
+const unique = <T>(all: readonly T[], keyOf: (one: T) => string | undefined): T[] => [
+  ...new Map(all.map((one) => [keyOf(one), one])).values(),
+];
+
+/** What was read for several appointments, for all of them at once: how they use each other's slots does not count. */
+function relatedOf(appointments: readonly Appointment[], read: readonly RelatedSlotsRead[]): RelatedSlots {
+  const ids = new Set(appointments.map(({ id }) => id));
+  const others = unique(
+    read.flatMap((one) => one.others),
+    ({ id }) => id,
+  );
+  return {
+    unnamed: read.flatMap(({ unnamed = [] }) => unnamed),
+    slots: unique(
+      read.flatMap(({ slots }) => slots),
+      ({ id }) => id,
+    ),
+    uses: usesOf(others.filter(({ id }) => !ids.has(id))),
+    schedules: unique(
+      read.flatMap(({ schedules }) => schedules),
+      ({ schedule }) => schedule.id,
+    ),
+    lost: unique(
+      read.flatMap(({ lost }) => lost),
+      ({ id }) => id,
+    ),
+    kept: new Set(read.flatMap(({ kept = [] }) => [...kept])),
+    left: read.flatMap(({ left = [] }) => left),
+  };
+}
+
+/**
+ * The entries that let the slots of appointments follow them.
+ *
+ * @param appointments - as they are about to be
+ * @param read - what was read for each (`readRelatedSlots`)
+ */
+export function followingEntries(
+  appointments: readonly Appointment[],
+  read: readonly RelatedSlotsRead[],
+): BundleEntry[] {
+  const [only] = read;
+  const related = read.length === 1 && only ? only : relatedOf(appointments, read);
+  return slotEntriesOf(appointments, related, config, newId, Date.now());
+}

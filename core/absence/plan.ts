@@ -1,0 +1,354 @@
+import type { Appointment, CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
+import { isOpen } from '../booking/appointment/status.ts';
+import { permittedStarts } from '../booking/policy/judge.ts';
+import { effectivePolicy } from '../booking/policy/policy.ts';
+import type { PublicConfig } from '../config/config.ts';
+import { timeOf } from '../fhir/instant.ts';
+import { idIn } from '../fhir/reference.ts';
+import { findChain } from '../slots/chain.ts';
+import { type CalendarSlot, calendarOf, offersService, slotIdsOf } from '../slots/slot.ts';
+import { granularityOf, neededBuffers, type ScheduleServices, withBuffers } from '../slots/terms.ts';
+import { contains, type Interval, overlaps } from '../time/interval.ts';
+import { DAY, localTimeOf } from '../time/time-zone.ts';
+import { assign, type Choice, MOST_CHOICES, type Use } from './assign.ts';
+
+/** How far after the last appointment that is affected other times are looked for, in milliseconds. */
+export const LOOKED_AHEAD = 28 * DAY;
+
+/** A time begins at least so long from now, in milliseconds: its person has to hear of it. */
+export const NOTICE = 2 * 3_600_000;
+
+/** What a change costs a patient, in points. Whoever cannot be placed costs more than anything else. */
+const points = { otherPerson: 300, otherTime: 400, perDay: 20, perHourOfDay: 5, none: 100_000 } as const;
+
+/** The most points for how far away a time is: the order of the kinds of change stays. */
+const FARTHEST = 600;
+
+/** What happens in place of an appointment that cannot take place. */
+export interface Proposal extends Interval {
+  /** Id of the Schedule that takes the place of the one that is absent. */
+  readonly schedule: string;
+  /** Ids of the Slots, of all Schedules that the appointment needs. */
+  readonly slots: readonly string[];
+  /** Whether it is another whole visit in place of the one of which the appointment is a step; `schedule` is that of this step. */
+  readonly isVisit?: boolean | undefined;
+}
+
+/** Time of a Schedule in which nothing takes place. */
+export interface Absent extends Interval {
+  readonly schedule: string;
+}
+
+/** What a plan is made from. */
+interface Planning {
+  /** The appointments that cannot take place, in the order of the plan. */
+  readonly affected: readonly Appointment[];
+  /** Those Slots that the affected appointments name. */
+  readonly taken: readonly Slot[];
+  /** When which Schedule is absent. */
+  readonly absent: readonly Absent[];
+  /** All Schedules concerned: those that are absent, those of the affected appointments, and the substitutes. */
+  readonly schedules: readonly ScheduleServices[];
+  /** Ids of the Schedules that may take the place of others. */
+  readonly substitutes: readonly string[];
+  /** The free Slots of these Schedules. */
+  readonly free: readonly Slot[];
+  /** Other appointments of the patients. */
+  readonly others: readonly Appointment[];
+  /** Whether one may be at a time in some Schedules, as a step of its visit; absent: none is a step. */
+  readonly fits?: (appointment: Appointment, time: Interval, schedules: readonly Schedule[]) => boolean;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: number;
+}
+
+/** References to the patients of an appointment. */
+export const patientsOf = ({ participant }: Appointment): string[] =>
+  participant.flatMap(({ actor }) => (idIn(actor, 'Patient') ? (actor?.reference ?? []) : []));
+
+/**
+ * How much less a patient gets than what was booked: the rule of cost.
+ *
+ * @param before - what the clocks of the clinic show when the appointment begins, as if it were UTC
+ * @param after - the same of what takes its place
+ */
+function costOf(before: number, after: number, isSamePerson: boolean): number {
+  const person = isSamePerson ? 0 : points.otherPerson;
+  if (before === after) {
+    return 1 + person;
+  }
+  const [from, to] = [before, after];
+  const hours = Math.abs((from % DAY) - (to % DAY)) / 3_600_000;
+  const days = Math.abs(from - to) / DAY;
+  const far = Math.min(FARTHEST, Math.round(days * points.perDay + hours * points.perHourOfDay));
+  return 1 + person + points.otherTime + far;
+}
+
+/** The calendars of a plan, as the search for choices needs them. */
+interface Calendars {
+  readonly planning: Planning;
+  readonly config: PublicConfig;
+  readonly byId: ReadonlyMap<string, ScheduleServices>;
+  /** The free Slots of each Schedule outside of its absence. */
+  readonly free: ReadonlyMap<string, FreeSlots>;
+  readonly taken: ReadonlyMap<string, CalendarSlot>;
+  /** What the clocks of the clinic show at a moment. */
+  readonly localTime: (time: number) => number;
+}
+
+/** Free Slots of a Schedule, in the order of time. */
+interface FreeSlots {
+  readonly slots: readonly CalendarSlot[];
+  /** The length of the longest. */
+  readonly longest: number;
+}
+
+/** Those that overlap a time. */
+function slotsAt({ slots, longest }: FreeSlots, time: Interval): CalendarSlot[] {
+  let [low, high] = [0, slots.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    [low, high] = (slots[middle]?.start ?? 0) < time.start - longest ? [middle + 1, high] : [low, middle];
+  }
+  const found: CalendarSlot[] = [];
+  for (let index = low; index < slots.length; index++) {
+    const slot = slots[index];
+    if (!slot || slot.start >= time.end) {
+      break;
+    }
+    if (slot.end > time.start) {
+      found.push(slot);
+    }
+  }
+  return found;
+}
+
+/** A function that gives each answer only once. */
+function remembered(answer: (time: number) => number): (time: number) => number {
+  const known = new Map<number, number>();
+  return (time) => {
+    const value = known.get(time) ?? answer(time);
+    known.set(time, value);
+    return value;
+  };
+}
+
+/** Whether nothing takes place in a Schedule at a time, or a part of it. */
+export const isAbsentAt = (schedule: string, time: Interval, absent: readonly Absent[]): boolean =>
+  absent.some((one) => one.schedule === schedule && overlaps(one, time));
+
+function calendarsOf(planning: Planning, config: PublicConfig): Calendars {
+  const offered = [...calendarOf(planning.free, config).values()]
+    .filter((slot) => slot.status === 'free' && !isAbsentAt(slot.schedule, slot, planning.absent))
+    .sort((one, other) => one.start - other.start);
+  return {
+    planning,
+    config,
+    byId: new Map(planning.schedules.map((one) => [one.schedule.id ?? '', one])),
+    free: new Map(
+      [...Map.groupBy(offered, ({ schedule }) => schedule)].map(([schedule, slots]) => [
+        schedule,
+        { slots, longest: Math.max(...slots.map(({ start, end }) => end - start)) },
+      ]),
+    ),
+    taken: calendarOf(planning.taken, config),
+    localTime: remembered((time) => localTimeOf(config.timeZone, time)),
+  };
+}
+
+const typesOf = (slot: CalendarSlot, schedule: Schedule | undefined): readonly CodeableConcept[] =>
+  slot.services ?? schedule?.serviceType ?? [];
+
+/** What an appointment needs: for what, how long, and which Schedules. */
+interface Needed extends Interval {
+  readonly appointment: Appointment;
+  readonly types: readonly CodeableConcept[];
+  /** The Schedules that are absent at its time; there is at least one. */
+  readonly absent: readonly string[];
+  /** The others. */
+  readonly present: readonly string[];
+}
+
+function neededBy(appointment: Appointment, { taken, byId, planning }: Calendars): Needed | undefined {
+  const time = timeOf(appointment);
+  const own = slotIdsOf(appointment).flatMap((id) => taken.get(id) ?? []);
+  const schedules = [...new Set(own.filter(({ role }) => role !== 'buffer').map(({ schedule }) => schedule))];
+  const absent = schedules.filter((one) => time && isAbsentAt(one, time, planning.absent));
+  const first = own.find(({ schedule }) => schedule === absent[0]);
+  if (!time || !first) {
+    return undefined;
+  }
+  const types = appointment.serviceType?.length
+    ? appointment.serviceType
+    : typesOf(first, byId.get(first.schedule)?.schedule);
+  return { ...time, appointment, types, absent, present: schedules.filter((one) => !absent.includes(one)) };
+}
+
+/** Free Slots of a Schedule that cover a time, in steps in which they can be divided. */
+function coveringAt(
+  schedule: string,
+  time: Interval,
+  needed: Needed,
+  calendars: Calendars,
+): CalendarSlot[] | undefined {
+  const { byId, free, config } = calendars;
+  const of = byId.get(schedule);
+  const isOwn = needed.absent.includes(schedule) || needed.present.includes(schedule);
+  const own = slotsAt(free.get(schedule) ?? { slots: [], longest: 0 }, time).filter((slot) =>
+    offersService(needed.types, typesOf(slot, of?.schedule), isOwn),
+  );
+  const whole = own.filter((slot) => contains(slot, time)).toSorted((one, other) => one.end - other.end);
+  const { shortest, step } = granularityOf(of?.schedule, of?.services ?? [], config);
+  const isDivisible = (slot: CalendarSlot): boolean => {
+    const isOnStep = (moment: number): boolean => moment === slot.end || (moment - slot.start) % step === 0;
+    const isWhole = slot.start === time.start && slot.end === time.end;
+    return isWhole || (time.end - time.start >= shortest && isOnStep(time.start) && isOnStep(time.end));
+  };
+  const one = whole.find(isDivisible);
+  if (one) {
+    return [one];
+  }
+  const chain = whole.length === 0 ? findChain(own, time) : undefined;
+  const isExact = chain?.at(0)?.start === time.start && chain.at(-1)?.end === time.end;
+  return isExact ? chain : undefined;
+}
+
+/** The times at which an appointment could begin in a Schedule. */
+function startsIn(schedule: string, needed: Needed, { free, byId, config }: Calendars): Set<number> {
+  const length = needed.end - needed.start;
+  const of = byId.get(schedule);
+  const { step } = granularityOf(of?.schedule, of?.services ?? [], config);
+  const stride = Math.max(step, Math.ceil(length / step) * step);
+  const starts = new Set<number>();
+  for (const slot of free.get(schedule)?.slots ?? []) {
+    starts.add(slot.start);
+    for (let start = slot.start + stride; start + length <= slot.end; start += stride) {
+      starts.add(start);
+    }
+    if (contains(slot, needed)) {
+      starts.add(needed.start);
+    }
+  }
+  return starts;
+}
+
+/** What a part of a Slot uses of its calendar: time at its place, with the buffers of the service. */
+function useOf(slot: CalendarSlot, time: Interval, { types }: Needed, { byId, config }: Calendars): Use {
+  const of = byId.get(slot.schedule);
+  const part = { start: Math.max(slot.start, time.start), end: Math.min(slot.end, time.end) };
+  const around = of ? withBuffers(part, neededBuffers(of, slot, types, config)) : part;
+  // Offers that have no place yet lie beside each other.
+  return slot.place === undefined ? { of: slot.id, ...part } : { of: `${slot.schedule}|${slot.place}`, ...around };
+}
+
+interface Option extends Choice, Proposal {}
+
+function optionAt(
+  schedule: string,
+  start: number,
+  cost: number,
+  needed: Needed,
+  calendars: Calendars,
+  busy: readonly Interval[],
+): Option | undefined {
+  const { planning } = calendars;
+  const time = { start, end: start + needed.end - needed.start };
+  const [, ...alsoAbsent] = needed.absent;
+  if (busy.some((one) => overlaps(one, time))) {
+    return undefined;
+  }
+  const found: CalendarSlot[] = [...(coveringAt(schedule, time, needed, calendars) ?? [])];
+  if (found.length === 0) {
+    return undefined;
+  }
+  const used = new Set([schedule]);
+  for (const other of [...needed.present, ...alsoAbsent]) {
+    // What is absent, too, needs somebody else at that time, or another day.
+    const candidates = needed.present.includes(other) ? [other] : [other, ...planning.substitutes];
+    const covering = candidates
+      .filter((one) => !used.has(one))
+      .map((one) => coveringAt(one, time, needed, calendars))
+      .find((one) => one !== undefined);
+    if (!covering) {
+      return undefined;
+    }
+    used.add(covering[0]?.schedule ?? '');
+    found.push(...covering);
+  }
+  const schedules = [...used].flatMap((id) => calendars.byId.get(id)?.schedule ?? []);
+  if (planning.fits?.(needed.appointment, time, schedules) === false) {
+    return undefined;
+  }
+  const people = patientsOf(needed.appointment).map((of): Use => ({ of, ...time }));
+  return {
+    ...time,
+    key: `${found[0]?.id}@${start}`,
+    cost,
+    uses: [...found.map((slot) => useOf(slot, time, needed, calendars)), ...people],
+    schedule,
+    slots: found.map(({ id }) => id),
+  };
+}
+
+/** How many choices an appointment has at most, beyond one for each of the others. */
+const MORE_CHOICES = 50;
+
+/** What could take the place of an appointment, the least change first. */
+function optionsFor(needed: Needed, calendars: Calendars, busy: readonly Interval[]): Option[] {
+  const { planning, byId, config, localTime } = calendars;
+  const { now } = planning;
+  const targets = [...new Set([...needed.absent.slice(0, 1), ...planning.substitutes])];
+  const possible = targets.flatMap((target) => {
+    const of = byId.get(target);
+    if (!of || of.schedule.active === false) {
+      return [];
+    }
+    const bounds = permittedStarts(effectivePolicy(of.schedule, of.services, config), now);
+    // Who comes at the same time has nothing to change.
+    const isPossible = (start: number): boolean =>
+      start === needed.start
+        ? start > now
+        : bounds !== undefined && start >= Math.max(bounds.earliest, now + NOTICE) && start <= bounds.latest;
+    const isSame = target === needed.absent[0];
+    return [...startsIn(target, needed, calendars)]
+      .filter(isPossible)
+      .map((start) => ({ target, start, cost: costOf(localTime(needed.start), localTime(start), isSame) }));
+  });
+  const found: Option[] = [];
+  const most = Math.min(MOST_CHOICES, planning.affected.length + MORE_CHOICES);
+  for (const { target, start, cost } of possible.sort((one, other) => one.cost - other.cost)) {
+    const option = optionAt(target, start, cost, needed, calendars, busy);
+    if (option) {
+      found.push(option);
+    }
+    if (found.length >= most) {
+      break;
+    }
+  }
+  return found;
+}
+
+/**
+ * Plans what takes the place of appointments that cannot take place: for all of them together the least change, within
+ * service, policy, what else the appointment needs, and the other appointments of its patient. Free time is used once.
+ *
+ * @returns a proposal for each affected appointment; `undefined` for those that cannot be placed
+ */
+export function planAbsence(planning: Planning, config: PublicConfig): (Proposal | undefined)[] {
+  const calendars = calendarsOf(planning, config);
+  const affected = new Set(planning.affected.map(({ id }) => id));
+  const busy = new Map<string, Interval[]>();
+  for (const other of planning.others.filter((one) => isOpen(one) && !affected.has(one.id))) {
+    const time = timeOf(other);
+    for (const patient of time ? patientsOf(other) : []) {
+      busy.set(patient, [...(busy.get(patient) ?? []), ...(time ? [time] : [])]);
+    }
+  }
+  const rows = planning.affected.map((appointment) => {
+    const needed = neededBy(appointment, calendars);
+    const own = patientsOf(appointment).flatMap((patient) => busy.get(patient) ?? []);
+    return needed ? optionsFor(needed, calendars, own) : [];
+  });
+  return assign(rows, points.none).map(
+    (one) => one && { schedule: one.schedule, slots: one.slots, start: one.start, end: one.end },
+  );
+}

@@ -1,0 +1,271 @@
+import type { ParametersParameter } from '@medplum/fhirtypes';
+import { YEAR } from '../booking/policy/policy.ts';
+import type { PublicConfig } from '../config/config.ts';
+import { formatInstant, parseInstant } from '../fhir/instant.ts';
+import type { Issue } from '../fhir/outcome/outcome.ts';
+import { parseReference } from '../fhir/reference.ts';
+import { isObject, isResource } from '../fhir/resource.ts';
+import { dateRange } from '../time/date-range.ts';
+import type { Interval } from '../time/interval.ts';
+import type { Proposal } from './plan.ts';
+
+/** What becomes of an appointment whose person does not answer to an offer. */
+export const silences = ['keep', 'cancel', 'move'] as const;
+
+/** What becomes of an appointment whose person does not answer to an offer. */
+export type Silence = (typeof silences)[number];
+
+/** What staff want for one appointment. */
+export interface Wish {
+  /** Its id. */
+  readonly appointment: string;
+  /** `undefined`: nothing is offered; somebody calls. */
+  readonly proposal: Proposal | undefined;
+  /** The FHIRPath of the entry. */
+  readonly path: string;
+}
+
+/** A Schedule that is named. */
+export interface NamedSchedule {
+  readonly id: string;
+  readonly path: string;
+}
+
+/** What is sent to `$absence`. */
+export interface AbsenceRequest {
+  readonly schedules: readonly NamedSchedule[];
+  readonly substitutes: readonly NamedSchedule[];
+  readonly period: Interval;
+  readonly reason: string;
+  readonly isDry: boolean;
+  /** What staff have changed in the plan. */
+  readonly wishes: readonly Wish[];
+  /** With it the plan is confirmed. */
+  readonly silence: Silence | undefined;
+  /** When an absence that was announced ends after all; milliseconds since 1970 UTC, like all moments here. */
+  readonly end: number | undefined;
+}
+
+/** How many of each may be sent, and how long a reason is. */
+const most = { schedule: 100, substitute: 100, plan: 2_000, slot: 50, reason: 500 } as const;
+
+const malformed = (diagnostics: string, expression: string): Issue => ({
+  code: 'malformed-request',
+  diagnostics,
+  expression,
+});
+
+const missing = (diagnostics: string, expression: string): Issue => ({
+  code: 'element-missing',
+  diagnostics,
+  expression,
+});
+
+/** Reads one value, or says what is wrong with it. */
+type Read<T> = (sent: Readonly<Record<string, unknown>>, path: string, config: PublicConfig) => T | Issue;
+
+const isIssue = (value: unknown): value is Issue => isObject(value) && 'code' in value && 'diagnostics' in value;
+
+const reference =
+  <T extends 'Schedule' | 'Slot' | 'Appointment'>(type: T): Read<string> =>
+  ({ valueReference, valueUri }, path, { baseUrl }) => {
+    const text = isObject(valueReference) ? valueReference.reference : valueUri;
+    const found = parseReference(text, baseUrl, [type]);
+    return found?.id ?? malformed(`Name a ${type} of this service, such as ${type}/123.`, path);
+  };
+
+const instant: Read<number> = ({ valueInstant, valueDateTime }, path) =>
+  parseInstant(valueInstant ?? valueDateTime) ??
+  malformed('This must be an instant with an offset, such as 2027-01-31T08:00:00+01:00.', path);
+
+const boolean: Read<boolean> = ({ valueBoolean }, path) =>
+  typeof valueBoolean === 'boolean' ? valueBoolean : malformed('This must be a valueBoolean.', path);
+
+const text: Read<string> = ({ valueString }, path) =>
+  typeof valueString === 'string' && valueString.length <= most.reason
+    ? valueString.trim()
+    : malformed(`This must be a valueString of at most ${most.reason} characters.`, path);
+
+const silence: Read<Silence> = ({ valueCode }, path) =>
+  silences.find((one) => one === valueCode) ?? malformed(`This must be one of ${silences.join(', ')}.`, path);
+
+/** A period of instants, or of days, on the clocks of the clinic; the last day belongs to it. */
+const period: Read<Interval> = ({ valuePeriod }, path, { timeZone }) => {
+  const { start, end } = isObject(valuePeriod) ? valuePeriod : {};
+  const [from, to] = [start, end].map((value) => (typeof value === 'string' ? dateRange(value, timeZone) : undefined));
+  if (!from || !to) {
+    return malformed('This must be a valuePeriod with start and end: instants, or days of the clinic.', path);
+  }
+  const isDay = typeof end === 'string' && !end.includes('T');
+  const interval = { start: from.start, end: isDay ? to.end : to.start };
+  if (interval.start >= interval.end) {
+    return { code: 'period-invalid', diagnostics: 'The end must be later than the start.', expression: path };
+  }
+  return interval.end - interval.start > YEAR + 86_400_000
+    ? { code: 'period-invalid', diagnostics: 'An absence lasts at most a year.', expression: path }
+    : interval;
+};
+
+/** The parts of a parameter, or the parameters of the body, by name, each with its path. */
+type Named = Map<string, { readonly sent: Readonly<Record<string, unknown>>; readonly path: string }[]>;
+
+function namedIn(list: unknown, path: string, known: readonly string[], issues: Issue[]): Named {
+  const found: Named = new Map();
+  for (const [index, sent] of (Array.isArray(list) ? list : []).entries()) {
+    const own = `${path}[${index}]`;
+    const name = isObject(sent) && typeof sent.name === 'string' ? sent.name : '';
+    if (!isObject(sent) || !known.includes(name)) {
+      const diagnostics = `There are the parameters ${known.join(', ')}.`;
+      issues.push({ code: 'parameter-unknown', diagnostics, expression: own });
+    } else {
+      found.set(name, [...(found.get(name) ?? []), { sent, path: own }]);
+    }
+  }
+  return found;
+}
+
+/** Reads the parameters of one name. */
+function all<T>(named: Named, name: string, read: Read<T>, issues: Issue[], config: PublicConfig) {
+  return (named.get(name) ?? []).flatMap(({ sent, path }) => {
+    const value = read(sent, path, config);
+    if (isIssue(value)) {
+      issues.push(value);
+      return [];
+    }
+    return [{ value, path }];
+  });
+}
+
+/** Reads the one parameter of a name. */
+function single<T>(named: Named, name: string, read: Read<T>, issues: Issue[], config: PublicConfig): T | undefined {
+  const [, second] = named.get(name) ?? [];
+  if (second) {
+    issues.push(malformed(`${name} can be given once only.`, second.path));
+  }
+  return all(named, name, read, issues, config)[0]?.value;
+}
+
+function proposal(list: unknown, path: string, issues: Issue[], config: PublicConfig): Proposal | undefined {
+  const named = namedIn(list, path, ['schedule', 'slot', 'start', 'end'], issues);
+  const before = issues.length;
+  const schedule = single(named, 'schedule', reference('Schedule'), issues, config);
+  const slots = all(named, 'slot', reference('Slot'), issues, config).map(({ value }) => value);
+  const [start, end] = [single(named, 'start', instant, issues, config), single(named, 'end', instant, issues, config)];
+  for (const [name, value] of Object.entries({ schedule, slot: slots[0], start, end })) {
+    if (value === undefined && !named.has(name)) {
+      issues.push(missing(`A proposal has the part ${name}.`, path));
+    }
+  }
+  if (slots.length > most.slot) {
+    issues.push(malformed(`A proposal has at most ${most.slot} Slots.`, path));
+  }
+  if (start !== undefined && end !== undefined && start >= end) {
+    issues.push({ code: 'period-invalid', diagnostics: 'The end must be later than the start.', expression: path });
+  }
+  return issues.length === before && schedule !== undefined && start !== undefined && end !== undefined
+    ? { schedule, slots, start, end }
+    : undefined;
+}
+
+const partsOf = ({ part }: Readonly<Record<string, unknown>>): unknown => part;
+
+function wish(
+  { sent, path }: { readonly sent: Readonly<Record<string, unknown>>; readonly path: string },
+  issues: Issue[],
+  config: PublicConfig,
+): Wish[] {
+  // What the answer says besides can be sent back as it stands.
+  const named = namedIn(partsOf(sent), `${path}.part`, ['appointment', 'proposal', 'reach', 'outcome'], issues);
+  const appointment = single(named, 'appointment', reference('Appointment'), issues, config);
+  const [first, second] = named.get('proposal') ?? [];
+  if (!named.has('appointment')) {
+    issues.push(missing('An entry of the plan names its appointment.', path));
+  }
+  if (second) {
+    issues.push(malformed('An entry of the plan has one proposal at most.', second.path));
+  }
+  const proposed = first && proposal(partsOf(first.sent), `${first.path}.part`, issues, config);
+  return appointment === undefined ? [] : [{ appointment, proposal: proposed, path }];
+}
+
+const names = ['schedule', 'period', 'reason', 'substitute', 'dry-run', 'plan', 'silence', 'end'] as const;
+
+/**
+ * Reads the body of `$absence`.
+ *
+ * @param body - parsed JSON of any kind
+ * @param now - milliseconds since 1970 UTC
+ * @returns the request, if it could be read, and everything that is wrong with it
+ */
+export function parseAbsenceRequest(
+  body: unknown,
+  now: number,
+  config: PublicConfig,
+): { readonly request?: AbsenceRequest; readonly issues: readonly Issue[] } {
+  if (!isResource(body, 'Parameters')) {
+    return { issues: [malformed('The body must be Parameters.', 'Parameters')] };
+  }
+  const issues: Issue[] = [];
+  const { parameter }: { parameter?: ParametersParameter[] } = body;
+  const named = namedIn(parameter, 'Parameters.parameter', names, issues);
+  for (const name of ['schedule', 'substitute', 'plan'] as const) {
+    if ((named.get(name) ?? []).length > most[name]) {
+      return { issues: [malformed(`There can be at most ${most[name]} of ${name}.`, 'Parameters.parameter')] };
+    }
+  }
+  const schedules = all(named, 'schedule', reference('Schedule'), issues, config);
+  const substitutes = all(named, 'substitute', reference('Schedule'), issues, config);
+  const own = new Set(schedules.map(({ value }) => value));
+  const [absent, reason, isDry, said, end] = [
+    single(named, 'period', period, issues, config),
+    single(named, 'reason', text, issues, config),
+    single(named, 'dry-run', boolean, issues, config),
+    single(named, 'silence', silence, issues, config),
+    single(named, 'end', instant, issues, config),
+  ];
+  const wishes = (named.get('plan') ?? []).flatMap((one) => wish(one, issues, config));
+  for (const name of ['schedule', 'period'] as const) {
+    if (!named.has(name)) {
+      issues.push(missing(`Name the ${name} of the absence.`, 'Parameters'));
+    }
+  }
+  for (const { value, path } of substitutes.filter((one) => own.has(one.value))) {
+    issues.push(malformed(`Schedule/${value} is absent, and cannot be its own substitute.`, path));
+  }
+  const twice = wishes.filter((one, index) => wishes.findIndex((w) => w.appointment === one.appointment) !== index);
+  for (const { path } of twice) {
+    issues.push(malformed('An appointment stands in the plan once.', path));
+  }
+  if (wishes.length > 0 && said === undefined && !named.has('silence')) {
+    issues.push(missing('Say what happens if nobody answers, in silence.', 'Parameters'));
+  }
+  if (end !== undefined && (said !== undefined || wishes.length > 0)) {
+    issues.push(malformed('An absence is confirmed, or ended early.', 'Parameters'));
+  }
+  if (absent && absent.end <= now && end === undefined) {
+    issues.push({ code: 'start-in-past', diagnostics: 'This time is over.', expression: 'Parameters' });
+  }
+  if (issues.length > 0 || !absent) {
+    return { issues };
+  }
+  const unique = (list: typeof schedules): NamedSchedule[] => [
+    ...new Map(list.map(({ value, path }) => [value, { id: value, path }])).values(),
+  ];
+  return {
+    issues,
+    request: {
+      schedules: unique(schedules),
+      substitutes: unique(substitutes),
+      period: absent,
+      reason: reason ?? '',
+      isDry: isDry ?? false,
+      wishes,
+      silence: said,
+      end,
+    },
+  };
+}
+
+/** The key of an absence: the same Schedules for the same time. */
+export const keyOf = ({ schedules, period: { start, end } }: Pick<AbsenceRequest, 'schedules' | 'period'>): string =>
+  [...schedules.map(({ id }) => id).sort(), formatInstant(start), formatInstant(end)].join('/');

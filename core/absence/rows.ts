@@ -1,0 +1,391 @@
+import type { Appointment, Parameters, ParametersParameter, Slot, Task, TaskInput } from '@medplum/fhirtypes';
+import { patientOf } from '../booking/jobs/confirmation-task.ts';
+import type { PublicConfig } from '../config/config.ts';
+import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
+import { idIn } from '../fhir/reference.ts';
+import { moment, momentIn, newRow, rowSearch, valueIn, valuesBut } from '../rows/row.ts';
+import { isBuffer } from '../slots/slot.ts';
+import type { Interval } from '../time/interval.ts';
+import { toldGroupOf } from '../visits/group.ts';
+import type { Absent, Proposal } from './plan.ts';
+import { type AbsenceRequest, keyOf, type Silence, silences } from './request.ts';
+
+/** How the person of an appointment hears of an offer: by the portal, by a message, or staff call. */
+const reaches = ['portal', 'message', 'call'] as const;
+
+/** How the person of an appointment hears of an offer. */
+export type Reach = (typeof reaches)[number];
+
+/** What becomes of one appointment. */
+export interface Entry {
+  /** Its id. */
+  readonly appointment: string;
+  readonly reach: Reach;
+  readonly proposal: Proposal | undefined;
+}
+
+/** How it ended for one appointment. */
+const outcomes = ['moved', 'declined', 'call'] as const;
+
+/** How it ended for one appointment. */
+type Outcome = (typeof outcomes)[number];
+
+/** An absence: of which Schedules, and what is to be done about it. */
+export interface Absence extends Pick<AbsenceRequest, 'period' | 'reason'> {
+  /** Ids. */
+  readonly schedules: readonly string[];
+  readonly substitutes: readonly string[];
+  /** Ids of the Slots that block its time. */
+  readonly blocks: readonly string[];
+  /** The plan, as far as its appointments have no rows yet. */
+  readonly plan: readonly Entry[];
+  /** Absent until the plan is confirmed. */
+  readonly silence: Silence | undefined;
+}
+
+/** What the row of an absence says where no reason was given. */
+export const NO_REASON = 'Absence';
+
+const encode = ({ appointment, reach, proposal }: Entry): string =>
+  [
+    appointment,
+    reach,
+    ...(proposal
+      ? [
+          proposal.schedule,
+          formatInstant(proposal.start),
+          formatInstant(proposal.end),
+          proposal.slots.join(','),
+          ...(proposal.isVisit ? ['visit'] : []),
+        ]
+      : []),
+  ].join(' ');
+
+function decode(text = ''): Entry[] {
+  const [appointment, said, schedule, from, to, slots = '', whole] = text.split(' ');
+  const [start, end] = [parseInstant(from), parseInstant(to)];
+  const reach = reaches.find((one) => one === said);
+  return appointment && reach
+    ? [
+        {
+          appointment,
+          reach,
+          proposal:
+            schedule && start !== undefined && end !== undefined
+              ? { schedule, start, end, slots: slots.split(','), ...(whole && { isVisit: true }) }
+              : undefined,
+        },
+      ]
+    : [];
+}
+
+const referenceInput = (text: string, reference: string): TaskInput => ({
+  type: { text },
+  valueReference: { reference },
+});
+
+const codeInput = (text: string, valueCode: string | undefined): TaskInput[] =>
+  valueCode === undefined ? [] : [{ type: { text }, valueCode }];
+
+const named = ({ input = [] }: Task, name: string): TaskInput[] => input.filter(({ type }) => type.text === name);
+
+const idsNamed = (row: Task, name: string, type: 'Schedule' | 'Slot'): string[] =>
+  named(row, name).flatMap(({ valueReference }) => idIn(valueReference, type) ?? []);
+
+/**
+ * The row of an absence: `draft` until its plan is confirmed, `in-progress` while it is looked after.
+ *
+ * @param stored - the row that it replaces, if there is one
+ */
+export function absenceRow(
+  absence: Absence,
+  status: 'draft' | 'in-progress' | 'completed' | 'cancelled',
+  now: number,
+  config: PublicConfig,
+  stored?: Task,
+): Task {
+  const { schedules, substitutes, blocks, plan, silence, period, reason } = absence;
+  const more: Partial<Task> & Pick<Task, 'status'> = {
+    status,
+    description: reason || NO_REASON,
+    focus: { reference: `Schedule/${schedules[0]}` },
+    authoredOn: stored?.authoredOn ?? formatInstant(now),
+    executionPeriod: { start: formatInstant(period.start), end: formatInstant(period.end) },
+    restriction: stored?.restriction ?? { period: { start: formatInstant(now) } },
+    input: [
+      ...schedules.map((id) => referenceInput('schedule', `Schedule/${id}`)),
+      ...substitutes.map((id) => referenceInput('substitute', `Schedule/${id}`)),
+      ...blocks.map((id) => referenceInput('block', `Slot/${id}`)),
+      ...codeInput('silence', silence),
+      ...plan.map((entry): TaskInput => ({ type: { text: 'plan' }, valueString: encode(entry) })),
+    ],
+  };
+  return newRow('absence', more, config, stored);
+}
+
+/** What the row of an absence says. */
+export function absenceOf(row: Task): Absence {
+  const { description = '', executionPeriod } = row;
+  const said = valueIn(row.input, 'silence')?.valueCode;
+  return {
+    schedules: idsNamed(row, 'schedule', 'Schedule'),
+    substitutes: idsNamed(row, 'substitute', 'Schedule'),
+    blocks: idsNamed(row, 'block', 'Slot'),
+    plan: named(row, 'plan').flatMap(({ valueString }) => decode(valueString)),
+    silence: silences.find((one) => one === said),
+    period: { start: parseInstant(executionPeriod?.start) ?? 0, end: parseInstant(executionPeriod?.end) ?? 0 },
+    reason: description,
+  };
+}
+
+/** The search for the rows of absences that are not over. */
+export const openAbsences = (config: PublicConfig): string =>
+  rowSearch(['absence'], { status: 'draft,in-progress' }, config);
+
+/** Whether a row is that of the absence that a request is about. */
+export function isRowFor(row: Task, request: AbsenceRequest): boolean {
+  const { schedules, period } = absenceOf(row);
+  return keyOf({ schedules: schedules.map((id) => ({ id, path: '' })), period }) === keyOf(request);
+}
+
+/** The search for the row that all writers of rows of appointments write. */
+export const lockSearch = (config: PublicConfig): string => rowSearch(['absences'], {}, config);
+
+/** That row; with each change it is another one. */
+export const lockRow = (config: PublicConfig, stored?: Task): Task =>
+  newRow(
+    'absences',
+    { status: 'in-progress', input: [{ type: { text: 'turn' }, valueInteger: turnOf(stored) + 1 }] },
+    config,
+    stored,
+  );
+
+const turnOf = (row: Task | undefined): number => valueIn(row?.input, 'turn')?.valueInteger ?? 0;
+
+/** What is looked after for one appointment. */
+export interface Affected extends Entry {
+  readonly silence: Silence;
+  /** Id of the appointment that is offered. */
+  readonly offer: string | undefined;
+  /** How often something was offered, or was to be. */
+  readonly tries: number;
+  /** When the appointment was to begin, when the absence found it; milliseconds since 1970 UTC. */
+  readonly start: number | undefined;
+}
+
+/** How the row of an appointment stands. */
+export type Standing = 'waiting' | 'offered' | Outcome | 'over';
+
+/** The statuses of a row by how it stands; an appointment whose person is to be called is open until that is done. */
+const statusOf: Readonly<Record<Standing, Task['status']>> = {
+  waiting: 'requested',
+  offered: 'in-progress',
+  moved: 'completed',
+  declined: 'completed',
+  call: 'ready',
+  over: 'cancelled',
+};
+
+/** The new row of an appointment that an absence affects. */
+export function newAffected(
+  { appointment, reach, proposal }: Entry,
+  about: Appointment | undefined,
+  absence: Pick<Absence, 'silence'>,
+  parent: string,
+  now: number,
+  config: PublicConfig,
+): Task {
+  const patient = about && patientOf(about);
+  const more: Partial<Task> & Pick<Task, 'status'> = {
+    status: 'requested',
+    partOf: [{ reference: `Task/${parent}` }],
+    focus: { reference: `Appointment/${appointment}` },
+    description: about?.start
+      ? `The ${toldGroupOf(about, config) === undefined ? 'appointment' : 'visit'} of ${about.start} cannot take place`
+      : 'An appointment cannot take place',
+    ...(patient?.reference && {
+      for: { reference: patient.reference, ...(patient.display && { display: patient.display }) },
+    }),
+    authoredOn: formatInstant(now),
+    restriction: { period: { start: formatInstant(now) } },
+    input: [
+      ...codeInput('silence', absence.silence ?? 'keep'),
+      { type: { text: 'plan' }, valueString: encode({ appointment, reach, proposal }) },
+      ...moment('start', about && timeOf(about)?.start),
+    ],
+  };
+  return newRow('affected', more, config);
+}
+
+/** What a row of an appointment says; `undefined` if it cannot be read. */
+export function affectedOf(row: Task): Affected | undefined {
+  const [entry] = decode(valueIn(row.input, 'plan')?.valueString);
+  const said = valueIn(row.input, 'silence')?.valueCode;
+  return (
+    entry && {
+      ...entry,
+      silence: silences.find((one) => one === said) ?? 'keep',
+      offer: idIn(valueIn(row.input, 'offer')?.valueReference, 'Appointment'),
+      tries: valueIn(row.input, 'tries')?.valueInteger ?? 0,
+      start: momentIn(row.input, 'start'),
+    }
+  );
+}
+
+/** How the row of an appointment stands. */
+export function standingOf({ status, businessStatus, input }: Task): Standing {
+  const said = businessStatus?.coding?.[0]?.code;
+  const outcome = outcomes.find((one) => one === said);
+  if (outcome) {
+    return outcome;
+  }
+  return status === 'cancelled' ? 'over' : valueIn(input, 'offer') ? 'offered' : 'waiting';
+}
+
+const displays: Readonly<Record<Outcome, string>> = { moved: 'Moved', declined: 'Declined', call: 'To call' };
+
+/**
+ * The row of an appointment with how it stands now.
+ *
+ * @param more - what else has changed; `offer` is a reference
+ */
+export function withStanding(
+  row: Task,
+  standing: Standing,
+  more: {
+    readonly offer?: string;
+    readonly proposal?: Proposal | undefined;
+    readonly tries?: number;
+    readonly end?: number;
+  } = {},
+): Task {
+  const known = affectedOf(row);
+  const outcome = outcomes.find((one) => one === standing);
+  const kept = valuesBut(valuesBut(valuesBut(row.input, 'offer'), 'tries'), 'plan');
+  const { businessStatus: _, ...rest } = row;
+  const proposal = 'proposal' in more ? more.proposal : known?.proposal;
+  const offer = more.offer ?? (standing === 'waiting' || !known?.offer ? undefined : `Appointment/${known.offer}`);
+  return {
+    ...rest,
+    status: statusOf[standing],
+    ...(outcome && {
+      businessStatus: { coding: [{ code: outcome, display: displays[outcome] }], text: displays[outcome] },
+    }),
+    restriction: {
+      period: {
+        start: row.restriction?.period?.start ?? row.authoredOn ?? '',
+        ...(more.end !== undefined && { end: formatInstant(more.end) }),
+      },
+    },
+    input: [
+      ...kept,
+      ...(known ? [{ type: { text: 'plan' }, valueString: encode({ ...known, proposal }) }] : []),
+      ...(offer ? [referenceInput('offer', offer)] : []),
+      ...(more.tries !== undefined ? [{ type: { text: 'tries' }, valueInteger: more.tries }] : named(row, 'tries')),
+    ],
+  };
+}
+
+/** The search for the rows of the appointments of an absence. */
+export const affectedOfAbsence = (id: string, config: PublicConfig): string =>
+  rowSearch(['affected'], { 'part-of': `Task/${id}` }, config);
+
+/** The search for the rows of appointments that are not over. */
+export const openAffected = (config: PublicConfig): string =>
+  rowSearch(['affected'], { status: 'requested,in-progress,ready' }, config);
+
+/** When which Schedule is absent, by the Slots that block it: whoever shortens or deletes one of them ends it. */
+export function absentBy(blocks: readonly Slot[]): Absent[] {
+  return blocks.flatMap((slot): Absent[] => {
+    const schedule = idIn(slot.schedule, 'Schedule');
+    const time = timeOf(slot);
+    const isBlock = slot.status === 'busy-unavailable' && !isBuffer(slot);
+    return isBlock && schedule && time ? [{ schedule, ...time }] : [];
+  });
+}
+
+const isOpenStatus = ({ status }: Appointment): boolean => status === 'booked' || status === 'pending';
+
+/** Whether an appointment cannot take place: it is open, and one of its Slots lies in an absence. */
+export function isAffected(appointment: Appointment, slots: readonly Slot[], absent: readonly Absent[]): boolean {
+  const time = timeOf(appointment);
+  return (
+    isOpenStatus(appointment) &&
+    time !== undefined &&
+    (appointment.slot ?? []).some((reference) => {
+      const slot = slots.find(({ id }) => id === idIn(reference, 'Slot'));
+      const schedule = idIn(slot?.schedule, 'Schedule');
+      return absent.some((one) => one.schedule === schedule && one.start < time.end && time.start < one.end);
+    })
+  );
+}
+
+/** One line of an answer. */
+export type Line = Entry & { readonly outcome?: Standing | undefined };
+
+const instantPart = (name: string, time: number): ParametersParameter => ({ name, valueInstant: formatInstant(time) });
+
+/** A proposal, as requests and answers of `$absence` name it. */
+export const proposalPart = ({ schedule, slots, start, end }: Proposal): ParametersParameter => ({
+  name: 'proposal',
+  part: [
+    { name: 'schedule', valueReference: { reference: `Schedule/${schedule}` } },
+    ...slots.map((id) => ({ name: 'slot', valueReference: { reference: `Slot/${id}` } })),
+    instantPart('start', start),
+    instantPart('end', end),
+  ],
+});
+
+function linePart({ appointment, reach, proposal, outcome }: Line): ParametersParameter {
+  return {
+    name: 'plan',
+    part: [
+      { name: 'appointment', valueReference: { reference: `Appointment/${appointment}` } },
+      ...(proposal ? [proposalPart(proposal)] : []),
+      { name: 'reach', valueCode: reach },
+      ...(outcome ? [{ name: 'outcome', valueCode: outcome }] : []),
+    ],
+  };
+}
+
+/** The answer of `$absence`. */
+export function absenceAnswer(id: string | undefined, blocks: readonly string[], lines: readonly Line[]): Parameters {
+  return {
+    resourceType: 'Parameters',
+    parameter: [
+      ...(id === undefined ? [] : [{ name: 'absence', valueReference: { reference: `Task/${id}` } }]),
+      ...blocks.map((block) => ({ name: 'block', valueReference: { reference: `Slot/${block}` } })),
+      ...lines.map(linePart),
+    ],
+  };
+}
+
+/** The system of the identifier by which a Slot names the absence whose time it blocks. */
+const URI = 'urn:ietf:rfc:3986';
+
+const UUID = 'urn:uuid:';
+
+/** The identifier of the Slots that block the time of an absence. */
+export const blockIdentifier = (id: string): { readonly system: string; readonly value: string } => ({
+  system: URI,
+  value: `${UUID}${id}`,
+});
+
+/** The ids of rows of absences that a Slot may name. */
+export const absenceIdsIn = ({ identifier = [] }: Slot): string[] =>
+  identifier.flatMap(({ system, value }) =>
+    system === URI && value?.startsWith(UUID) ? value.slice(UUID.length) : [],
+  );
+
+/** The Slot that blocks the time of a Schedule, as staff would write it. */
+export function blockSlot(schedule: string, { start, end }: Interval, reason: string, id: string): Slot {
+  return {
+    resourceType: 'Slot',
+    identifier: [blockIdentifier(id)],
+    schedule: { reference: `Schedule/${schedule}` },
+    status: 'busy-unavailable',
+    start: formatInstant(start),
+    end: formatInstant(end),
+    ...(reason && { comment: reason }),
+  };
+}

@@ -1,0 +1,179 @@
+import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { formatInstant } from '../../fhir/instant.ts';
+import { type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';
+import { type SearchQuery, search, searchUrl } from '../../rows/search.ts';
+import {
+  isBooked,
+  isBuffer,
+  type SlotUse,
+  type SlotUses,
+  slotIdsOf,
+  slotStatusOf,
+  strongestUse,
+} from '../../slots/slot.ts';
+import { type Interval, union } from '../../time/interval.ts';
+import { holdsSlots, slotUseOf, statusQuery } from './status.ts';
+
+/** How many Slots one search finds: as many as Medplum can. */
+const COUNT = '1000';
+
+/** A time in a Schedule, by its id. */
+export interface ScheduleTime extends Interval {
+  readonly schedule: string;
+}
+
+/**
+ * Whether a search must find all Slots at some time: the time of one that it missed would be sold twice. A sorted search is
+ * for the first ones only.
+ */
+export function mustBeWhole({ request }: BundleEntry): boolean {
+  const [type, query] = (request?.url ?? '').split('?');
+  const parameters = new URLSearchParams(query);
+  return type === 'Slot' && parameters.has('end') && !parameters.has('_sort');
+}
+
+/** The conditions for Slots that overlap a time. */
+export const atTime = ({ start, end }: Interval): SearchQuery => [
+  ['start', `lt${formatInstant(end)}`],
+  ['end', `gt${formatInstant(start)}`],
+];
+
+/**
+ * The conditions for Slots that may be in the way of a booking without buffers: everything that is taken, and the published
+ * ones that it excludes, withdrawn ones included. Other free Slots do not matter, however many places a calendar has.
+ *
+ * @param ids - ids of further Slots that are wanted in any case, separated by commas
+ */
+export function inTheWay(config: PublicConfig, ids?: string): SearchQuery {
+  const taken = 'status ne "free" and status ne "entered-in-error"';
+  const kinds = [`(${taken})`, `identifier eq "${artefactUri(config, 'LocalPublishedSlot')}|"`];
+  return [['_filter', [...kinds, ...(ids ? [`_id eq "${ids}"`] : [])].join(' or ')]];
+}
+
+/** Times of Schedules, those of one Schedule that touch or overlap as one. */
+export function merged(times: readonly ScheduleTime[]): ScheduleTime[] {
+  return [...Map.groupBy(times, ({ schedule }) => schedule)].flatMap(([schedule, own]) =>
+    union(own).map((time): ScheduleTime => ({ schedule, ...time })),
+  );
+}
+
+/** The searches for all Slots at these times, whatever their status. */
+export function slotsAtReads(times: readonly ScheduleTime[]): BundleEntry[] {
+  return times.map(({ schedule, ...time }) =>
+    search('Slot', [['schedule', `Schedule/${schedule}`], ...atTime(time), ['_count', COUNT]]),
+  );
+}
+
+/**
+ * The search for the appointments that hold one of some Slots.
+ *
+ * @param slots - their ids
+ */
+export const holderSearch = (slots: readonly string[]): string =>
+  searchUrl('Appointment', [
+    ['slot', slots.map((id) => `Slot/${id}`).join(',')],
+    ['status', statusQuery(holdsSlots)],
+    ['_count', COUNT],
+  ]);
+
+/** The appointments that hold Slots, by the id of the Slot. */
+export function holdersOf(appointments: readonly Appointment[]): ReadonlyMap<string, readonly Appointment[]> {
+  const holders = new Map<string, Appointment[]>();
+  for (const appointment of appointments.filter(holdsSlots)) {
+    for (const id of slotIdsOf(appointment)) {
+      holders.set(id, [...(holders.get(id) ?? []), appointment]);
+    }
+  }
+  return holders;
+}
+
+/** How appointments use the Slots that they name, by the id of the Slot: of several uses the strongest. */
+export function usesOf(appointments: readonly Appointment[]): Map<string, SlotUse> {
+  const uses = new Map<string, SlotUse>();
+  for (const appointment of appointments) {
+    const use = slotUseOf(appointment);
+    for (const id of slotIdsOf(appointment)) {
+      uses.set(id, strongestUse(use, uses.get(id)) ?? use);
+    }
+  }
+  return uses;
+}
+
+/** Those Slots of an appointment whose status does not match its own; Medplum's `$book` names the buffers, too. */
+export function unfittingSlots(appointment: Appointment, slots: readonly Slot[]): Slot[] {
+  const needed = slotStatusOf(slotUseOf(appointment));
+  return holdsSlots(appointment)
+    ? slots.filter((slot) => needed !== undefined && slot.status !== needed && !isBuffer(slot))
+    : slots.filter(isBooked);
+}
+
+/** Slots that were split, with everything split off from them, and how appointments use them. */
+export interface Fragments {
+  readonly slots: readonly Slot[];
+  readonly uses: SlotUses;
+  /** Expired holds and requests on them that are in the way of a booking; they do not count as uses. */
+  readonly expired?: readonly Appointment[];
+  /** The slots whose fragments were read; absent if all were read. */
+  readonly origins?: readonly string[];
+  /** The rows with the reservations of their Schedules, read after them. */
+  readonly rows?: readonly Task[];
+}
+
+/**
+ * Appointments that hold slots are searched for apart from those that do not, so that many of the latter cannot keep one of
+ * the former off the page.
+ */
+const statusQueries = [statusQuery(holdsSlots), statusQuery((appointment) => !holdsSlots(appointment))];
+
+/**
+ * What must be read to give slots back, or to find the free parts of slots that were split: all fragments, and the
+ * appointments on them. It must be sent with the Bot's own credentials, since the appointments of others count as well; none
+ * of it reaches the caller.
+ *
+ * @param origins - ids of the slots from which the fragments were split off
+ * @param originSystem - identifier system under which a slot names its origin
+ */
+export function fragmentReads(origins: readonly string[], originSystem: string): BundleEntry[] {
+  const identifiers = origins.map((id) => `${originSystem}|${id}`).join(',');
+  const references = origins.map((id) => `Slot/${id}`).join(',');
+  // Medplum carries them out one after the other: a Slot that is given back in between is then free, and not held by nobody.
+  return [
+    ...statusQueries.flatMap((status) => [
+      search('Appointment', [
+        ['slot', references],
+        ['status', status],
+        ['_count', COUNT],
+      ]),
+      search('Appointment', [
+        ['slot:Slot.identifier', identifiers],
+        ['status', status],
+        ['_count', COUNT],
+      ]),
+    ]),
+    search('Slot', [
+      ['_id', origins.join(',')],
+      ['_count', COUNT],
+    ]),
+    search('Slot', [
+      ['identifier', identifiers],
+      ['_count', COUNT],
+    ]),
+  ];
+}
+
+/**
+ * What the answers to `fragmentReads` show.
+ *
+ * @param rewritten - ids of appointments that are being rewritten, whose current references do not count
+ * @param isOver - whether an appointment no longer has a right to its slots
+ */
+export function fragmentsIn(
+  found: ResourceSet,
+  rewritten: readonly (string | undefined)[],
+  isOver: (appointment: Appointment) => boolean = () => false,
+): Fragments {
+  const others = resourcesOfType(found, 'Appointment').filter(({ id }) => !rewritten.includes(id));
+  const uses = usesOf(others.filter((one) => !isOver(one)));
+  return { slots: resourcesOfType(found, 'Slot'), uses, expired: others.filter(isOver) };
+}

@@ -1,0 +1,537 @@
+import type { Appointment, Bundle, BundleEntry, Reference, Slot } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
+import { formatInstant, parseInstant, timeOf } from '../../fhir/instant.ts';
+import { idIn } from '../../fhir/reference.ts';
+import { isResource } from '../../fhir/resource.ts';
+import { isByService, ownerOf } from '../../fhir/tags.ts';
+import { calendarEntries, slotChanges } from '../../slots/entries.ts';
+import { newTaking } from '../../slots/guard.ts';
+import { settle, withGivenBack, withTaken } from '../../slots/settle.ts';
+import {
+  BUFFER_COMMENTS,
+  bufferOf,
+  type Calendar,
+  type CalendarSlot,
+  calendarOf,
+  calendarSlot,
+  isBooked,
+  isBuffer,
+  isMarked,
+  isOverbooking,
+  isTaken,
+  newCalendarSlot,
+  occupies,
+  publishedKeyOf,
+  publishedValueOf,
+  type SlotUses,
+  slotIdsOf,
+  slotStatusOf,
+  strongestUse,
+  takesTimeOf,
+} from '../../slots/slot.ts';
+import { bufferSlots, neededBuffers, reachOf, type ScheduleServices, termsFor } from '../../slots/terms.ts';
+import { contains, type Interval, intersection, overlaps } from '../../time/interval.ts';
+import { refillRows } from '../../waitlist/refill.ts';
+import { buffersWithoutSlot, takesTime, uncoveredTime, withNeeded } from './overbooking.ts';
+import { unfittingSlots } from './reads.ts';
+import { holdsSlots, isOpen, slotUseOf } from './status.ts';
+
+/** What an appointment's slots depend on besides its status. */
+export interface RelatedSlots {
+  /** The Schedules that it takes time from without naming a Slot. */
+  readonly unnamed?: readonly string[];
+  /** Its slots, and all others of their Schedules within reach of them. */
+  readonly slots: readonly Slot[];
+  /** How other appointments use its slots. */
+  readonly uses: SlotUses;
+  readonly schedules: readonly ScheduleServices[];
+  /** Slots of the appointment that were deleted while they were taken, in their last version. */
+  readonly lost: readonly Slot[];
+  /** Ids of its slots that stay as they are: the clinic took them by hand, or the appointment never held them. */
+  readonly kept?: ReadonlySet<string>;
+  /** Ids of the slots that it had before it was moved (`slotsLeft`): it gives them back. */
+  readonly left?: readonly string[];
+}
+
+const versionsIn = ({ entry = [] }: Bundle): Appointment[] =>
+  entry.flatMap(({ resource }) => (isResource(resource, 'Appointment') ? [resource] : []));
+
+/**
+ * Since when an appointment has not held its slots any more, as its versions show.
+ *
+ * @param history - of the appointment, the newest version first
+ * @returns `undefined` if it never held them; 0 if that was before the oldest version that is known; infinite if it still
+ *   holds them, or nothing is known of it
+ */
+function givenBackSince(history: Bundle): number | undefined {
+  const versions = versionsIn(history);
+  const last = versions.findIndex(holdsSlots);
+  if (versions.length === 0) {
+    return Number.POSITIVE_INFINITY;
+  }
+  if (last < 0) {
+    return (history.total ?? 0) > versions.length ? 0 : undefined;
+  }
+  return parseInstant(versions[last - 1]?.meta?.lastUpdated) ?? Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Whether the clinic has taken an offer for itself although a requestor's appointment has it: at the same moment, or it is
+ * `busy`, and the appointment is not confirmed.
+ */
+function isTakenByClinic({ role, status, isByHand }: CalendarSlot, holder: Appointment, config: PublicConfig): boolean {
+  const isUnconfirmed = status === 'busy' && isOpen(holder) && slotStatusOf(slotUseOf(holder)) !== 'busy';
+  return role === 'offer' && (isByHand || isUnconfirmed) && ownerOf(holder, config) !== undefined;
+}
+
+/** Ids of the slots that an appointment gives back when it ends or moves: all but those that the clinic has taken. */
+export function slotsToGiveBack(holder: Appointment, calendar: Calendar, config: PublicConfig): string[] {
+  return slotIdsOf(holder).filter((id) => {
+    const slot = calendar.get(id);
+    return !slot || !isTakenByClinic(slot, holder, config);
+  });
+}
+
+/**
+ * Those slots of an appointment that someone other than the service has taken since the appointment gave them back or
+ * while it was not confirmed, or all if it never held them: they stay as they are.
+ *
+ * @param slots - with their authors
+ * @param history - of the appointment, the newest version first
+ */
+export function keptSlots(slots: readonly Slot[], history: Bundle, config: BookingConfig): Set<string> {
+  const since = givenBackSince(history);
+  const holder = versionsIn(history).find(holdsSlots);
+  const isLater = ({ meta }: Slot): boolean => since === undefined || (parseInstant(meta?.lastUpdated) ?? 0) > since;
+  const kept = slots.filter((slot) => {
+    const own = calendarSlot(slot, config);
+    const isAside = own !== undefined && holder !== undefined && isTakenByClinic(own, holder, config);
+    return isAside || (isLater(slot) && (since === undefined || isByHand(slot, config)));
+  });
+  return new Set(kept.flatMap(({ id }) => id ?? []));
+}
+
+/**
+ * The slots that an appointment has left, as its versions show: those that it does not name any more, and those that it names
+ * still although they lie at the time that it had before. Slots that were deleted since are among them; those that somebody
+ * else has taken since are not.
+ *
+ * @param history - of the appointment, the newest version first
+ * @param slots - those that exist, with their authors
+ */
+export function slotsLeft(
+  appointment: Appointment,
+  history: Bundle,
+  slots: readonly Slot[],
+  config: BookingConfig,
+): string[] {
+  const [current, time] = [slotIdsOf(appointment), timeOf(appointment)];
+  const byId = new Map(slots.map((slot) => [slot.id ?? '', slot]));
+  const left = new Set<string>();
+  const passed = new Set<string>();
+  let since = appointment.meta?.lastUpdated;
+  for (const version of versionsIn(history)) {
+    const then = timeOf(version);
+    const isSameTime = then?.start === time?.start && then?.end === time?.end;
+    const former = (holdsSlots(version) ? slotIdsOf(version) : []).filter((id) => !isSameTime || !current.includes(id));
+    for (const id of former.filter((one) => !passed.has(one))) {
+      const slot = byId.get(id);
+      const own = slot && calendarSlot(slot, config);
+      const isStill = current.includes(id) && own && time && !isBuffer(own.resource) && contains(time, own);
+      const isOthers =
+        slot !== undefined &&
+        ((parseInstant(slot.meta?.lastUpdated) ?? 0) > (parseInstant(since) ?? 0)
+          ? isByHand(slot, config)
+          : own !== undefined && isTakenByClinic(own, version, config));
+      if (!isStill && !isOthers) {
+        left.add(id);
+      }
+      passed.add(id);
+    }
+    since = version.meta?.lastUpdated;
+  }
+  return [...left];
+}
+
+/** Whether a slot is taken and was last written by someone other than the service. */
+function isByHand(slot: Slot, config: BookingConfig): boolean {
+  return isBooked(slot) && slot.meta?.author?.reference !== undefined && !isByService(slot.meta, config);
+}
+
+/**
+ * Whether the slots of an appointment do not match its status, or may not match it, because the job that updates them
+ * was lost.
+ *
+ * One that has ended and whose slots are deleted is among them: Medplum's `$cancel` deletes them, and the job that gives
+ * back their time may have failed.
+ *
+ * @param slots - those of its slots that exist, by id
+ * @param now - milliseconds since 1970 UTC: nobody needs time that is over
+ */
+export function isOutOfSync(
+  appointment: Appointment,
+  slots: ReadonlyMap<string, Slot>,
+  now: number,
+  config: PublicConfig,
+): boolean {
+  const own = slotIdsOf(appointment).flatMap((id) => slots.get(id) ?? []);
+  const named = [...calendarOf(own, config).values()];
+  const isUncovered = [...Map.groupBy(named, ({ schedule }) => schedule).values()].some(
+    (ofSchedule) => uncoveredTime(appointment, ofSchedule).length > 0,
+  );
+  const isUnplaced =
+    slotIdsOf(appointment).length === 0 &&
+    takesTime(appointment) &&
+    (parseInstant(appointment.end) ?? 0) > now &&
+    appointment.participant.some(({ actor }) => actor !== undefined && idIn(actor, 'Patient') === undefined);
+  if (isUncovered || isUnplaced) {
+    return true;
+  }
+  if (!holdsSlots(appointment) && slotIdsOf(appointment).some((id) => !slots.has(id))) {
+    return true;
+  }
+  const mayFollow = (status: Slot['status']): boolean => isAdjustable(status) || status === 'entered-in-error';
+  return unfittingSlots(appointment, own).some(({ status }) => !holdsSlots(appointment) || mayFollow(status));
+}
+
+/** Whether the service may take a Slot of this status: one that is confirmed, blocked or void stays as it is. */
+const isAdjustable = (status: Slot['status']): boolean => status === 'free' || status === 'busy-tentative';
+
+const isOpenOffer = ({ role, status }: CalendarSlot): boolean => role === 'offer' && !isTaken({ status });
+
+/**
+ * What takes the time of an appointment of clinic staff that it does not have yet: both were written at the same moment.
+ *
+ * @returns nothing if nothing does, or the appointment says that it is an overbooking
+ */
+export function overlapOf(
+  appointment: Appointment,
+  related: RelatedSlots,
+  config: PublicConfig,
+): CalendarSlot | undefined {
+  const { slots, uses, schedules, left = [] } = related;
+  const calendar = withGivenBack(calendarOf(slots, config, uses), left, config);
+  const time = timeOf(appointment);
+  const isAsked = holdsSlots(appointment) && slotStatusOf(slotUseOf(appointment)) !== undefined;
+  if (!time || !isAsked || isOverbooking(appointment, config)) {
+    return undefined;
+  }
+  const ids = new Set(namedBy(appointment, related));
+  const named = [...ids].flatMap((id) => calendar.get(id) ?? []);
+  const isOwnBuffer = ({ resource }: CalendarSlot): boolean => ids.has(bufferOf(resource, config) ?? '');
+  const others = [...calendar.values()].filter((slot) => occupies(slot) && !ids.has(slot.id) && !isOwnBuffer(slot));
+  const termsOf = termsFor(schedules, config);
+  const inTheWay = named
+    .filter(isOpenOffer)
+    .flatMap(
+      (slot) => others.find((one) => overlaps(one, time) && takesTimeOf(one, slot, termsOf(slot).services)) ?? [],
+    );
+  const uncovered = [...schedulesOf(named, related)].flatMap((schedule) =>
+    uncoveredTime(
+      appointment,
+      named.filter((slot) => slot.schedule === schedule),
+    ).flatMap((part) => {
+      const around = withNeeded(part, appointment, buffersIn(schedule, related, appointment, config));
+      return others.find((one) => one.schedule === schedule && overlaps(one, around)) ?? [];
+    }),
+  );
+  return [...inTheWay, ...uncovered][0];
+}
+
+/** Ids of the slots that an appointment names and has not left. */
+const namedBy = (appointment: Appointment, { left = [] }: RelatedSlots): string[] =>
+  slotIdsOf(appointment).filter((id) => !left.includes(id));
+
+/** The buffers of an appointment that names no Slot of a Schedule; none where the Schedule is not known. */
+function buffersIn(schedule: string, { schedules }: RelatedSlots, appointment: Appointment, config: PublicConfig) {
+  const known = schedules.find((one) => one.schedule.id === schedule);
+  return known ? buffersWithoutSlot(known, appointment, config) : { before: 0, after: 0 };
+}
+
+/**
+ * The Schedules that an appointment takes time from: those of its Slots, deleted ones included, or that of its actor. If it
+ * names no others, it stays in those of the Slots that it has left.
+ */
+function schedulesOf(
+  named: readonly CalendarSlot[],
+  { lost, slots, left = [], unnamed = [] }: RelatedSlots,
+): Set<string> {
+  const former = slots.filter(({ id = '' }) => left.includes(id));
+  const gone = named.length > 0 ? lost.filter(({ id = '' }) => !left.includes(id)) : [...lost, ...former];
+  const ofGone = gone.flatMap(({ schedule }) => idIn(schedule, 'Schedule') ?? []);
+  return new Set([...named.map(({ schedule }) => schedule), ...ofGone, ...unnamed]);
+}
+
+/** Takes the slots that an appointment holds, as its status and those of the others that hold them require. */
+function taken(calendar: Calendar, appointment: Appointment, related: RelatedSlots): Calendar {
+  const use = slotUseOf(appointment);
+  const time = timeOf(appointment) ?? { start: 0, end: 0 };
+  let result = calendar;
+  for (const id of namedBy(appointment, related)) {
+    const slot = calendar.get(id);
+    const status = slotStatusOf(strongestUse(use, slot?.use));
+    if (!slot || !(isAdjustable(slot.status) || isOpenOffer(slot)) || !slotStatusOf(use) || !status) {
+      continue;
+    }
+    const part = isOpenOffer(slot) ? intersection(slot, time) : slot;
+    result = part && slot.status !== status ? withTaken(result, [id], part, status) : result;
+  }
+  return result;
+}
+
+/** The buffers of an appointment that it needs and has not yet, and its calendar without those that it no longer needs. */
+function withOwnBuffers(
+  calendar: Calendar,
+  appointment: Appointment,
+  related: RelatedSlots,
+  newId: () => string,
+  config: PublicConfig,
+): Calendar {
+  const time = timeOf(appointment);
+  const ids = namedBy(appointment, related);
+  if (!time || !slotStatusOf(slotUseOf(appointment))) {
+    return calendar;
+  }
+  const isOwn = ({ resource }: CalendarSlot): boolean => ids.includes(bufferOf(resource, config) ?? '');
+  const isBeside = ({ start, end }: Interval): boolean => end === time.start || start === time.end;
+  const result = new Map([...calendar].filter(([, slot]) => !isOwn(slot) || isBeside(slot)));
+  const bookable = ids.flatMap((id) => calendar.get(id) ?? []).filter(({ role }) => role === 'offer');
+  // Where it had time around it, and was moved with its Slot, it needs that again.
+  const hadBuffers = new Set(
+    [...calendar.values()].flatMap((slot) =>
+      (isOwn(slot) && !result.has(slot.id)) || (related.left?.includes(slot.id) && isBuffer(slot.resource))
+        ? slot.schedule
+        : [],
+    ),
+  );
+  const moved = ids
+    .flatMap((id) => calendar.get(id) ?? [])
+    .filter((slot) => slot.role === 'taking' && hadBuffers.has(slot.schedule) && overlaps(slot, time));
+  for (const [schedule, slots] of Map.groupBy([...bookable, ...moved], (slot) => slot.schedule)) {
+    const [first] = slots.toSorted((one, other) => one.start - other.start);
+    const known = related.schedules.find((one) => one.schedule.id === schedule);
+    const needed = first && known && neededBuffers(known, first, appointment.serviceType ?? [], config);
+    const isThere = (wanted: Interval): boolean =>
+      [...result.values()].some(
+        (slot) =>
+          slot.schedule === schedule &&
+          (isOwn(slot) || (ids.includes(slot.id) && isBuffer(slot.resource))) &&
+          overlaps(slot, wanted),
+      );
+    for (const made of needed ? bufferSlots(time, first, needed, newId, config) : []) {
+      const { status, comment } = made.resource;
+      const buffer =
+        first?.role === 'offer'
+          ? made
+          : newTaking(schedule, made, { id: made.id, status, ...(comment !== undefined && { comment }) });
+      if (!isThere(buffer)) {
+        result.set(buffer.id, buffer);
+      }
+    }
+  }
+  return result;
+}
+
+/**
+ * Takings for the time of an appointment of clinic staff for which it names no Slot: they take it from every place.
+ *
+ * @returns empty if it has what it needs
+ */
+function missingTakings(
+  calendar: Calendar,
+  appointment: Appointment,
+  related: RelatedSlots,
+  newId: () => string,
+  config: PublicConfig,
+) {
+  const status = slotStatusOf(slotUseOf(appointment));
+  const named = namedBy(appointment, related).flatMap((id) => calendar.get(id) ?? []);
+  if (!status) {
+    return [];
+  }
+  return [...schedulesOf(named, related)].flatMap((schedule) => {
+    const own = named.filter((slot) => slot.schedule === schedule);
+    const make = (time: Interval, more: Pick<Slot, 'status' | 'comment'>): CalendarSlot =>
+      newTaking(schedule, time, { id: newId(), ...more });
+    return uncoveredTime(appointment, own).flatMap((time): CalendarSlot[] => {
+      const around = withNeeded(time, appointment, buffersIn(schedule, related, appointment, config));
+      const buffers = [
+        make({ start: around.start, end: time.start }, { status: 'busy-unavailable', comment: BUFFER_COMMENTS.before }),
+        make({ start: time.end, end: around.end }, { status: 'busy-unavailable', comment: BUFFER_COMMENTS.after }),
+      ];
+      return [make(time, { status }), ...buffers.filter(({ start, end }) => start < end)];
+    });
+  });
+}
+
+/**
+ * An open appointment with the Slots that it takes without having named them (`slotEntries`), instead of those that are void
+ * or deleted, and without those that it has left.
+ */
+export function withTakings(
+  appointment: Appointment,
+  entries: readonly BundleEntry[],
+  { slots, left = [] }: RelatedSlots,
+  config: PublicConfig,
+): Appointment {
+  const taken = entries.flatMap(({ fullUrl, resource }) => {
+    const isTaking = isResource(resource, 'Slot') && (isBooked(resource) || isBuffer(resource)) && !resource.identifier;
+    return fullUrl !== undefined && isTaking ? [{ reference: fullUrl }] : [];
+  });
+  const isGone = (reference: Reference): boolean => {
+    const slot = slots.find(({ id }) => id === idIn(reference, 'Slot'));
+    return slot === undefined || calendarSlot(slot, config)?.role === 'void';
+  };
+  const named = appointment.slot ?? [];
+  const kept = named.filter((reference) => !left.includes(idIn(reference, 'Slot') ?? ''));
+  if (!holdsSlots(appointment) || (taken.length === 0 && kept.length === named.length)) {
+    return appointment;
+  }
+  return { ...appointment, slot: [...(taken.length > 0 ? kept.filter((one) => !isGone(one)) : kept), ...taken] };
+}
+
+/**
+ * Deleted offers as if they were still there, under new ids. Given back, they join what is left of their offer, and are not
+ * stored where that has been offered again already. A published one is what it was before it was taken.
+ */
+function lostSlots(
+  lost: readonly Slot[],
+  system: string,
+  now: number,
+  config: PublicConfig,
+  newId: () => string,
+): CalendarSlot[] {
+  const isPublished = (slot: Slot): boolean => publishedKeyOf(slot, config)?.kind === 'offer';
+  const tagged = lost
+    .filter((slot) => !isPublished(slot))
+    .map((slot): Slot => {
+      const tag = [...(slot.meta?.tag ?? []), { system, code: slot.id ?? '' }];
+      return { ...slot, meta: { ...slot.meta, tag } };
+    });
+  const parts = [...calendarOf(tagged, config).values()].map((slot): CalendarSlot => {
+    return { ...slot, id: newId(), isNew: true, role: 'offer', use: undefined };
+  });
+  const published = [...calendarOf(lost.filter(isPublished), config).values()].flatMap((slot) => {
+    const { identifier = [], schedule, serviceCategory, specialty, appointmentType, comment } = slot.resource;
+    const resource: Slot = {
+      resourceType: 'Slot',
+      identifier: identifier.filter((one) => one.value === publishedValueOf(slot.resource, config)),
+      schedule,
+      ...(serviceCategory && { serviceCategory }),
+      ...(specialty && { specialty }),
+      ...(appointmentType && { appointmentType }),
+      ...(comment !== undefined && { comment }),
+      ...(slot.services && { serviceType: [...slot.services] }),
+      status: 'busy',
+      start: formatInstant(slot.whole.start),
+      end: formatInstant(slot.whole.end),
+    };
+    const made = slot.whole.end > now ? newCalendarSlot(newId(), resource, config) : undefined;
+    return made ? [{ ...made, role: 'offer' as const }] : [];
+  });
+  return [...parts, ...published];
+}
+
+function withSlots(calendar: Calendar, slots: readonly CalendarSlot[]): Calendar {
+  return new Map([...calendar, ...slots.map((slot) => [slot.id, slot] as const)]);
+}
+
+/** A slot that replaces a lost one has the id of the lost one as a tag, and is created only once. */
+function onlyOnce(entry: BundleEntry, system: string): BundleEntry {
+  const { request, resource } = entry;
+  const lostId = isResource(resource, 'Slot')
+    ? resource.meta?.tag?.find((tag) => tag.system === system)?.code
+    : undefined;
+  return request?.method === 'POST' && lostId !== undefined
+    ? {
+        ...entry,
+        request: { ...request, ifNoneExist: new URLSearchParams({ _tag: `${system}|${lostId}` }).toString() },
+      }
+    : entry;
+}
+
+/**
+ * The transaction entries that update the slots of an appointment to match its status: taken while it is open, confirmed
+ * with it, given back when it is cancelled, and everything settled that this excludes or no longer excludes. If several
+ * appointments use a slot, it gets the status that the most binding one requires. The operation is idempotent.
+ *
+ * @param appointment - as it is or is about to be
+ * @param newId - gives a fresh `urn:uuid:` for each new slot
+ * @param now - milliseconds since 1970 UTC
+ * @see specification section 3
+ */
+export function slotEntries(
+  appointment: Appointment,
+  related: RelatedSlots,
+  config: PublicConfig,
+  newId: () => string,
+  now: number,
+): BundleEntry[] {
+  return slotEntriesOf([appointment], related, config, newId, now);
+}
+
+/**
+ * The same for several appointments that change together: all of them hold their slots, or none.
+ *
+ * @param related - of all of them; how they use each other's slots does not count
+ */
+export function slotEntriesOf(
+  appointments: readonly Appointment[],
+  related: RelatedSlots,
+  config: PublicConfig,
+  newId: () => string,
+  now: number,
+): BundleEntry[] {
+  const { slots, uses, schedules, lost, kept = new Set(), left = [] } = related;
+  const system = artefactUri(config, 'LocalSlotOrigin');
+  const before = calendarOf(slots, config, uses);
+  const isHolding = appointments.every(holdsSlots);
+  const ids = [...left, ...(isHolding ? [] : appointments.flatMap(slotIdsOf).filter((id) => !kept.has(id)))];
+  const isGivenBack = (slot: Slot): boolean =>
+    slots.some(
+      (one) =>
+        one.meta?.tag?.some((tag) => tag.system === system && tag.code === slot.id) ||
+        (publishedValueOf(slot, config) !== undefined &&
+          publishedValueOf(one, config) === publishedValueOf(slot, config)),
+    );
+  const missing = lost.filter((slot) => ids.includes(slot.id ?? '') && !isGivenBack(slot));
+  const wasOffered = (slot: Slot): boolean => isBooked(slot) && isMarked(slot, config);
+  const deleted = lostSlots(missing.filter(wasOffered), system, now, config, newId);
+  const free = deleted.map((slot): CalendarSlot => ({ ...slot, status: 'free' }));
+  const given = withSlots(withGivenBack(before, ids, config), free);
+  const takings = appointments.flatMap((one) => (isHolding ? missingTakings(given, one, related, newId, config) : []));
+  const after = (isHolding ? appointments : []).reduce(
+    (calendar, one) => withOwnBuffers(taken(calendar, one, related), one, related, newId, config),
+    given,
+  );
+  // One that was not taken in the end may have been offered although something else takes its time. What is deleted takes
+  // none, and nothing is left that says whose time it was.
+  const own = ids.flatMap((id) => before.get(id) ?? []).filter((slot) => slot.status === 'free');
+  const times = [...own, ...calendarOf(missing, config).values()];
+  const reach = reachOf(schedules, config);
+  const renewed = {
+    start: Math.min(...times.map(({ start }) => start)) - reach,
+    end: Math.max(...times.map(({ end }) => end)) + reach,
+  };
+  const settled = settle(withSlots(before, deleted), withSlots(after, takings), {
+    termsOf: termsFor(schedules, config),
+    newId,
+    stored: before,
+    ...(times.length > 0 && { renewed }),
+  });
+  return [
+    ...calendarEntries(before, settled, config).map((entry) => onlyOnce(entry, system)),
+    ...(ids.length > 0 ? refillRows(slotChanges(before, settled, config), schedules, now, config) : []),
+  ];
+}
+
+/**
+ * The last version of a deleted slot, if it was taken. If it had been offered, it is offered again; one that Medplum created
+ * for a single appointment stays deleted with it, and so does one that was free when the clinic deleted it.
+ *
+ * @param history - of the slot, the newest version first
+ */
+export function lostSlot(history: Bundle): Slot | undefined {
+  const [last] = (history.entry ?? []).flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
+  return last && isTaken(last) ? last : undefined;
+}

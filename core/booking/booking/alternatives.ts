@@ -1,0 +1,304 @@
+import type { BundleEntry, Schedule, Slot } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../config/config.ts';
+import { formatInstant, timeOf } from '../../fhir/instant.ts';
+import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
+import { type Alternative, containsPath, type Issue } from '../../fhir/outcome/outcome.ts';
+import { offeredServiceIds } from '../../fhir/reference.ts';
+import { findResource, type ResourceSet } from '../../rows/resource-set.ts';
+import { type SearchQuery, search, tokensOf } from '../../rows/search.ts';
+import { findChain } from '../../slots/chain.ts';
+import type { Interval } from '../../time/interval.ts';
+import { DAY } from '../../time/time-zone.ts';
+import { LONGEST_PERIOD } from '../../visits/request.ts';
+import { type FoundVisit, inWhole } from '../../visits/series.ts';
+import { type StepMark, stepOf, type Visit } from '../../visits/visit.ts';
+import { MOST_SLOTS } from '../appointment/elements.ts';
+import type { StartBounds } from '../policy/judge.ts';
+import { type BookRequest, eachOf } from '../request/request.ts';
+
+/** How many alternatives a refusal proposes at most. */
+export const MOST_ALTERNATIVES = 3;
+
+/** The refusals that propose other times. */
+const proposing: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
+  'slot-not-free',
+  'too-soon',
+  'too-far-ahead',
+  'hold-expired',
+  'schedule-inactive',
+  'slot-not-found',
+]);
+
+/** Refusals that another time may solve, too, but that do not propose any. */
+const aboutTime: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
+  'slot-mismatch',
+  'period-invalid',
+  'start-in-past',
+]);
+
+/** Whether another time could be booked instead: at least one issue asks for it, and no other issue rules it out. */
+export function asksForAlternatives(issues: readonly Issue[]): boolean {
+  return (
+    issues.some(({ code }) => proposing.has(code)) &&
+    issues.every(({ code }) => proposing.has(code) || aboutTime.has(code))
+  );
+}
+
+/** The issues, with these alternatives added to those that propose other times. */
+export function proposeIn(issues: readonly Issue[], alternatives: readonly Alternative[]): Issue[] {
+  return issues.map((issue) =>
+    proposing.has(issue.code) && alternatives.length > 0 ? { ...issue, alternatives } : issue,
+  );
+}
+
+/** The issues, with whole visits added to the first that proposes other times. */
+export function proposeWholes(issues: readonly Issue[], alternatives: readonly Alternative[]): Issue[] {
+  const first = issues.find(({ code }) => proposing.has(code));
+  return issues.map((issue) => (issue === first && alternatives.length > 0 ? { ...issue, alternatives } : issue));
+}
+
+/**
+ * A request as one for the appointment that is refused for its time, with the others as they are: its alternatives fit them.
+ *
+ * @returns `undefined` if several are refused
+ */
+export function refusedIn(request: BookRequest, issues: readonly Issue[]): BookRequest | undefined {
+  const all = eachOf(request);
+  const isRefused = ({ appointment: { path } }: BookRequest): boolean =>
+    issues.some(({ code, expression = '' }) => proposing.has(code) && containsPath(path, expression));
+  const [first, second] = all.length === 1 ? all : all.filter(isRefused);
+  if (!first || second) {
+    return undefined;
+  }
+  const others = all.filter((one) => one !== first).map(({ others: _, ...one }) => one);
+  return others.length > 0 ? { ...first, leads: request.leads, isDryRun: request.isDryRun, others } : first;
+}
+
+/** The same request for another time, or another whole visit: everything else stays. */
+export function requestFor({ slots, start, end, steps }: Alternative, request: BookRequest): BookRequest {
+  if (steps) {
+    const [first = request, ...others] = eachOf(request).map((one) => {
+      const at = steps.find(({ name }) => name === one.appointment.step?.step);
+      return at ? requestFor(at, one) : one;
+    });
+    return { ...first, others };
+  }
+  const { value, path } = request.appointment;
+  return {
+    ...request,
+    appointment: { ...request.appointment, value: { ...value, start: formatInstant(start), end: formatInstant(end) } },
+    interval: { start, end },
+    slots: slots.map((id, index) => ({ value: id, path: `${path}.slot[${index}]` })),
+    schedule: undefined,
+  };
+}
+
+/** How many free Slots of a Schedule are looked at before the wanted time, and how many after it. */
+const MOST_SLOTS_READ = '20';
+
+/** How many Schedules of the same service are looked at. */
+export const MOST_SCHEDULES = 8;
+
+/**
+ * The searches for the free Slots of a Schedule that are nearest to a time: one for those that begin before it, and one for
+ * the others.
+ *
+ * @param bounds - when an appointment may start
+ */
+export function nearbyReads({ id }: Schedule, wanted: Interval, { earliest, latest }: StartBounds): BundleEntry[] {
+  const from = Math.max(wanted.start, earliest);
+  const until: SearchQuery = Number.isFinite(latest) ? [['start', `le${formatInstant(latest)}`]] : [];
+  const common: SearchQuery = [
+    ['schedule', `Schedule/${id}`],
+    ['status', 'free'],
+    ['_count', MOST_SLOTS_READ],
+    ...until,
+  ];
+  return [
+    search('Slot', [
+      ...common,
+      ['start', `lt${formatInstant(from)}`],
+      ['end', `gt${formatInstant(earliest)}`],
+      ['_sort', '-start'],
+    ]),
+    search('Slot', [...common, ['start', `ge${formatInstant(from)}`], ['_sort', 'start']]),
+  ];
+}
+
+/** The service types that a request asks for: its own, else those of its slots, else those of its schedules. */
+function wantedTypes({ appointment, slots }: BookRequest, schedules: readonly Schedule[], state: ResourceSet) {
+  const ofSlots = slots.flatMap(({ value }) => findResource(state, 'Slot', value)?.serviceType ?? []);
+  const found = [appointment.value.serviceType, ofSlots, schedules.flatMap(({ serviceType = [] }) => serviceType)];
+  return found.find((types) => types && types.length > 0) ?? [];
+}
+
+/**
+ * The searches for other Schedules that are open and offer the same service.
+ *
+ * @param schedules - those that the request names
+ * @param state - what the caller may see of the resources that the request names
+ */
+export function sameServiceReads(
+  request: BookRequest,
+  schedules: readonly Schedule[],
+  state: ResourceSet,
+): BundleEntry[] {
+  const services = [...new Set(schedules.flatMap(offeredServiceIds))];
+  const types = tokensOf(wantedTypes(request, schedules, state));
+  const query: SearchQuery = [
+    ['active:not', 'false'],
+    ['_include', 'Schedule:actor'],
+    ['_sort', '_id'],
+    ['_count', String(MOST_SCHEDULES + schedules.length)],
+  ];
+  return [
+    ...(types.length > 0 ? [search('Schedule', [['service-type', types.join(',')], ...query])] : []),
+    ...(services.length > 0
+      ? [search('Schedule', [['actor', services.map((id) => `HealthcareService/${id}`).join(',')], ...query])]
+      : []),
+  ];
+}
+
+/** Free Slots of one Schedule, and when an appointment in it may start. */
+export interface Offers {
+  readonly slots: readonly Slot[];
+  readonly bounds: StartBounds;
+}
+
+/** The same, with readable times. */
+interface TimedOffers extends Pick<Offers, 'bounds'> {
+  readonly slots: readonly (Interval & { readonly id: string })[];
+}
+
+/** How many starts in one long slot are considered, besides the last possible one. */
+const MOST_OF_SLOT = 4;
+
+/**
+ * Possible starts for a length of time in a slot: steps of that length from the start of the slot, of many those nearest to
+ * the wanted start, and the last start that fits. A slot that is too short gives its own start, because other slots may
+ * follow it.
+ */
+function startsIn(slot: Interval, length: number, wanted: number, { earliest, latest }: StartBounds): number[] {
+  const last = slot.end - length;
+  if (last < slot.start) {
+    return [slot.start];
+  }
+  const from = Math.max(slot.start, earliest);
+  const goal = Math.min(Math.max(wanted, from), Math.min(last, latest));
+  const near = Math.round((goal - slot.start) / length);
+  const steps = Array.from({ length: MOST_OF_SLOT }, (_, index) => near + index - Math.floor(MOST_OF_SLOT / 2) + 1);
+  const inSteps = steps.map((step) => slot.start + step * length).filter((start) => start <= last);
+  return [...new Set([...inSteps, last])].filter((start) => start >= slot.start);
+}
+
+/** The slots that cover a time in every Schedule of a group; `undefined` if a Schedule has none, or if they are too many. */
+function slotsAt(group: readonly TimedOffers[], interval: Interval): string[] | undefined {
+  const chains = group.map(({ slots, bounds: { earliest, latest } }) =>
+    interval.start >= earliest && interval.start <= latest ? findChain(slots, interval) : undefined,
+  );
+  const slots = chains.flatMap((chain) => chain ?? []).map(({ id }) => id);
+  return chains.includes(undefined) || slots.length > MOST_SLOTS ? undefined : slots;
+}
+
+/** The times of one group of Schedules, all of which are needed at once. */
+function timesOf(offers: readonly Offers[], wanted: Interval): Alternative[] {
+  const group = offers.map(({ slots, bounds }) => ({
+    bounds,
+    slots: slots.flatMap((slot) => {
+      const time = timeOf(slot);
+      return slot.id !== undefined && time ? [{ id: slot.id, ...time }] : [];
+    }),
+  }));
+  const length = wanted.end - wanted.start;
+  const starts = group
+    .slice(0, 1)
+    .flatMap(({ slots, bounds }) => slots.flatMap((slot) => startsIn(slot, length, wanted.start, bounds)));
+  return [...new Set(starts)].flatMap((start) => {
+    const interval = { start, end: start + length };
+    const slots = slotsAt(group, interval);
+    return slots ? [{ slots, ...interval }] : [];
+  });
+}
+
+/**
+ * Times that might be booked instead of one that was refused, the nearest first; of two that are equally near, the earlier
+ * first. The rules decide whether they can be booked (`requestFor`).
+ *
+ * @param groups - Schedules that are needed at once, or several groups of them to choose from
+ * @param wanted - the time that was refused; it is not among the results, unless in slots that were not refused
+ * @param refused - ids of the slots that were refused
+ */
+export function candidatesIn(
+  groups: readonly (readonly Offers[])[],
+  wanted: Interval,
+  refused: readonly string[],
+): Alternative[] {
+  const distance = ({ start }: Alternative): number => Math.abs(start - wanted.start);
+  const isRefused = ({ slots, start }: Alternative): boolean =>
+    start === wanted.start && slots.every((id) => refused.includes(id));
+  return groups
+    .flatMap((group) => timesOf(group, wanted))
+    .filter((one) => !isRefused(one))
+    .toSorted((one, other) => distance(one) - distance(other) || one.start - other.start);
+}
+
+/** How far ahead other visits are looked for, in days. */
+const AHEAD = 28;
+
+/** A request for a whole visit. */
+export interface WholeRequest {
+  /** The request, each of whose appointments says which step it is. */
+  readonly request: BookRequest;
+  /** Id of the service. */
+  readonly service: string;
+  readonly steps: readonly string[];
+  /** From the first appointment to the last. */
+  readonly interval: Interval;
+}
+
+/** A request as one for a whole visit: several appointments that are steps of one; `undefined` if it is none. */
+export function wholeIn(request: BookRequest, state: ResourceSet, config: PublicConfig): WholeRequest | undefined {
+  const all = eachOf(request).map((one) => {
+    const stored = findResource(state, 'Appointment', one.appointment.value.id ?? '');
+    const step: StepMark | undefined = one.appointment.step ?? (stored && stepOf(stored, config));
+    return { ...one, appointment: { ...one.appointment, ...(step && { step }) } };
+  });
+  const marks = all.flatMap(({ appointment: { step } }) => step ?? []);
+  const times = all.flatMap(({ interval }) => interval ?? []);
+  const [first, ...others] = all;
+  const steps = [...new Set(marks.map(({ step }) => step))];
+  const isWhole = [steps, times].every(({ length }) => length === all.length);
+  const service = marks[0]?.service;
+  if (!first || others.length === 0 || !isWhole || !service || marks.some((one) => one.service !== service)) {
+    return undefined;
+  }
+  const interval = {
+    start: Math.min(...times.map(({ start }) => start)),
+    end: Math.max(...times.map(({ end }) => end)),
+  };
+  return { request: { ...first, others }, service, steps, interval };
+}
+
+/** When other visits are looked for: from the time that was asked for on; if that has none, before it. */
+export function periodsFor({ interval: { start, end } }: WholeRequest, now: number): Interval[] {
+  const until = Math.min(end + AHEAD * DAY, Math.max(start, now) + LONGEST_PERIOD);
+  return [
+    { start: Math.max(start, now), end: until },
+    { start: now, end: Math.min(end, now + LONGEST_PERIOD) },
+  ].filter((period) => period.start < period.end);
+}
+
+/** Visits that were found as alternatives to the one that was asked for: those with all of its steps. */
+export function wholesIn(found: readonly FoundVisit[], whole: WholeRequest, visit: Visit): Alternative[] {
+  return found.flatMap((one) => {
+    const steps = inWhole(one, whole.steps, visit).proposal.map(({ step, start, end, fillers }) => ({
+      name: step,
+      slots: fillers.flatMap(({ slots }) => slots),
+      start,
+      end,
+    }));
+    const [first] = steps;
+    const isWhole = first && steps.length === whole.steps.length;
+    return isWhole ? [{ slots: [], start: first.start, end: Math.max(...steps.map(({ end }) => end)), steps }] : [];
+  });
+}

@@ -1,0 +1,96 @@
+import type { Schedule } from '@medplum/fhirtypes';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { findResource, type ResourceSet, schedulesOfSlots } from '../../rows/resource-set.ts';
+import { slotIdsOf } from '../../slots/slot.ts';
+import { endedIssues } from '../appointment/change.ts';
+import { hasEnded, isHold, isOffered } from '../appointment/expiry.ts';
+import { policyIssues } from '../policy/judge.ts';
+import { type EffectivePolicy, effectivePolicy } from '../policy/policy.ts';
+import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
+import { requestorLimitIssues } from '../policy/requestor-limits.ts';
+import type { BookRequest } from '../request/request.ts';
+import { type BookingContext, type Knowledge, readServices } from './knowledge.ts';
+import { changedBy, type EarlierAppointments } from './reschedule.ts';
+
+/** The Schedules that a request names, directly or through its slots, each once. */
+export function schedulesNamed({ slots, schedule }: BookRequest, state: ResourceSet): Schedule[] {
+  const named = schedulesOfSlots(
+    slots.map(({ value }) => value),
+    state,
+  );
+  const own = schedule && findResource(state, 'Schedule', schedule.value);
+  return [...new Set([...named, ...(own ? [own] : [])])];
+}
+
+/** What the policies of the Schedules concerned say about a booking. */
+export interface PolicyVerdict {
+  readonly policies: readonly EffectivePolicy[];
+  /** They bind requestors only; whether the caller is one may not be known yet. */
+  readonly issues: readonly Issue[];
+  /** To be counted if there is nothing else against the booking. */
+  readonly quotas: readonly Quota[];
+}
+
+/** The Schedules whose policies a booking depends on. */
+export function schedulesConcerned(request: BookRequest, earlier: EarlierAppointments, state: ResourceSet): Schedule[] {
+  const ofEarlier = schedulesOfSlots(changedBy(earlier).flatMap(slotIdsOf), state);
+  return [...new Set([...schedulesNamed(request, state), ...ofEarlier])];
+}
+
+/** An appointment that is moved or replaced gives its time back: the policies must still permit that. */
+function givingBackIssues(
+  { previous, replaced, besides }: EarlierAppointments,
+  request: BookRequest,
+  policiesOf: (schedules: readonly Schedule[]) => EffectivePolicy[],
+  state: ResourceSet,
+  { now, config }: BookingContext,
+): Issue[] {
+  const paths = [`${request.appointment.path}.id`, ...request.replaced.map(({ path }) => path)];
+  return [previous, replaced, ...besides].flatMap((earlier, index) => {
+    if (!earlier || isHold(earlier, config) || hasEnded(earlier, now, config) || earlier.status === 'cancelled') {
+      return [];
+    }
+    const start = Date.parse(earlier.start ?? '');
+    const policies = policiesOf(schedulesOfSlots(slotIdsOf(earlier), state));
+    const path = paths[index] ?? paths.at(-1) ?? 'Parameters';
+    const ended = endedIssues(earlier, now, path);
+    return ended.length > 0 ? ended : policyIssues('cancel', policies, { start, end: start }, now, path);
+  });
+}
+
+/**
+ * Applies the booking policies of all Schedules concerned, and the limits of the installation.
+ *
+ * @param patients - references to the patients of the booking
+ */
+export function applyPolicy(
+  request: BookRequest,
+  earlier: EarlierAppointments,
+  patients: readonly string[],
+  state: ResourceSet,
+  known: Knowledge,
+  context: BookingContext,
+): PolicyVerdict {
+  const { now, config, purpose = 'book', reached = new Set() } = context;
+  const { interval, appointment } = request;
+  const policiesOf = (schedules: readonly Schedule[]) =>
+    schedules.map((one) => effectivePolicy(one, readServices(one, state, known).services, config));
+  const policies = policiesOf(schedulesNamed(request, state));
+  if (!interval || interval.start <= now) {
+    return { policies, issues: [], quotas: [] };
+  }
+  // What the clinic itself has offered is not refused for its time.
+  const isOfClinic = earlier.previous !== undefined && isOffered(earlier.previous, now, config);
+  return {
+    policies,
+    issues: [
+      ...(isOfClinic ? [] : policyIssues('take', policies, interval, now, `${appointment.path}.start`)),
+      ...(isOfClinic ? [] : givingBackIssues(earlier, request, policiesOf, state, context)),
+      ...requestorLimitIssues(reached, [...changedBy(earlier), ...earlier.staying], appointment.path, config),
+    ],
+    quotas: [
+      ...policyQuotas(policies, interval, patients, context),
+      ...(purpose === 'hold' ? [holdQuota(context)] : []),
+    ],
+  };
+}

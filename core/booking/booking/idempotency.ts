@@ -1,0 +1,137 @@
+import type { Appointment, AppointmentParticipant, Patient } from '@medplum/fhirtypes';
+import { parseInstant } from '../../fhir/instant.ts';
+import { idIn } from '../../fhir/reference.ts';
+import { belongsTo } from '../../fhir/tags.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';
+import { type Calendar, calendarOf, slotIdsOf } from '../../slots/slot.ts';
+import type { Interval } from '../../time/interval.ts';
+import { ruleOf } from '../appointment/elements.ts';
+import { hasEnded, isHolding } from '../appointment/expiry.ts';
+import { hasCommonIdentifier } from '../patients/identity.ts';
+import type { BookRequest } from '../request/request.ts';
+import type { ResolvedParticipants } from './resolve-participants.ts';
+import type { Situation } from './situation.ts';
+
+const patientIds = (participants: readonly AppointmentParticipant[]): string[] =>
+  participants.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean =>
+  JSON.stringify([...one].sort()) === JSON.stringify([...other].sort());
+
+/** Whether every submitted element of a patient equals that of a stored patient. */
+function says(submitted: Patient, stored: Patient | undefined): boolean {
+  const { id: _, meta: __, text: ___, ...elements } = submitted;
+  const known: Readonly<Record<string, unknown>> = { ...stored };
+  return (
+    stored !== undefined &&
+    Object.entries(elements).every(([name, value]) => JSON.stringify(value) === JSON.stringify(known[name]))
+  );
+}
+
+/** Whether the patients are the same; a submitted patient without a known identifier is compared by its elements. */
+function isForSamePatients(
+  { patient }: BookRequest,
+  resolved: ResolvedParticipants,
+  booked: Appointment,
+  state: ResourceSet,
+): boolean {
+  const stored = patientIds(booked.participant);
+  const isNew = resolved.entries.some(({ resource }) => resource?.resourceType === 'Patient');
+  return isNew && patient
+    ? stored.some((id) => says(patient.value, findResource(state, 'Patient', id)))
+    : isSame(stored, patientIds(resolved.participants));
+}
+
+/** Whether the slots are the same; a slot that was split in the meantime is recognized by its origin. */
+function isInSameSlots({ slots, schedule }: BookRequest, booked: Appointment, calendar: Calendar): boolean {
+  const held = slotIdsOf(booked).map((id) => calendar.get(id));
+  if (slots.length === 0) {
+    return held.every((slot) => slot !== undefined && idIn(slot.resource.schedule, 'Schedule') === schedule?.value);
+  }
+  const originsOf = (ids: readonly string[]) => [...new Set(ids.map((id) => calendar.get(id)?.origin ?? id))];
+  return isSame(originsOf(slotIdsOf(booked)), originsOf(slots.map(({ value }) => value)));
+}
+
+/**
+ * Whether a request repeats the one that an appointment came from: by an identifier, or word for word in what a
+ * re-submission keeps.
+ */
+function isRepeated(submitted: Appointment, booked: Appointment): boolean {
+  if (submitted.id !== booked.id) {
+    return hasCommonIdentifier(booked.identifier, submitted.identifier);
+  }
+  const known: Readonly<Record<string, unknown>> = { ...booked };
+  return Object.entries(submitted).every(
+    ([name, value]) => ruleOf(name).isSetAnew || JSON.stringify(value) === JSON.stringify(known[name]),
+  );
+}
+
+/** Whether an appointment is in a state that a request of this kind gives it. */
+function isMade(one: Appointment, { context: { purpose, now, config } }: Situation): boolean {
+  const isBooked = one.status === 'booked' || one.status === 'pending';
+  return purpose === 'hold' ? isHolding(one, now, config) : isBooked && !hasEnded(one, now, config);
+}
+
+/** The caller's appointments that this request may have made when it was sent before. */
+function candidates(situation: Situation): Appointment[] {
+  const { request, state, context } = situation;
+  const { value } = request.appointment;
+  const isHeldAgain = (one: Appointment): boolean => context.purpose === 'hold' && one.id === value.id;
+  return resourcesOfType(state, 'Appointment')
+    .filter((one) => isMade(one, situation) && !isHeldAgain(one))
+    .filter((one) => belongsTo(one, context.requestor, context.config) && isRepeated(value, one));
+}
+
+const isAt = ({ start, end }: Appointment, interval: Interval | undefined): boolean =>
+  parseInstant(start) === interval?.start && parseInstant(end) === interval?.end;
+
+/** Whether an appointment, or an earlier version of it, is what the request asks for. */
+function isAskedFor(one: Appointment, { request, resolved, state }: Situation, calendar: Calendar): boolean {
+  return (
+    isAt(one, request.interval) &&
+    isForSamePatients(request, resolved, one, state) &&
+    isInSameSlots(request, one, calendar)
+  );
+}
+
+/** The slots of earlier versions, besides those that the decision is about. */
+function calendarThen({ stored, known, context: { config } }: Situation): Calendar {
+  const slots = known.histories?.slots ?? [];
+  return new Map([...calendarOf(slots, config), ...stored]);
+}
+
+/** Whether an appointment was once what the request asks for, and has since been moved, or had its patient merged. */
+function wasAskedFor(one: Appointment, situation: Situation): boolean {
+  const versions = situation.known.histories?.versions.get(one.id ?? '') ?? [];
+  const calendar = calendarThen(situation);
+  return versions.some((version) => version.status !== 'cancelled' && isAskedFor(version, situation, calendar));
+}
+
+const isUnderItsId = ({ request }: Situation, { id }: Appointment): boolean => request.appointment.value.id === id;
+
+/**
+ * Finds the appointment that an earlier, identical request has made: a requestor that lost the first answer gets it again
+ * instead of booking twice. Identical means the same requestor, a common identifier (or, sent again under its id, the same
+ * word for word), and the same time, slots and patients. These may also be those of an earlier version, because the
+ * appointment may have been moved since.
+ */
+export function findExistingBooking(situation: Situation): Appointment | undefined {
+  const found = candidates(situation);
+  return (
+    found.find((one) => isAskedFor(one, situation, situation.stored)) ??
+    found.find((one) => !isUnderItsId(situation, one) && wasAskedFor(one, situation))
+  );
+}
+
+/** The ids of the appointments whose history must be read to know whether this request made them. */
+export function perhapsMoved(situation: Situation): string[] {
+  return candidates(situation).flatMap((one) =>
+    one.id === undefined || isUnderItsId(situation, one) || isAskedFor(one, situation, situation.stored) ? [] : one.id,
+  );
+}
+
+/** The ids of the Slots of earlier versions that are to be compared with what a request names. */
+export function slotsOfVersions(versions: readonly Appointment[], intervals: readonly Interval[]): string[] {
+  const isThen = (version: Appointment): boolean => intervals.some((interval) => isAt(version, interval));
+  return [...new Set(versions.filter(isThen).flatMap(slotIdsOf))];
+}

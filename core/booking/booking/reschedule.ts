@@ -1,0 +1,180 @@
+import type { Appointment } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../config/config.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { findResource, type ResourceSet } from '../../rows/resource-set.ts';
+import { type Patients, patientIdsOf } from '../appointment/change.ts';
+import { endingOf, hasRunOut, isHold, isOffer, isProlonged, offeredFor } from '../appointment/expiry.ts';
+import { replacedBy, survivorOf } from '../appointment/patient-change.ts';
+import { canBeMoved } from '../appointment/status.ts';
+import { isActivePatient } from '../patients/identity.ts';
+import type { Located } from '../request/parameters.ts';
+import type { BookRequest, Purpose } from '../request/request.ts';
+
+/** The appointments that a booking changes besides the one it makes. */
+export interface EarlierAppointments {
+  /** The appointment that is sent again under its own id, to be moved. */
+  readonly previous?: Appointment | undefined;
+  /** The appointment that the new one replaces. */
+  readonly replaced?: Appointment | undefined;
+  /** The others that it replaces: named, offered or booked together with that one. */
+  readonly besides: readonly Appointment[];
+  /** The appointments in whose place a hold is to be booked: they stay, and do not count towards its limits. */
+  readonly staying: readonly Appointment[];
+  /** The waitlist entry that comes to its end, because the booking accepts what was offered for it. */
+  readonly answered?: Appointment | undefined;
+  readonly issues: readonly Issue[];
+}
+
+function closedIssue({ id, status }: Appointment, expression: string): Issue {
+  const diagnostics = `Appointment/${id} is ${status} and can no longer be changed; book a new one.`;
+  return { code: 'appointment-closed', diagnostics, expression };
+}
+
+/** What keeps an appointment that a request names from being replaced. */
+function replacedIssues(
+  { value: id, path }: Located<string>,
+  found: Appointment | undefined,
+  { appointment }: BookRequest,
+): Issue[] {
+  if (id === appointment.value.id) {
+    const diagnostics = 'An appointment cannot replace itself; send it again under its id to move it.';
+    return [{ code: 'malformed-request', diagnostics, expression: path }];
+  }
+  if (!found) {
+    const diagnostics = `There is no Appointment/${id} to replace.`;
+    return [{ code: 'replaced-appointment-not-found', diagnostics, expression: path }];
+  }
+  return canBeMoved(found) ? [] : [closedIssue(found, path)];
+}
+
+/** What earlier appointments are judged by. */
+interface EarlierContext {
+  readonly purpose?: Purpose | undefined;
+  readonly now: number;
+  readonly config: PublicConfig;
+}
+
+/** What keeps an appointment from being sent to `$hold` again. */
+function prolongationIssues(previous: Appointment, path: string, { config, now }: EarlierContext): Issue[] {
+  const expression = `${path}.id`;
+  if (isOffer(previous, config)) {
+    const diagnostics = `Appointment/${previous.id} is an offer, whose end stays: accept it by $book, or decline it.`;
+    return [{ code: 'appointment-closed', diagnostics, expression }];
+  }
+  if (!isHold(previous, config)) {
+    const diagnostics = `Appointment/${previous.id} is ${previous.status}: only a hold can be sent to $hold again.`;
+    return [{ code: 'appointment-closed', diagnostics, expression }];
+  }
+  const diagnostics = `The hold Appointment/${previous.id} was already extended once: book it, or hold another time.`;
+  return isProlonged(previous, config) && !hasRunOut('hold', previous, now, config)
+    ? [{ code: 'too-many-holds', diagnostics, expression }]
+    : [];
+}
+
+function previousIssues(previous: Appointment, path: string, context: EarlierContext): Issue[] {
+  const isUsable = canBeMoved(previous) || endingOf(previous, context.now, context.config) !== undefined;
+  const closed = isUsable ? [] : [closedIssue(previous, `${path}.id`)];
+  return closed.length === 0 && context.purpose === 'hold' ? prolongationIssues(previous, path, context) : closed;
+}
+
+/** What keeps an appointment from being moved by a caller that has not seen its current version. */
+function versionIssues({ ifMatch, appointment }: BookRequest, previous: Appointment | undefined): Issue[] {
+  if (ifMatch === undefined || previous?.meta?.versionId === ifMatch) {
+    return [];
+  }
+  const diagnostics = previous
+    ? `Appointment/${previous.id} has the version ${previous.meta?.versionId}, not ${ifMatch}: read it again before you decide.`
+    : 'If-Match is only for moving an appointment: send the id of an appointment that exists, or leave out If-Match.';
+  return [{ code: 'version-conflict', diagnostics, expression: `${appointment.path}.id` }];
+}
+
+/**
+ * Finds the appointments that a request moves or replaces. If the caller cannot see an appointment with the id that it
+ * sends, the booking is a new one.
+ *
+ * @returns the appointments, and `version-conflict`, `appointment-closed`, `replaced-appointment-not-found` where they
+ *   cannot be changed
+ * @see specification section 3, re-submission
+ */
+export function findEarlierAppointments(
+  request: BookRequest,
+  state: ResourceSet,
+  context: EarlierContext,
+): EarlierAppointments {
+  const { value, path } = request.appointment;
+  const previous = value.id === undefined ? undefined : findResource(state, 'Appointment', value.id);
+  const offered =
+    previous && isOffer(previous, context.config)
+      ? offeredFor(previous, context.config).flatMap((id) => findResource(state, 'Appointment', id) ?? [])
+      : [];
+  const named = request.replaced.map((one) => ({ one, found: findResource(state, 'Appointment', one.value) }));
+  const ending = named.length > 0 ? named.flatMap(({ found }) => found ?? []) : offered.filter(canBeMoved);
+  const [replaced, ...besides] = context.purpose === 'hold' ? [] : ending;
+  return {
+    previous,
+    replaced,
+    besides,
+    staying: context.purpose === 'hold' ? ending : [],
+    answered: offered.find(({ status }) => status === 'waitlist'),
+    issues: [
+      ...versionIssues(request, previous),
+      ...(previous ? previousIssues(previous, path, context) : []),
+      ...named.flatMap(({ one, found }) => replacedIssues(one, found, request)),
+    ],
+  };
+}
+
+/** The stored appointments that a booking changes: those that it moves or replaces. */
+export const changedBy = ({
+  previous,
+  replaced,
+  besides,
+}: Pick<EarlierAppointments, 'previous' | 'replaced' | 'besides'>): Appointment[] =>
+  [previous, replaced, ...besides].filter((one) => one !== undefined);
+
+/** Those of the appointments to be moved or replaced that give their slots back. */
+export const givingBack = (earlier: EarlierAppointments): Appointment[] => changedBy(earlier).filter(canBeMoved);
+
+/** The ids of the patients of the appointments that a booking moves or replaces. */
+function patientsOfEarlier(earlier: EarlierAppointments, baseUrl: string): string[] {
+  return changedBy(earlier).flatMap((one) => patientIdsOf(one, baseUrl).map(({ id }) => id));
+}
+
+/**
+ * Who stands in for a patient in a booking that moves or replaces an appointment: the clinic may have merged the patient
+ * that the requestor knows into a record of its own. The requestor may name either, but the survivor only if its own
+ * appointment names it.
+ *
+ * @param patients - merged patients and those into which they were merged, read with the service's own rights; `undefined`
+ *   if that was not needed
+ * @returns the id of an active patient; `undefined` if the patient is to be judged as in any other booking
+ */
+export function heirOf(
+  id: string,
+  earlier: EarlierAppointments,
+  patients: Patients | undefined,
+  baseUrl: string,
+): string | undefined {
+  const taking = patientsOfEarlier(earlier, baseUrl);
+  const heir = patients && survivorOf(id, patients);
+  return heir !== undefined && (taking.includes(id) || taking.includes(heir)) ? heir : undefined;
+}
+
+/**
+ * Of the patients that a request names, those whose survivors must be known: either the caller cannot see them but its own
+ * appointment names them, or they were merged.
+ *
+ * @param state - what the caller may see
+ */
+export function mergedPatients(
+  named: readonly string[],
+  earlier: EarlierAppointments,
+  state: ResourceSet,
+  baseUrl: string,
+): string[] {
+  const taking = patientsOfEarlier(earlier, baseUrl);
+  return named.filter((id) => {
+    const seen = findResource(state, 'Patient', id);
+    return seen ? taking.length > 0 && !isActivePatient(seen) && replacedBy(seen) !== undefined : taking.includes(id);
+  });
+}

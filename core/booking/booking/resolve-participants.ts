@@ -1,0 +1,213 @@
+import type { AppointmentParticipant, BundleEntry, Patient, Reference, RelatedPerson } from '@medplum/fhirtypes';
+import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { belongsTo, metaOfSubmitted } from '../../fhir/tags.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';
+import { conformsToProfile, withTrueClaims } from '../patients/conformance.ts';
+import { duplicatesOf, hasCommonIdentifier, isActivePatient } from '../patients/identity.ts';
+import type { Located } from '../request/parameters.ts';
+import type { BookRequest } from '../request/request.ts';
+
+/** Who takes part in a booking: references as they are stored, and what must be created for them. */
+export interface ResolvedParticipants {
+  readonly participants: readonly AppointmentParticipant[];
+  /** Those of them whom the request does not name. */
+  readonly kept?: readonly AppointmentParticipant[];
+  /** The patient that the booking is for; where several take part, the first. */
+  readonly patient?: Reference<Patient> | undefined;
+  readonly entries: readonly BundleEntry[];
+  readonly issues: readonly Issue[];
+}
+
+/** What participants depend on besides the request and the state. */
+interface ParticipantContext {
+  readonly requestor: string;
+  readonly config: BookingConfig;
+  readonly newId: () => string;
+}
+
+const inactive = (expression: string): Issue => ({
+  code: 'patient-inactive',
+  diagnostics: 'The patient is inactive or was merged into another one; book for an active patient.',
+  expression,
+});
+
+/** Of the persons found, the one with this id, else those that the requestor has submitted with one of these identifiers. */
+function knownPersons<T extends Patient | RelatedPerson>(
+  found: readonly T[],
+  { value }: Located<Patient | RelatedPerson>,
+  { requestor, config }: ParticipantContext,
+): T[] {
+  const byId = found.filter(({ id }) => id !== undefined && id === value.id);
+  const byIdentifier = found.filter(
+    (person) => belongsTo(person, requestor, config) && hasCommonIdentifier(person.identifier, value.identifier),
+  );
+  return byId.length > 0 ? byId : byIdentifier;
+}
+
+/** A person submitted with the request: already stored, or to be created. */
+interface Submitted {
+  readonly reference: string;
+  readonly entries: readonly BundleEntry[];
+  readonly issues: readonly Issue[];
+}
+
+/**
+ * Of the patients that the requestor has submitted with these identifiers, those that can be meant: the active ones, or only
+ * the one that stays if they are duplicates still to be merged. If none is active, the first of them.
+ */
+function candidates(known: readonly Patient[], config: BookingConfig): readonly Patient[] {
+  const [first, ...others] = known.filter(isActivePatient);
+  if (!first) {
+    return known.slice(0, 1);
+  }
+  const { survivor, duplicates } = duplicatesOf(first, others, config);
+  return duplicates.length === others.length ? [survivor] : [first, ...others];
+}
+
+/** Gives the id of the patient who stands in for another one; `undefined` if the patient itself is to be judged. */
+type Heir = (id: string) => string | undefined;
+
+function submittedPatient(
+  patient: Located<Patient>,
+  state: ResourceSet,
+  heir: Heir,
+  context: ParticipantContext,
+): Submitted {
+  const persons = knownPersons(resourcesOfType(state, 'Patient'), patient, context);
+  const [known, second] = candidates(persons, context.config);
+  const standIn = known?.id && heir(known.id);
+  if (standIn) {
+    return { reference: `Patient/${standIn}`, entries: [], issues: [] };
+  }
+  const reference = known ? `Patient/${known.id}` : context.newId();
+  const { id: _, meta, ...submitted } = withTrueClaims(patient.value, context.config);
+  const ambiguous: Issue = {
+    code: 'patient-ambiguous',
+    diagnostics: 'Several patients with this identifier were submitted; name the participant as Patient/{id} instead.',
+    expression: `${patient.path}.identifier`,
+  };
+  const profile = artefactUri(context.config, 'LocalPatient');
+  const claims = conformsToProfile(patient.value, context.config) ? [profile] : [];
+  const created: BundleEntry = {
+    fullUrl: reference,
+    request: { method: 'POST', url: 'Patient' },
+    resource: {
+      ...submitted,
+      meta: metaOfSubmitted(meta, context.requestor, context.config, claims),
+    },
+  };
+  return {
+    reference,
+    entries: known ? [] : [created],
+    issues: [
+      ...(second ? [ambiguous] : []),
+      ...(isActivePatient(known ?? patient.value) ? [] : [inactive(patient.path)]),
+    ],
+  };
+}
+
+function submittedRelatedPerson(
+  person: Located<RelatedPerson>,
+  patient: Reference<Patient> | undefined,
+  state: ResourceSet,
+  context: ParticipantContext,
+): Submitted {
+  const known = knownPersons(resourcesOfType(state, 'RelatedPerson'), person, context).find(
+    (candidate) => candidate.patient.reference === patient?.reference,
+  );
+  const reference = known ? `RelatedPerson/${known.id}` : context.newId();
+  const { id: _, meta, ...submitted } = person.value;
+  const created: BundleEntry = {
+    fullUrl: reference,
+    request: { method: 'POST', url: 'RelatedPerson' },
+    resource: {
+      ...submitted,
+      patient: patient ?? {},
+      meta: metaOfSubmitted(meta, context.requestor, context.config),
+    },
+  };
+  return { reference, entries: known ? [] : [created], issues: [] };
+}
+
+function existingPatientIssues(
+  { participants, patient }: BookRequest,
+  submitted: Submitted | undefined,
+  state: ResourceSet,
+  heir: Heir,
+): Issue[] {
+  return participants.flatMap(({ actor, path }) => {
+    const expression = `${path}.actor`;
+    if (actor.kind !== 'patient') {
+      return [];
+    }
+    const standIn = heir(actor.id);
+    if (submitted && submitted.reference !== `Patient/${standIn ?? actor.id}`) {
+      const diagnostics = `The participant is Patient/${actor.id}, but ${patient?.path} holds another patient.`;
+      return [{ code: 'patient-mismatch', diagnostics, expression }];
+    }
+    const found = findResource(state, 'Patient', actor.id);
+    if (standIn) {
+      return [];
+    }
+    if (!found) {
+      const diagnostics = `There is no Patient/${actor.id}; create the patient, or send it in the parameter patient.`;
+      return [{ code: 'patient-not-found', diagnostics, expression }];
+    }
+    return submitted || isActivePatient(found) ? [] : [inactive(expression)];
+  });
+}
+
+function withMissing(
+  participants: readonly AppointmentParticipant[],
+  references: readonly (string | undefined)[],
+): AppointmentParticipant[] {
+  const missing = references.filter(
+    (reference) => reference !== undefined && !participants.some(({ actor }) => actor?.reference === reference),
+  );
+  return [...participants, ...missing.map((reference) => ({ actor: { reference }, status: 'accepted' as const }))];
+}
+
+/**
+ * Determines who takes part in a booking: existing patients must be visible to the caller and active; a submitted patient or
+ * related person is created, or found by an identifier that the same requestor has submitted before.
+ *
+ * @param state - what the caller may see
+ * @param heir - who stands in for a patient that the clinic has merged, where the caller may name either
+ * @returns the participants with stored references, the entries that create persons, and `patient-not-found`,
+ *   `patient-inactive`, `patient-mismatch`, `patient-ambiguous` for each person at fault
+ * @see specification sections 2.1, 4.4 and 4.6
+ */
+export function resolveParticipants(
+  request: BookRequest,
+  state: ResourceSet,
+  heir: Heir,
+  context: ParticipantContext,
+): ResolvedParticipants {
+  const { appointment, participants } = request;
+  const patient = request.patient && submittedPatient(request.patient, state, heir, context);
+  const patientId = (id: string): string => `Patient/${heir(id) ?? id}`;
+  const firstNamed = participants.find(({ actor }) => actor.kind === 'patient')?.actor;
+  const patientReference =
+    patient?.reference ?? (firstNamed?.kind === 'patient' ? patientId(firstNamed.id) : undefined);
+  const patientOf = patientReference === undefined ? undefined : { reference: patientReference };
+  const relatedPerson =
+    request.relatedPerson && submittedRelatedPerson(request.relatedPerson, patientOf, state, context);
+  const stored = (appointment.value.participant ?? []).map((participant, index): AppointmentParticipant => {
+    const actor = participants[index]?.actor ?? { kind: 'other' };
+    const references = {
+      'submitted-patient': patient?.reference,
+      'submitted-related-person': relatedPerson?.reference,
+      patient: actor.kind === 'patient' ? patientId(actor.id) : undefined,
+      other: actor.kind === 'other' ? actor.reference : undefined,
+    };
+    const reference = references[actor.kind];
+    return reference === undefined ? participant : { ...participant, actor: { ...participant.actor, reference } };
+  });
+  return {
+    participants: withMissing(stored, [patient?.reference, relatedPerson?.reference]),
+    patient: patientOf,
+    entries: [...(patient?.entries ?? []), ...(relatedPerson?.entries ?? [])],
+    issues: [...(patient?.issues ?? []), ...existingPatientIssues(request, patient, state, heir)],
+  };
+}

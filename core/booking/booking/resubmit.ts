@@ -1,0 +1,171 @@
+import type { Appointment, AppointmentParticipant, Meta, Schedule } from '@medplum/fhirtypes';
+import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { boundIssues, sizeBeyond, sizeProblem } from '../../fhir/bounds.ts';
+import { parseInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { idIn } from '../../fhir/reference.ts';
+import { REPLACES } from '../../fhir/reserved.ts';
+import { isObject } from '../../fhir/resource.ts';
+import { inOtherCalendars } from '../appointment/actors.ts';
+import { elementName, ruleOf, unitedBounds, unitedElements } from '../appointment/elements.ts';
+import { passingExtensions } from '../appointment/expiry.ts';
+import { participantKey, type Submitted } from '../appointment/submitted.ts';
+import type { Located } from '../request/parameters.ts';
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** How long the lists of its `meta` may become, unless what is stored is already longer. */
+const MOST_MARKS = 100;
+
+/** The most characters to which an appointment may grow by re-submissions, as JSON. */
+const LONGEST = 1024 * 1024;
+
+/** How much longer one that is already too long may become: its times and slots change. */
+const MOVED = 1024;
+
+const entriesOf = (list: unknown): Entry[] => (Array.isArray(list) ? list.filter(isObject) : []);
+
+const lengthOf = ({ start, end }: Appointment): number => (parseInstant(end) ?? 0) - (parseInstant(start) ?? 0);
+
+/** What the service has set for a hold or a request is not kept in the booking. */
+const isPassing = ({ url }: Entry, config: PublicConfig): boolean =>
+  passingExtensions.some((artefact) => url === artefactUri(config, artefact));
+
+function unite(
+  name: string,
+  sent: readonly Entry[],
+  stored: readonly Entry[],
+  protectedKeys: ReadonlySet<string>,
+  { baseUrl }: PublicConfig,
+): Entry[] {
+  const keyOf = (entry: Entry): string => ruleOf(name).unitedBy?.(entry, baseUrl) ?? '';
+  const named = new Set(sent.map(keyOf));
+  return [
+    ...sent.filter((entry) => !protectedKeys.has(keyOf(entry))),
+    ...stored.filter((entry) => !named.has(keyOf(entry)) || protectedKeys.has(keyOf(entry))),
+  ];
+}
+
+/** What is stored of an appointment without what it tells of its patient: for another one it is sent again. */
+function withoutPerson(stored: Appointment, clinic: Submitted, { uris }: PublicConfig): [Entry, Submitted] {
+  const kept: Record<string, unknown> = { ...stored };
+  for (const name of Object.keys(kept).filter((one) => ruleOf(one).isPersonal)) {
+    delete kept[name];
+  }
+  const own = new Set<string>([...Object.values(uris), REPLACES, ...clinic.extensions]);
+  const extension = (stored.extension ?? []).filter(({ url }) => own.has(url));
+  return [
+    { ...kept, extension },
+    { ...clinic, elements: new Set([...clinic.elements].filter((name) => !ruleOf(name).isPersonal)) },
+  ];
+}
+
+/** The united lists: what was sent, followed by what is stored besides. */
+function unitedLists(sent: Entry, stored: Entry, { extensions }: Submitted, config: PublicConfig) {
+  return unitedElements.flatMap((name): [string, unknown][] => {
+    const kept = entriesOf(stored[name]).filter((entry) => name !== 'extension' || !isPassing(entry, config));
+    const isProtected = name === 'extension' ? extensions : new Set<string>();
+    const all = unite(name, entriesOf(sent[name]), kept, isProtected, config);
+    return all.length > 0 ? [[name, all]] : [];
+  });
+}
+
+/**
+ * An appointment that is sent again, with what is kept of the stored one: everything that was not named, and what the clinic
+ * has set, named or not. Identifiers, answers, contained resources and extensions are united. For another patient nothing is
+ * kept that tells of the former one.
+ *
+ * @param before - the stored appointment
+ * @param part - the parts set by the clinic that bind the caller
+ * @param isSamePatient - whether it is for the patients for whom it was
+ * @returns the appointment as asked for; its participants are those that were sent
+ * @see specification section 3, re-submission
+ */
+export function resubmitted(
+  sent: Appointment,
+  before: Appointment,
+  part: Submitted,
+  isSamePatient: boolean,
+  config: PublicConfig,
+): Appointment {
+  const [stored, clinic] = isSamePatient ? [{ ...before }, part] : withoutPerson(before, part, config);
+  const named = new Set(Object.keys(sent).map(elementName));
+  const isAsLong = lengthOf(sent) === lengthOf(before);
+  const stays = ([property]: [string, unknown]): boolean => {
+    const name = elementName(property);
+    const { isSetAnew, unitedBy, isLength } = ruleOf(name);
+    const isNamed = named.has(name) && !clinic.elements.has(name);
+    return !isSetAnew && !unitedBy && !isNamed && (!isLength || isAsLong);
+  };
+  const kept = Object.entries(stored).filter(stays);
+  const lists = unitedLists({ ...sent }, stored, clinic, config);
+  return { ...sent, ...Object.fromEntries([...kept, ...lists]) };
+}
+
+/** How many different tags or profiles two `meta` have together. */
+const unitedCount = (name: 'tag' | 'profile', sent: Meta | undefined, stored: Meta | undefined): number =>
+  new Set([...(sent?.[name] ?? []), ...(stored?.[name] ?? [])].map((one) => JSON.stringify(one))).size;
+
+/**
+ * Checks that re-submissions, each united with what is stored, do not make an appointment grow without limit.
+ *
+ * @param united - as `resubmitted` gives it; its `meta` is the one that was sent
+ * @returns a `malformed-request` for each list that is too long, and for the whole if it is too large
+ */
+export function growthIssues({ value: united, path }: Located<Appointment>, stored: Appointment): Issue[] {
+  const marks = (['tag', 'profile'] as const).flatMap((name): Issue[] => {
+    const most = Math.max(MOST_MARKS, unitedCount(name, stored.meta, undefined));
+    const count = unitedCount(name, united.meta, stored.meta);
+    const expression = `${path}.meta.${name}`;
+    const diagnostics = `${expression} can have at most ${most} entries, including those already stored; it would have ${count}.`;
+    return count > most ? [{ code: 'malformed-request', diagnostics, expression }] : [];
+  });
+  const longest = Math.max(LONGEST, JSON.stringify(stored).length + MOVED);
+  const most = sizeBeyond(stored, { values: MOVED, text: MOVED, listed: MOVED });
+  const tooLarge =
+    sizeProblem(united, most) ??
+    (JSON.stringify(united).length > longest ? `have more than ${longest} characters` : undefined);
+  const diagnostics = `Together with what is already stored, the appointment must not ${tooLarge}: send less, or book a new one.`;
+  return [
+    ...boundIssues(united, unitedBounds, path),
+    ...marks,
+    ...(tooLarge ? [{ code: 'malformed-request', diagnostics, expression: path } as const] : []),
+  ];
+}
+
+const referencesTo = (type: 'Patient' | 'RelatedPerson', participants: readonly AppointmentParticipant[]): string =>
+  participants
+    .flatMap(({ actor }) => idIn(actor, type) ?? [])
+    .sort()
+    .join();
+
+/** Whether an appointment is sent again for the patients for whom it was; a hold may have been for nobody yet. */
+export function isForSamePatient(named: readonly AppointmentParticipant[], { participant }: Appointment): boolean {
+  const former = referencesTo('Patient', participant);
+  return former === '' || former === referencesTo('Patient', named);
+}
+
+/**
+ * The participants who stay although the request does not name them: those whom the clinic has added, or who stand in for
+ * them in another calendar, and the related persons of the same patient, unless others are named.
+ *
+ * @param left - the Schedules that the appointment leaves
+ * @param joined - those into which it comes
+ */
+export function keptParticipants(
+  named: readonly AppointmentParticipant[],
+  stored: Appointment,
+  { participants }: Submitted,
+  left: readonly Schedule[],
+  joined: readonly Schedule[],
+): AppointmentParticipant[] {
+  const known = new Set(named.map(participantKey));
+  const hasRelatives = referencesTo('RelatedPerson', named) !== '';
+  const isSamePatient = isForSamePatient(named, stored);
+  const isRelative = ({ actor }: AppointmentParticipant): boolean => idIn(actor, 'RelatedPerson') !== undefined;
+  const stays = (one: AppointmentParticipant): boolean =>
+    participants.has(participantKey(one)) || (isRelative(one) && isSamePatient && !hasRelatives);
+  const isUnnamed = (one: AppointmentParticipant): boolean => !known.has(participantKey(one));
+  const kept = stored.participant.filter((one) => stays(one) && isUnnamed(one));
+  return inOtherCalendars(kept, left, joined).filter(isUnnamed);
+}

@@ -1,0 +1,218 @@
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { isResource } from '../../fhir/resource.ts';
+import { canBeAsked } from '../../messages/recipient.ts';
+import { findResource } from '../../rows/resource-set.ts';
+import { slotIdsOf } from '../../slots/slot.ts';
+import { displayIssues } from '../appointment/actors.ts';
+import { isHold, isOffer } from '../appointment/expiry.ts';
+import { profileIssues, publisherIssues } from '../appointment/profile.ts';
+import { type Quota, quotaIssues, quotaKey } from '../policy/quota.ts';
+import { questionnaireResponseIssues } from '../request/questionnaire-response.ts';
+import { answersReferredTo, unreadableAnswersIssues } from '../request/supporting-information.ts';
+import type { PolicyVerdict } from './apply-policy.ts';
+import { growthIssues, isForSamePatient } from './resubmit.ts';
+import { payerKindIssues, serviceTypeIssues } from './service-type.ts';
+import { isForSame, type Situation } from './situation.ts';
+import { granularityIssues, longestIssues, slotIssues } from './slot-issues.ts';
+
+/** A rule: finds what is wrong with a booking. */
+type Rule = (situation: Situation) => readonly Issue[];
+
+const statusRule: Rule = ({
+  request: {
+    appointment: { value, path },
+  },
+}) => {
+  if (value.status === undefined || value.status === 'proposed') {
+    return [];
+  }
+  const diagnostics = `An appointment to book must have the status proposed, not ${value.status}.`;
+  return [{ code: 'status-not-proposed', diagnostics, expression: `${path}.status` }];
+};
+
+const timeRule: Rule = ({ request: { appointment, interval }, context: { now } }) => {
+  const { value, path } = appointment;
+  const start = parseInstant(value.start);
+  const issues: Issue[] = [];
+  if (!interval && start !== undefined && parseInstant(value.end) !== undefined) {
+    const diagnostics = `The end ${value.end} must be later than the start ${value.start}.`;
+    issues.push({ code: 'period-invalid', diagnostics, expression: `${path}.end` });
+  }
+  if (start !== undefined && start <= now) {
+    const diagnostics = `The start ${value.start} must be in the future; it is ${formatInstant(now)} now.`;
+    issues.push({ code: 'start-in-past', diagnostics, expression: `${path}.start` });
+  }
+  return issues;
+};
+
+/** Answers that are already attached stay, readable or not. */
+const answersRule: Rule = ({ request: { appointment }, earlier, state, context: { config } }) => {
+  const attached = new Set(answersReferredTo(earlier.previous ?? {}, config.baseUrl).map(({ id }) => id));
+  const named = answersReferredTo(appointment.value, config.baseUrl, appointment.path);
+  return unreadableAnswersIssues(
+    named.filter(({ id }) => !attached.has(id)),
+    state,
+  );
+};
+
+/** An appointment that the caller names, and reads, must be one that it may change. */
+const rightsRule: Rule = ({ request: { appointment }, earlier: { previous }, state }) => {
+  const { value, path } = appointment;
+  const isSeen = value.id !== undefined && !previous && findResource(state, 'Appointment', value.id) !== undefined;
+  const diagnostics = `Your AccessPolicy does not let you change Appointment/${value.id}, or not all of it.`;
+  return isSeen ? [{ code: 'transition-not-allowed', diagnostics, expression: `${path}.id` }] : [];
+};
+
+const growthRule: Rule = ({ request: { appointment }, earlier: { previous } }) =>
+  previous ? growthIssues(appointment, previous) : [];
+
+/** A re-submission that does not name its service type keeps the stored one. */
+const publisherRule: Rule = ({ request: { appointment }, earlier: { previous }, context }) => {
+  const kept = previous?.serviceType && { serviceType: previous.serviceType };
+  return publisherIssues({ ...appointment, value: { ...kept, ...appointment.value } }, context.config);
+};
+
+/** Every participant has a display if the profile demands it: where the service knows no name, the request must give it. */
+const displayRule: Rule = ({ request: { appointment, participants }, resolved, context: { config } }) =>
+  config.appointmentRules?.needsDisplay
+    ? displayIssues(resolved.participants.slice(0, participants.length), appointment.path)
+    : [];
+
+/** A person for whom an assistant asks must get the offer. */
+const assistantRule: Rule = ({ resolved, state, request: { appointment, replaced }, earlier, context }) => {
+  const { offer, now, config } = context;
+  if (offer?.reason !== 'assistant') {
+    return [];
+  }
+  const expression = `${appointment.path}.participant`;
+  const reference = resolved.patient?.reference ?? '';
+  const created = resolved.entries.find(({ fullUrl }) => fullUrl === reference)?.resource;
+  const patient = created ?? state.get(reference);
+  const isReached =
+    resolved.participants.length === 1 &&
+    isResource(patient, 'Patient') &&
+    canBeAsked(patient, offer.media ?? [], now, config);
+  const closed = earlier.previous && !isHold(earlier.previous, config) ? [earlier.previous] : [];
+  return [
+    ...(isReached || resolved.issues.length > 0
+      ? []
+      : [
+          {
+            code: 'person-unreachable',
+            diagnostics:
+              'An assistant books when the person has agreed, and this person cannot be asked: messages are not switched on here, or the person has no address that the clinic can write to, or wants no messages. Ask for another address, or let the person call the clinic.',
+            expression,
+          } as const,
+        ]),
+    ...[...closed, ...replaced].map(
+      () =>
+        ({
+          code: 'transition-not-allowed',
+          diagnostics: 'An assistant asks for a time that it holds. It does not move or replace appointments.',
+          expression: `${appointment.path}.id`,
+        }) as const,
+    ),
+  ];
+};
+
+/** An offer is accepted as it is: the time and the person are the clinic's choice. */
+const offerRule: Rule = ({ request, earlier: { previous }, resolved, context: { config } }) => {
+  if (!previous || !isOffer(previous, config)) {
+    return [];
+  }
+  const { appointment, interval, slots } = request;
+  const time = { start: parseInstant(previous.start), end: parseInstant(previous.end) };
+  const isAtItsTime = !interval || (interval.start === time.start && interval.end === time.end);
+  const offered = new Set(slotIdsOf(previous));
+  const isAsOffered = isAtItsTime && slots.every(({ value }) => offered.has(value));
+  const advice = 'To book something else, decline the offer and send a new appointment.';
+  const times = `The offer is for ${previous.start} to ${previous.end}, in the Slots that it names. ${advice}`;
+  return [
+    ...(isAsOffered
+      ? []
+      : [{ code: 'slot-mismatch', diagnostics: times, expression: `${appointment.path}.slot` } as const]),
+    ...(isForSamePatient(resolved.participants, previous)
+      ? []
+      : [
+          {
+            code: 'patient-mismatch',
+            diagnostics: `The offer is for one person only. ${advice}`,
+            expression: `${appointment.path}.participant`,
+          } as const,
+        ]),
+  ];
+};
+
+/** The rules that are applied whatever has been read so far, in the order in which their issues are reported. */
+const rules: readonly Rule[] = [
+  statusRule,
+  timeRule,
+  ({ request, context }) => profileIssues(request.appointment, context.config),
+  publisherRule,
+  displayRule,
+  answersRule,
+  growthRule,
+  rightsRule,
+  ({ earlier }) => earlier.issues,
+  offerRule,
+  assistantRule,
+  slotIssues,
+  ({ request, selected, state }) => serviceTypeIssues(request, selected.slots, state),
+  ({ resolved }) => resolved.issues,
+  ({ request }) => request.answers.flatMap(questionnaireResponseIssues),
+];
+
+/** How many of the appointments that come before one in its request count towards the same quota. */
+const aheadOf = (quota: Quota, { before }: Situation): number =>
+  before.filter(({ verdict }) => verdict.quotas.some((one) => quotaKey(one) === quotaKey(quota))).length;
+
+/** A patient who is created with the booking has no appointments yet, but may get too many by it. */
+function newPatientIssues(situation: Situation): Issue[] {
+  const { request, resolved, verdict } = situation;
+  const before = situation.before.filter((one) => isForSame(one, situation));
+  const isNew = resolved.patient?.reference?.startsWith('Patient/') === false;
+  const scopes = (one: PolicyVerdict) => one.policies.map(({ saidBy }) => saidBy.maxOpenPerPatient);
+  const reached = verdict.policies.find(({ policy: { maxOpenPerPatient: limit }, saidBy }) => {
+    const ahead = before.filter((one) => scopes(one.verdict).includes(saidBy.maxOpenPerPatient));
+    return limit !== undefined && ahead.length >= limit;
+  });
+  const diagnostics = `A patient can have at most ${reached?.policy.maxOpenPerPatient} open appointments here.`;
+  const expression = `${request.appointment.path}.start`;
+  return isNew && reached ? [{ code: 'patient-limit-reached', diagnostics, expression }] : [];
+}
+
+/** The policies bind requestors, not the clinic's staff. */
+const policyRule: Rule = (situation) => {
+  const { request, verdict, known, context } = situation;
+  const path = `${request.appointment.path}.start`;
+  return known.role === 'requestor'
+    ? [
+        ...longestIssues(situation),
+        ...payerKindIssues(situation),
+        ...verdict.issues,
+        ...quotaIssues(
+          verdict.quotas,
+          known.usage ?? new Map(),
+          [
+            ...situation.rewritten,
+            ...(context.offer?.for ?? []),
+            ...situation.earlier.staying.flatMap(({ id }) => id ?? []),
+          ],
+          path,
+          context,
+          (quota) => aheadOf(quota, situation),
+        ),
+        ...newPatientIssues(situation),
+      ]
+    : [];
+};
+
+/** The rules that depend on the final slots, role and quotas: applied when nothing is left to be read. */
+const lastRules: readonly Rule[] = [granularityIssues, policyRule];
+
+/** The problems of a booking that are known so far. Knowing more about the slots may resolve them. */
+export const issuesSoFar = (situation: Situation): Issue[] => rules.flatMap((rule) => rule(situation));
+
+/** The further problems of a booking, once everything that it depends on has been read. */
+export const lastIssues = (situation: Situation): Issue[] => lastRules.flatMap((rule) => rule(situation));

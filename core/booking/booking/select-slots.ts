@@ -1,0 +1,190 @@
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { idIn } from '../../fhir/reference.ts';
+import { findResource, type ResourceSet } from '../../rows/resource-set.ts';
+import { findChain, type Mismatch, mismatches } from '../../slots/chain.ts';
+import type { Calendar, CalendarSlot } from '../../slots/slot.ts';
+import type { Interval } from '../../time/interval.ts';
+import { MOST_SLOTS } from '../appointment/elements.ts';
+import type { Located } from '../request/parameters.ts';
+import type { BookRequest } from '../request/request.ts';
+import { MOST_OFFERS } from './reads.ts';
+
+/** The slots from which a booking takes its time, or the reasons why there are none. */
+export interface SelectedSlots {
+  readonly slots: readonly CalendarSlot[];
+  readonly issues: readonly Issue[];
+}
+
+const mismatchSentences: Readonly<Record<Mismatch['kind'], string>> = {
+  outside: 'The slot does not overlap the time of the appointment.',
+  overlap: 'The slot overlaps another slot of the appointment.',
+  gap: 'The slots do not cover the whole time from start to end.',
+};
+
+function scheduleIssues(state: ResourceSet, id: string, expression: string): Issue[] {
+  const schedule = findResource(state, 'Schedule', id);
+  if (!schedule) {
+    return [{ code: 'schedule-not-found', diagnostics: `There is no Schedule/${id}.`, expression }];
+  }
+  return schedule.active === false
+    ? [{ code: 'schedule-inactive', diagnostics: `Schedule/${id} is not open for booking.`, expression }]
+    : [];
+}
+
+function slotIssues(
+  { value: id, path }: Located<string>,
+  request: BookRequest,
+  state: ResourceSet,
+  calendar: Calendar,
+): Issue[] {
+  const slot = findResource(state, 'Slot', id);
+  if (!slot) {
+    return [{ code: 'slot-not-found', diagnostics: `There is no Slot/${id}.`, expression: path }];
+  }
+  if (!calendar.has(id)) {
+    return [{ code: 'slot-mismatch', diagnostics: `Slot/${id} has no valid start and end.`, expression: path }];
+  }
+  const scheduleId = idIn(slot.schedule, 'Schedule') ?? '';
+  const { schedule } = request;
+  const strays: Issue[] =
+    schedule && schedule.value !== scheduleId
+      ? [
+          {
+            code: 'slot-mismatch',
+            diagnostics: `Slot/${id} does not belong to Schedule/${schedule.value}.`,
+            expression: path,
+          },
+        ]
+      : [];
+  return [...scheduleIssues(state, scheduleId, path), ...strays];
+}
+
+/** The named slots of one schedule, each with the path where it was named. */
+type Group = readonly { readonly slot: CalendarSlot; readonly path: string }[];
+
+function groupBySchedule(request: BookRequest, calendar: Calendar): Group[] {
+  const groups = new Map<string, { slot: CalendarSlot; path: string }[]>();
+  for (const { value, path } of request.slots) {
+    const slot = calendar.get(value);
+    const key = slot?.resource.schedule.reference ?? '';
+    if (slot) {
+      groups.set(key, [...(groups.get(key) ?? []), { slot, path }]);
+    }
+  }
+  return [...groups.values()];
+}
+
+const taken = ({ slot, path }: Group[number]): Issue => ({
+  code: 'slot-not-free',
+  diagnostics: `Slot/${slot.id} is no longer free at this time; search for another one.`,
+  expression: path,
+});
+
+function refusals(group: Group, interval: Interval, slotPath: string): Issue[] {
+  const notFree = group.filter(({ slot }) => slot.status !== 'free');
+  if (notFree.length > 0) {
+    return notFree.map(taken);
+  }
+  return mismatches(
+    group.map(({ slot }) => slot),
+    interval,
+  ).map((mismatch) => ({
+    code: 'slot-mismatch',
+    diagnostics: mismatchSentences[mismatch.kind],
+    expression: group.find(({ slot }) => mismatch.kind !== 'gap' && slot.id === mismatch.id)?.path ?? slotPath,
+  }));
+}
+
+/** A named slot may have been split since the caller read it: its free fragments then stand in for it. */
+function fragmentsOf(group: Group, calendar: Calendar): CalendarSlot[] {
+  const origins = new Set(group.map(({ slot }) => slot.origin));
+  return [...calendar.values()].filter(({ origin, status }) => status === 'free' && origins.has(origin));
+}
+
+/** Whether a slot is still stored by itself, but is part of its neighbour for this booking. */
+const isAbsorbed = ({ status, resource }: CalendarSlot): boolean =>
+  status === 'entered-in-error' && resource.status !== status;
+
+/** Whether the requested time lay within the named slots, and other bookings have taken part of it since. */
+function isTakenByOthers(group: Group, calendar: Calendar, interval: Interval): boolean {
+  const origins = new Set(group.map(({ slot }) => slot.origin));
+  const parts = [...calendar.values()].filter(
+    ({ origin, status }) => origins.has(origin) && status !== 'entered-in-error',
+  );
+  const chain = findChain(parts, interval) ?? [];
+  return chain.some((part) => part.status !== 'free' && !group.some(({ slot }) => slot.id === part.id));
+}
+
+function selectInGroup(group: Group, calendar: Calendar, interval: Interval, slotPath: string): SelectedSlots {
+  const issues = refusals(group, interval, slotPath);
+  if (issues.length === 0) {
+    return { slots: group.map(({ slot }) => slot), issues };
+  }
+  const chain = findChain(fragmentsOf(group, calendar), interval) ?? [];
+  const isSplit = chain.some((fragment) => !group.some(({ slot }) => slot.id === fragment.id));
+  if (chain.length > 0 && (isSplit || group.some(({ slot }) => isAbsorbed(slot)))) {
+    return { slots: chain, issues: [] };
+  }
+  const isTaken = issues.every(({ code }) => code === 'slot-mismatch') && isTakenByOthers(group, calendar, interval);
+  return { slots: [], issues: isTaken ? group.map(taken) : issues };
+}
+
+/** Why no slots of a schedule cover the time asked for, or why those that do are not selected. */
+function uncovered(schedule: string, isCovered: boolean, offers: number, expression: string): Issue {
+  if (isCovered) {
+    const diagnostics = `From start to end, Schedule/${schedule} has more than ${MOST_SLOTS} free slots, the most that one appointment can take: ask for a shorter time.`;
+    return { code: 'slot-mismatch', diagnostics, expression };
+  }
+  if (offers >= MOST_OFFERS) {
+    const diagnostics = `From start to end, Schedule/${schedule} has more free slots than the ${MOST_OFFERS} that are considered: name the slots in Appointment.slot.`;
+    return { code: 'slot-mismatch', diagnostics, expression };
+  }
+  const diagnostics = `Schedule/${schedule} has no free slots that cover the time from start to end.`;
+  return { code: 'slot-not-free', diagnostics, expression };
+}
+
+function selectInSchedule(
+  { value, path }: Located<string>,
+  request: BookRequest,
+  state: ResourceSet,
+  calendar: Calendar,
+) {
+  const found = scheduleIssues(state, value, path);
+  if (found.length > 0 || !request.interval) {
+    return { slots: [], issues: found };
+  }
+  const free = [...calendar.values()].filter(
+    ({ status, resource }) => status === 'free' && idIn(resource.schedule, 'Schedule') === value,
+  );
+  const chain = findChain(free, request.interval);
+  return chain && chain.length <= MOST_SLOTS
+    ? { slots: chain, issues: [] }
+    : { slots: [], issues: [uncovered(value, chain !== undefined, free.length, path)] };
+}
+
+/**
+ * Decides which slots a booking takes its time from: for each schedule those that it names, if they are free and cover the
+ * time asked for without a gap or an overlap; or, if only a schedule is named, free slots of it.
+ *
+ * @param state - what the caller may see of slots and schedules
+ * @param calendar - the slots as this booking may count them: its own earlier ones are free for it
+ * @returns the slots in order, or `slot-not-found`, `schedule-not-found`, `schedule-inactive`, `slot-mismatch`,
+ *   `slot-not-free` for each slot at fault
+ */
+export function selectSlots(request: BookRequest, state: ResourceSet, calendar: Calendar): SelectedSlots {
+  const { slots, schedule, interval, appointment } = request;
+  if (slots.length === 0) {
+    return schedule ? selectInSchedule(schedule, request, state, calendar) : { slots: [], issues: [] };
+  }
+  const found = slots.flatMap((slot) => slotIssues(slot, request, state, calendar));
+  if (!interval) {
+    return { slots: [], issues: found };
+  }
+  const groups = groupBySchedule(request, calendar).map((group) =>
+    selectInGroup(group, calendar, interval, `${appointment.path}.slot`),
+  );
+  return {
+    slots: groups.flatMap((group) => group.slots),
+    issues: [...found, ...groups.flatMap((group) => group.issues)],
+  };
+}

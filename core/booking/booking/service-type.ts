@@ -1,0 +1,104 @@
+import type { CodeableConcept, Extension } from '@medplum/fhirtypes';
+import { artefactUri, type Confirmation, type PublicConfig } from '../../config/config.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { payerKindsOf } from '../../fhir/payer-kind.ts';
+import { type ResourceSet, scheduleOf } from '../../rows/resource-set.ts';
+import type { CalendarSlot } from '../../slots/slot.ts';
+import { type ScheduleServices, servesPayerKind } from '../../slots/terms.ts';
+import type { BookRequest } from '../request/request.ts';
+import { calendarAt, type Situation } from './situation.ts';
+
+function hasCommonCoding(one: CodeableConcept, other: CodeableConcept): boolean {
+  return (one.coding ?? []).some(({ system, code }) =>
+    other.coding?.some((coding) => coding.system === system && coding.code === code),
+  );
+}
+
+/** The services that a slot offers: its own, else those of its schedule; `undefined` if neither names any. */
+function offeredBy({ resource, services }: CalendarSlot, state: ResourceSet): readonly CodeableConcept[] | undefined {
+  return services ?? scheduleOf(state, resource)?.serviceType;
+}
+
+/**
+ * Checks that the service asked for is offered where it is to be booked: at least one of the slots offers each service type,
+ * and each slot offers at least one of the types. Where neither slot nor schedule names any, everything is offered. A type
+ * that is only text cannot be compared and is left to the clinic.
+ *
+ * @returns `service-type-not-offered` for each type and each slot at fault
+ * @see specification 2.4, Schedule.serviceType
+ */
+export function serviceTypeIssues(
+  { appointment }: BookRequest,
+  slots: readonly CalendarSlot[],
+  state: ResourceSet,
+): Issue[] {
+  const all = appointment.value.serviceType ?? [];
+  const wanted = all.filter(({ coding }) => coding);
+  const offers = slots.map((slot) => ({ slot, offered: offeredBy(slot, state) }));
+  const isOffered = (type: CodeableConcept, offered: readonly CodeableConcept[] | undefined): boolean =>
+    !offered || offered.some((offer) => hasCommonCoding(type, offer));
+  const nowhere = wanted.filter((type) => offers.length > 0 && !offers.some(({ offered }) => isOffered(type, offered)));
+  const somewhere = wanted.filter((type) => !nowhere.includes(type));
+  const useless = offers.filter(
+    ({ offered }) => somewhere.length > 0 && !somewhere.some((type) => isOffered(type, offered)),
+  );
+  return [
+    ...nowhere.map(
+      (type): Issue => ({
+        code: 'service-type-not-offered',
+        diagnostics:
+          'None of the slots offers this service type; see Slot.serviceType and Schedule.serviceType for what is offered.',
+        expression: `${appointment.path}.serviceType[${all.indexOf(type)}]`,
+      }),
+    ),
+    ...useless.map(
+      ({ slot }): Issue => ({
+        code: 'service-type-not-offered',
+        diagnostics: `Slot/${slot.id} does not offer the requested service type.`,
+        expression: `${appointment.path}.serviceType`,
+      }),
+    ),
+  ];
+}
+
+/**
+ * Checks that the patient's payer kind is served where the appointment is booked: by each slot, and by a service that it may
+ * be for. Staff serve whom they like.
+ *
+ * @returns `service-type-not-offered` if it is not
+ */
+export function payerKindIssues(situation: Situation): Issue[] {
+  const { selected, context } = situation;
+  const { appointment } = situation.request;
+  const [kind] = payerKindsOf(appointment.value, context.config);
+  const isServed = (slot: CalendarSlot): boolean => {
+    const offered = calendarAt(slot, situation)?.services ?? [];
+    const types = appointment.value.serviceType ?? slot.services ?? [];
+    return !kind || servesPayerKind(kind, slot, types, offered, context.config);
+  };
+  const refused = selected.slots.find((slot) => !isServed(slot));
+  const diagnostics = `Slot/${refused?.id} or its service does not serve the payer kind ${kind?.code}; search with payer-kind.`;
+  const expression = `${appointment.path}.extension`;
+  return refused ? [{ code: 'service-type-not-offered', diagnostics, expression }] : [];
+}
+
+function confirmationIn(extensions: readonly Extension[] | undefined, url: string): Confirmation | undefined {
+  const code = extensions?.find((extension) => extension.url === url)?.valueCode;
+  return code === 'manual' || code === 'automatic' ? code : undefined;
+}
+
+/**
+ * How a booking on these schedules is confirmed: by hand if one of them requires it, otherwise at once. A schedule's own
+ * extension LocalConfirmation decides, else that of its services, else the installation's default.
+ *
+ * @see specification section 3
+ */
+export function confirmationOf(schedules: readonly ScheduleServices[], config: PublicConfig): Confirmation {
+  const url = artefactUri(config, 'LocalConfirmation');
+  const wishes = schedules.map(({ schedule, services }) => {
+    const theirs = services.map(({ extension }) => confirmationIn(extension, url));
+    const ofService = theirs.find((wish) => wish === 'manual') ?? theirs.find((wish) => wish !== undefined);
+    return confirmationIn(schedule.extension, url) ?? ofService ?? config.confirmation;
+  });
+  return wishes.includes('manual') ? 'manual' : 'automatic';
+}

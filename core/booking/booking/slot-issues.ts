@@ -1,0 +1,135 @@
+import { formatInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { scheduleOf } from '../../rows/resource-set.ts';
+import { isReserved } from '../../slots/reservation.ts';
+import { type CalendarSlot, occupies, takesTimeOf } from '../../slots/slot.ts';
+import { type Granularity, granularityOf, isOnStep, splits } from '../../slots/terms.ts';
+import { overlaps } from '../../time/interval.ts';
+import { buffersOf, calendarAt, ownEnding, type Situation, slotsConcerned, timeAround } from './situation.ts';
+
+/** Where a request names a slot, or the Schedule in which it was found. */
+function pathOf({ id }: CalendarSlot, { request: { slots, schedule, appointment } }: Situation): string {
+  return slots.find(({ value }) => value === id)?.path ?? schedule?.path ?? `${appointment.path}.slot`;
+}
+
+/**
+ * Time of the booking, buffers included, that others have taken or are about to take, although the Slots that it is to be
+ * taken from are free.
+ */
+function takenTimeIssues(situation: Situation): Issue[] {
+  const { request, calendar, state, reserved } = situation;
+  const { interval } = request;
+  if (!interval) {
+    return [];
+  }
+  const [wanted, buffers] = [slotsConcerned(situation), buffersOf(situation)];
+  const own = new Set(wanted.map(({ id }) => id));
+  const others = [...calendar.values()].filter((slot) => occupies(slot) && !own.has(slot.id));
+  return wanted.flatMap((slot): Issue[] => {
+    const around = timeAround(interval, slot, buffers);
+    const types = request.appointment.value.serviceType;
+    const services = types?.length ? types : (slot.services ?? scheduleOf(state, slot.resource)?.serviceType);
+    const taken =
+      others.find((other) => overlaps(other, around) && takesTimeOf(other, slot, services)) ??
+      buffersBefore(situation).find((other) => overlaps(other, interval) && takesTimeOf(other, slot, services));
+    const expression = pathOf(slot, situation);
+    if (taken) {
+      const diagnostics = `The time from ${formatInstant(taken.start)} to ${formatInstant(taken.end)} is taken; search for another one.`;
+      return [{ code: 'slot-not-free', diagnostics, expression }];
+    }
+    const diagnostics = `The time of Slot/${slot.id} is being taken at this moment; search for another one.`;
+    return slot.status === 'free' && isReserved(slot, around, reserved)
+      ? [{ code: 'slot-not-free', diagnostics, expression }]
+      : [];
+  });
+}
+
+/** The slots of the appointments that come before in the same request, each with its buffers. */
+function buffersBefore({ before }: Situation): CalendarSlot[] {
+  return before.flatMap((one) => {
+    const buffers = buffersOf(one);
+    const time = one.request.interval ?? { start: 0, end: 0 };
+    return one.selected.slots.map((slot) => ({ ...slot, ...timeAround(time, slot, buffers) }));
+  });
+}
+
+const uniqueByElement = (issues: readonly Issue[]): Issue[] => [
+  ...new Map(issues.toReversed().map((issue) => [issue.expression, issue])).values(),
+];
+
+/**
+ * Problems of the slots. If a narrowed slot lost its time to a booking, only the taken time is reported. A caller whose hold
+ * or request has ended is told so, which says more than that the slot is taken.
+ */
+export function slotIssues(situation: Situation): Issue[] {
+  const taken = uniqueByElement(takenTimeIssues(situation));
+  const { issues } = situation.selected;
+  const own = taken.length > 0 ? issues.filter(({ code }) => code !== 'slot-mismatch') : issues;
+  const all = [...own, ...taken.filter(({ expression }) => !own.some((issue) => issue.expression === expression))];
+  const ending = ownEnding(situation);
+  return all.map((issue) =>
+    ending && issue.code === 'slot-not-free' ? { ...issue, code: ending.code, diagnostics: ending.taken } : issue,
+  );
+}
+
+const MINUTE = 60_000;
+
+type Slot = Situation['selected']['slots'][number];
+
+function granularityFor(slot: Slot, situation: Situation): Granularity {
+  const { schedule, services = [] } = calendarAt(slot, situation) ?? {};
+  return granularityOf(schedule, services, situation.context.config);
+}
+
+/**
+ * The longest appointment that a requestor can book in a slot: that of its services, or what their policy allows. Several
+ * slots that are named one by one are as long as they are.
+ */
+function longestIn(slot: Slot, situation: Situation): number {
+  const { request, selected, verdict } = situation;
+  const { longest = Number.POSITIVE_INFINITY } = granularityFor(slot, situation);
+  const ofSchedule = selected.slots.filter(({ schedule }) => schedule === slot.schedule);
+  const isOneByOne = request.slots.length > 0 && ofSchedule.length > 1;
+  return isOneByOne
+    ? Number.POSITIVE_INFINITY
+    : Math.max(longest, ...verdict.policies.map(({ policy }) => policy.longest ?? 0));
+}
+
+/** A booking that is longer than a requestor may book; clinic staff may. */
+export function longestIssues(situation: Situation): Issue[] {
+  const { appointment, interval } = situation.request;
+  const { start = 0, end = 0 } = interval ?? {};
+  const longest = Math.min(...situation.selected.slots.map((slot) => longestIn(slot, situation)));
+  const diagnostics = `Appointments here last at most ${longest / MINUTE} minutes: send an earlier end, or name each of several slots.`;
+  return end - start > longest ? [{ code: 'period-invalid', diagnostics, expression: `${appointment.path}.end` }] : [];
+}
+
+/**
+ * Checks that a booking leaves time that others can book. One that takes whole slots always does. One that takes a part of a
+ * slot must be at least as long as the shortest appointment, and must begin and end at an end of the slot or a whole number
+ * of steps after its start. Both lengths come from the scheduling parameters `duration` and `alignmentInterval` of the
+ * Schedule, else of its services, else from `smallestBooking`.
+ *
+ * @returns `period-invalid` for what does not fit, once for `start` and once for `end`
+ */
+export function granularityIssues(situation: Situation): Issue[] {
+  const { appointment, interval } = situation.request;
+  const found = new Map<string, Issue>();
+  const report = (element: 'start' | 'end', diagnostics: string): void => {
+    const expression = `${appointment.path}.${element}`;
+    found.set(expression, found.get(expression) ?? { code: 'period-invalid', diagnostics, expression });
+  };
+  const { start = 0, end = 0 } = interval ?? {};
+  for (const slot of interval ? situation.selected.slots : []) {
+    const { shortest, step } = granularityFor(slot, situation);
+    if (splits({ start, end }, slot) && end - start < shortest) {
+      report('end', `Appointments here last at least ${shortest / MINUTE} minutes.`);
+    }
+    for (const element of ['start', 'end'] as const) {
+      if (!isOnStep(element === 'start' ? start : end, slot, step)) {
+        report(element, `Slot/${slot.id} can only be split in steps of ${step / MINUTE} minutes from its start.`);
+      }
+    }
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,190 @@
+import type {
+  Appointment,
+  Bundle,
+  BundleEntry,
+  OperationOutcome,
+  Reference,
+  Task,
+  TaskInput,
+} from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../config/config.ts';
+import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { parseJson } from '../../fhir/json.ts';
+import { bookingErrors } from '../../fhir/outcome/errors.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { isObject, updateEntry } from '../../fhir/resource.ts';
+import { belongsTo, ownerOf, requestorTag } from '../../fhir/tags.ts';
+import type { ResourceSet } from '../../rows/resource-set.ts';
+import { newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
+import type { Role } from '../policy/caller-role.ts';
+
+/** An asynchronous booking, as stored in the input of its Task. */
+interface BookingJob {
+  /** Body of `$book`, as sent. */
+  readonly body: unknown;
+  /** Id of the requestor's profile. */
+  readonly requestor: string;
+  /** The same profile as a reference, with its name. */
+  readonly requester?: Reference | undefined;
+  /** The role in which the requestor acts. */
+  readonly role: Role;
+  /** The resources (`Type/id`) that the requestor could see when it sent the request. */
+  readonly visible: readonly string[];
+}
+
+/** Resource types of which a requestor sees only its own: the job must record what the requestor saw. */
+const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson']);
+
+/** Issues about resources that do not exist or that the requestor may not see, and about the requestor's limits. */
+const atOnce: ReadonlySet<string> = new Set([
+  'slot-not-found',
+  'schedule-not-found',
+  'patient-not-found',
+  'replaced-appointment-not-found',
+  'portal-limit-reached',
+  'too-many-bookings',
+]);
+
+/**
+ * Whether these issues make the service refuse a job at once: it is malformed, refers to what the requestor may not see, or
+ * exceeds a limit of the installation.
+ */
+export function isRefusedAtOnce(issues: readonly Issue[]): boolean {
+  return issues.some(({ code }) => bookingErrors[code].status === 400 || atOnce.has(code));
+}
+
+/** The Task that stores an asynchronous booking until it is carried out. */
+export function taskOf(
+  body: unknown,
+  { requestor, requester, role }: Pick<BookingJob, 'requestor' | 'requester' | 'role'>,
+  seen: ResourceSet,
+  config: PublicConfig,
+): Task {
+  const visible = [...seen].flatMap(([key, { resourceType }]) => (personal.has(resourceType) ? [key] : []));
+  const job: BookingJob = { body, requestor, requester, role, visible };
+  const more = {
+    meta: { tag: [requestorTag(requestor, config)] },
+    input: [{ type: { text: 'job' }, valueString: JSON.stringify(job) }],
+  };
+  return newRow('book', { status: 'requested', ...more }, config);
+}
+
+/** The job in a Task, or `undefined` if it is not waiting to be carried out. */
+export function jobIn({ status, input }: Task): BookingJob | undefined {
+  const kept = valueIn(input, 'job')?.valueString;
+  const job = status === 'requested' ? parseJson(kept ?? '') : undefined;
+  return isObject(job) && typeof job.requestor === 'string' && Array.isArray(job.visible)
+    ? {
+        body: job.body,
+        requestor: job.requestor,
+        requester: isObject(job.requester) ? job.requester : undefined,
+        role: job.role === 'repository' ? 'repository' : 'requestor',
+        visible: job.visible.map(String),
+      }
+    : undefined;
+}
+
+/** After how many milliseconds a job that was not carried out counts as left over. */
+const OVERDUE = 5_000;
+
+/**
+ * The search for the ids and owners of jobs that should have been carried out by now. A job that was tried again is as new as
+ * the last attempt.
+ *
+ * @param now - milliseconds since 1970 UTC
+ */
+export const overdueJobs = (now: number, config: PublicConfig): string =>
+  rowSearch(
+    ['book'],
+    {
+      status: 'requested',
+      _lastUpdated: `lt${formatInstant(now - OVERDUE)}`,
+      _fields: 'id',
+    },
+    config,
+  );
+
+/** Left-over jobs in the order in which they are carried out: one of each owner, then the next of each. */
+export function inTurns(tasks: readonly Task[], random: () => number, config: PublicConfig): Task[] {
+  const owners = Map.groupBy(tasks, (task) => ownerOf(task, config));
+  const queues = [...owners.values()]
+    .map((queue) => ({ queue, place: random() }))
+    .sort((one, other) => one.place - other.place);
+  return queues
+    .flatMap(({ queue }) => queue.map((task, round) => ({ task, round })))
+    .sort((one, other) => one.round - other.round)
+    .map(({ task }) => task);
+}
+
+/** Since when a job waits, in milliseconds since 1970 UTC. */
+export const waitsSince = ({ authoredOn, meta }: Task): number | undefined =>
+  parseInstant(authoredOn ?? meta?.lastUpdated);
+
+/** How often a left-over job is tried before it is refused. */
+export const MOST_ATTEMPTS = 20;
+
+const ATTEMPTS = 'attempts';
+
+/** How often a left-over job was tried. */
+export const attemptsOf = ({ input }: Task): number => valueIn(input, ATTEMPTS)?.valuePositiveInt ?? 0;
+
+/** The entry that counts an attempt before it begins, so that one that ends the process counts, too. */
+export function attemptEntry(task: Task): BundleEntry {
+  const count: TaskInput = { type: { text: ATTEMPTS }, valuePositiveInt: attemptsOf(task) + 1 };
+  return updateEntry(task, { ...task, input: [...valuesBut(task.input, ATTEMPTS), count] });
+}
+
+/** Restricts the state to what the requestor could see when it sent the request, or has submitted since. */
+export function visibleTo(job: BookingJob, state: ResourceSet, config: PublicConfig): ResourceSet {
+  return new Map(
+    [...state].filter(
+      ([key, resource]) =>
+        !personal.has(resource.resourceType) || job.visible.includes(key) || belongsTo(resource, job.requestor, config),
+    ),
+  );
+}
+
+/**
+ * A transaction entry that ends a Task, unless it has changed since it was read. What the requestor had sent is no longer
+ * needed and is removed.
+ */
+export function endTask({ input: _, ...task }: Task, changes: Partial<Task>): BundleEntry {
+  return updateEntry(task, { ...task, ...changes });
+}
+
+/** The entry that ends a Task whose booking succeeded: its output refers to the Appointments. */
+function completed(task: Task, appointments: readonly string[]): BundleEntry {
+  const output = appointments.map((reference) => ({ type: { text: 'appointment' }, valueReference: { reference } }));
+  return endTask(task, { status: 'completed', output });
+}
+
+/** The entry that ends a Task whose booking was refused: the Task contains the reasons. */
+export function failed(task: Task, outcome: OperationOutcome): BundleEntry {
+  const output = [{ type: { text: 'outcome' }, valueReference: { reference: '#outcome' } }];
+  return endTask(task, { status: 'failed', contained: [{ ...outcome, id: 'outcome' }], output });
+}
+
+/**
+ * The one transaction that both carries out a job and completes its Task: a second run of the job finds it done.
+ *
+ * @param transaction - of the booking, whose first entries are the Appointments
+ * @param newId - gives a fresh `urn:uuid:` by which the Task refers to a new Appointment
+ * @param count - how many Appointments
+ */
+export function completing(transaction: Bundle, task: Task, newId: () => string, count = 1): Bundle {
+  const entries = transaction.entry ?? [];
+  const appointments = entries.slice(0, count).map((entry): BundleEntry => {
+    const fullUrl = entry.fullUrl ?? (entry.request?.method === 'POST' ? newId() : undefined);
+    return { ...entry, ...(fullUrl && { fullUrl }) };
+  });
+  const references = appointments.map(({ fullUrl, request }) => fullUrl ?? request?.url ?? '');
+  return { ...transaction, entry: [...appointments, ...entries.slice(count), completed(task, references)] };
+}
+
+/** The entry that completes a Task with appointments that were booked before. */
+export function completedBy(task: Task, appointments: readonly Appointment[]): BundleEntry {
+  return completed(
+    task,
+    appointments.map(({ id }) => `Appointment/${id}`),
+  );
+}

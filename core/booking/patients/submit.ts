@@ -1,0 +1,148 @@
+import type { Coding, Meta, Patient } from '@medplum/fhirtypes';
+import type { BookingConfig, PublicConfig } from '../../config/config.ts';
+import { boundIssues, identifierIssues, idIssues, personBounds } from '../../fhir/bounds.ts';
+import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
+import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
+import { isReservedTag, withoutReserved } from '../../fhir/reserved.ts';
+import { isObject } from '../../fhir/resource.ts';
+import { metaOfSubmitted } from '../../fhir/tags.ts';
+import { readStructure } from '../../fhir/types/structure.ts';
+import { conditionalReferenceIssues, unsupportedIssues } from '../../fhir/unsupported.ts';
+import type { Role } from '../policy/caller-role.ts';
+import { withTrueClaims } from './conformance.ts';
+
+/** The caller who submits a patient. */
+interface Submitter {
+  /** Id of the profile in Medplum. */
+  readonly profileId: string;
+  /** The role in which it acts: what clinic staff submit belongs to the clinic. */
+  readonly role: Role;
+}
+
+/** The patient to store, or the problems of the submitted one. */
+type PatientResult = { readonly patient: Patient } | { readonly issues: readonly Issue[] };
+
+/** Whether a value looks like a Patient: an object with that `resourceType`. */
+export function isPatient(value: unknown): value is Patient {
+  return isObject(value) && value.resourceType === 'Patient' && (value.meta === undefined || isObject(value.meta));
+}
+
+const notAPatient: Issue = {
+  code: 'malformed-request',
+  diagnostics: 'The body must be a Patient resource.',
+  expression: 'Patient',
+};
+
+/** The types of the links by which two records are one person. */
+const merges: ReadonlySet<unknown> = new Set(['replaced-by', 'replaces']);
+
+/** The links by which a patient was merged with others, as one text that can be compared. */
+const mergesOf = (patient: unknown): string =>
+  JSON.stringify(
+    (isObject(patient) && Array.isArray(patient.link) ? patient.link : []).filter(
+      (one) => isObject(one) && merges.has(one.type),
+    ),
+  );
+
+/**
+ * A `profile-violation` if what a requestor submits merges patients or undoes a merge: only the clinic does. Appointments
+ * of a patient who is replaced go to the one that stays, and both are one person in an export or an erasure.
+ *
+ * @param sent - the patient, of any shape
+ * @param stored - the patient that it replaces
+ */
+export function mergeIssues(sent: unknown, path: string, stored?: Patient): readonly Issue[] {
+  const diagnostics = 'Only the clinic can merge patients: leave links of type replaces and replaced-by unchanged.';
+  return mergesOf(sent) === mergesOf(stored)
+    ? []
+    : [{ code: 'profile-violation', diagnostics, expression: `${path}.link` }];
+}
+
+/** The problems of a submitted patient, for every caller. */
+function formIssues(patient: Patient): readonly Issue[] {
+  const unsupported = unsupportedIssues(patient, 'Patient');
+  const { issues: structure, codes } = readStructure(patient, 'Patient', 'Patient');
+  return [
+    ...conditionalReferenceIssues(patient, 'Patient'),
+    ...besides(structure, unsupported),
+    ...unsupported,
+    ...codes,
+    ...boundIssues(patient, personBounds, 'Patient'),
+    ...identifierIssues(patient, 'Patient'),
+  ];
+}
+
+/**
+ * Checks a submitted patient. Elements that only the service may set are dropped, and so is a false claim to
+ * conform to LocalPatient. A patient of a requestor gets its tags; only the clinic can merge patients.
+ *
+ * @param body - the patient, of any shape
+ * @see specification sections 2.2 and 4.6
+ */
+export function submittedPatient(body: unknown, { profileId, role }: Submitter, config: BookingConfig): PatientResult {
+  const sent = withoutReserved(body, config);
+  if (!isPatient(sent)) {
+    return { issues: [notAPatient] };
+  }
+  const isRequestor = role === 'requestor';
+  const merging = isRequestor ? mergeIssues(sent, 'Patient') : [];
+  const issues = [...formIssues(sent), ...narrativeIssues(sent, 'Patient'), ...merging];
+  if (issues.length > 0) {
+    return { issues };
+  }
+  const patient = withTrueClaims(sent, config);
+  return { patient: isRequestor ? { ...patient, meta: metaOfSubmitted(patient.meta, profileId, config) } : patient };
+}
+
+/**
+ * The problems of a patient that replaces a stored one, as far as they can be found without the stored one.
+ *
+ * @param body - the patient, of any shape
+ * @param id - the id in the address that it was sent to
+ */
+export function replacementIssues(body: unknown, id: string): readonly Issue[] {
+  if (!isPatient(body)) {
+    return [notAPatient];
+  }
+  return [...idIssues(body, id, 'Patient'), ...formIssues(body)];
+}
+
+/**
+ * The `meta` of an updated patient. The tags of owner and origin stay as stored, so that a requestor keeps its patient
+ * after an update by clinic staff. Other tags and profiles are taken from the request.
+ *
+ * @param sent - `meta` of the request, of any shape
+ * @param stored - `meta` of the stored patient
+ * @see specification sections 2.1 and 2.2, meta.tag
+ */
+function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config: PublicConfig): Meta {
+  const isOwnership = (tag: Coding | undefined): boolean => isReservedTag(tag, config);
+  const sentTags = Array.isArray(sent?.tag) ? sent.tag : [];
+  const tag = [...sentTags.filter((one) => !isOwnership(one)), ...(stored?.tag ?? []).filter(isOwnership)];
+  const profile = Array.isArray(sent?.profile) ? sent.profile : [];
+  return { ...(profile.length > 0 && { profile }), ...(tag.length > 0 && { tag }) };
+}
+
+/**
+ * Checks a patient that replaces a stored one.
+ *
+ * @param body - a patient that has no `replacementIssues`; what the service alone sets is dropped
+ * @param stored - the patient as the caller reads it, if it could be read
+ * @see specification 4.6
+ */
+export function updatedPatient(
+  body: unknown,
+  stored: Patient | undefined,
+  { role }: Submitter,
+  config: BookingConfig,
+): PatientResult {
+  const sent = withoutReserved(body, config);
+  if (!isPatient(sent)) {
+    return { issues: [notAPatient] };
+  }
+  const merging = stored && role === 'requestor' ? mergeIssues(sent, 'Patient', stored) : [];
+  const issues = [...narrativeIssues(sent, 'Patient', stored), ...merging];
+  return issues.length > 0
+    ? { issues }
+    : { patient: { ...sent, meta: metaOfUpdated(withTrueClaims(sent, config).meta, stored?.meta, config) } };
+}

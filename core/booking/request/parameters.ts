@@ -1,0 +1,309 @@
+import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson, ResourceType } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../config/config.ts';
+import { type Bounds, boundIssues, identifierIssues, personBounds, sizeProblem } from '../../fhir/bounds.ts';
+import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
+import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
+import { withoutReserved } from '../../fhir/reserved.ts';
+import { isObject, isResource } from '../../fhir/resource.ts';
+import { readStructure } from '../../fhir/types/structure.ts';
+import { unsupportedIssues } from '../../fhir/unsupported.ts';
+import { readStepMark } from '../../visits/group.ts';
+import type { StepMark } from '../../visits/visit.ts';
+import { appointmentBounds } from '../appointment/elements.ts';
+import { mergeIssues } from '../patients/submit.ts';
+
+/** A value together with the FHIRPath of its element. */
+export interface Located<T> {
+  readonly value: T;
+  readonly path: string;
+}
+
+/** An appointment to book, and which step of a visit it says it is. */
+export interface LocatedAppointment extends Located<Appointment> {
+  readonly step?: StepMark | undefined;
+}
+
+/** The most appointments that one request books. */
+export const MOST_APPOINTMENTS = 20;
+
+/** The inputs of `$book` from its body: their structure is checked, their content is not. */
+export interface BookInputs {
+  readonly appointments: readonly LocatedAppointment[];
+  readonly patients: readonly Located<Patient>[];
+  readonly relatedPerson?: Located<RelatedPerson> | undefined;
+  readonly answers: readonly Located<QuestionnaireResponse>[];
+  /** The reference of the parameter `schedule`. */
+  readonly schedule?: Located<unknown> | undefined;
+  /** The uris or references of the parameters `cancelled-appt-id`. */
+  readonly replaced: readonly Located<unknown>[];
+  /** The boolean of the parameter `personal-offer`. */
+  readonly personalOffer?: Located<unknown> | undefined;
+  /** The boolean of the parameter `dry-run`. */
+  readonly dryRun?: Located<unknown> | undefined;
+}
+
+type Input = 'appointment' | 'patient' | Exclude<keyof BookInputs, 'appointments' | 'patients'>;
+
+/** What a parameter may hold: a resource of one type, a reference (as Reference or, with `uri`, as uri), or a boolean. */
+interface ParameterDefinition {
+  readonly input: Input;
+  readonly resourceType?: ResourceType;
+  readonly uri?: true;
+  readonly boolean?: true;
+  /** How many entries the lists of the resource may have. */
+  readonly bounds?: Bounds;
+  /** How often the parameter may be given; once, if this is absent. */
+  readonly most?: number;
+}
+
+const appointment: ParameterDefinition = {
+  input: 'appointment',
+  resourceType: 'Appointment',
+  bounds: appointmentBounds,
+};
+
+type Definitions = Readonly<Record<string, ParameterDefinition>>;
+
+/** The parameters of `$book` by name (specification 4.4). */
+const definitions: Definitions = {
+  'appt-resource': { ...appointment, most: MOST_APPOINTMENTS },
+  appointment: { ...appointment, most: MOST_APPOINTMENTS },
+  patient: { input: 'patient', resourceType: 'Patient', bounds: personBounds, most: MOST_APPOINTMENTS },
+  'related-person': { input: 'relatedPerson', resourceType: 'RelatedPerson', bounds: personBounds },
+  patientSubmittedInformation: { input: 'answers', resourceType: 'QuestionnaireResponse', most: 20 },
+  schedule: { input: 'schedule' },
+  'cancelled-appt-id': { input: 'replaced', uri: true, most: MOST_APPOINTMENTS },
+  'dry-run': { input: 'dryRun', boolean: true },
+};
+
+/** The parameters of `$hold` by name. */
+const holdDefinitions: Definitions = { ...definitions, 'personal-offer': { input: 'personalOffer', boolean: true } };
+
+/** The parameters of `$waitlist` by name. */
+const waitlistDefinitions: Definitions = {
+  'appt-resource': appointment,
+  appointment,
+  patient: { input: 'patient', resourceType: 'Patient', bounds: personBounds },
+  'related-person': { input: 'relatedPerson', resourceType: 'RelatedPerson', bounds: personBounds },
+  patientSubmittedInformation: { input: 'answers', resourceType: 'QuestionnaireResponse', most: 20 },
+  'standing-appt-id': { input: 'replaced', uri: true },
+};
+
+const definitionsOf = { book: definitions, hold: holdDefinitions, waitlist: waitlistDefinitions } as const;
+
+/** An operation that takes an appointment and those who take part. */
+type Taking = keyof typeof definitionsOf;
+
+/** A parsed parameter: its content, or its problems. */
+interface ReadParameter {
+  readonly input?: Input;
+  readonly located?: Located<unknown> & { readonly step?: StepMark | undefined };
+  readonly issues: readonly Issue[];
+  /** The paths of malformed elements, which `located` leaves out. */
+  readonly unreadable?: readonly string[];
+  /** Whether a list is longer than it may be: then nothing else is done with the request. */
+  readonly isTooLong?: boolean;
+}
+
+/** What the body of `$book` holds. */
+interface ReadInputs {
+  readonly inputs: BookInputs;
+  readonly issues: readonly Issue[];
+  /** The paths of what could not be read: nothing is known about them. */
+  readonly unreadable: readonly string[];
+  /** Whether nothing else can be judged, because the body is too large or is not one of this operation. */
+  readonly isHopeless: boolean;
+}
+
+const pathsOf = (issues: readonly Issue[]): string[] => issues.flatMap(({ expression }) => expression ?? []);
+
+const malformed = (diagnostics: string, expression?: string): Issue => ({
+  code: 'malformed-request',
+  diagnostics,
+  ...(expression && { expression }),
+});
+
+/** A resource to book, and the problems of its structure. */
+function readResource(
+  sent: Readonly<Record<string, unknown>>,
+  type: ResourceType,
+  { input, bounds = {} }: ParameterDefinition,
+  path: string,
+  config: PublicConfig,
+): ReadParameter {
+  const tooLong = boundIssues(sent, bounds, path);
+  if (tooLong.length > 0) {
+    return { issues: tooLong, isTooLong: true };
+  }
+  const value = withoutReserved(sent, config);
+  const { readable, issues: structure, codes, unreadable } = readStructure(value, type, path);
+  const unsupported = unsupportedIssues(value, path);
+  const visit = type === 'Appointment' ? readStepMark(sent, path, config) : { issues: [] };
+  const issues = [
+    ...visit.issues,
+    ...besides(structure, unsupported),
+    ...unsupported,
+    // The status of an appointment has a rule of its own.
+    ...codes.filter(({ expression }) => type !== 'Appointment' || expression !== `${path}.status`),
+    ...identifierIssues(value, path),
+    ...narrativeIssues(value, path),
+    ...(type === 'Patient' ? mergeIssues(value, path) : []),
+  ];
+  const step = 'step' in visit ? { step: visit.step } : {};
+  return { input, located: { value: readable, path, ...step }, issues, unreadable };
+}
+
+function readBoolean(
+  { name, valueBoolean }: Readonly<Record<string, unknown>>,
+  input: Input,
+  path: string,
+): ReadParameter {
+  return typeof valueBoolean === 'boolean'
+    ? { input, located: { value: valueBoolean, path: `${path}.valueBoolean` }, issues: [] }
+    : { issues: [malformed(`The parameter ${String(name)} must hold a valueBoolean.`, path)] };
+}
+
+function readValue(
+  definition: ParameterDefinition,
+  parameter: Readonly<Record<string, unknown>>,
+  path: string,
+  config: PublicConfig,
+): ReadParameter {
+  const { input, resourceType, uri } = definition;
+  if (uri && typeof parameter.valueUri === 'string') {
+    return { input, located: { value: parameter.valueUri, path: `${path}.valueUri` }, issues: [] };
+  }
+  if (definition.boolean) {
+    return readBoolean(parameter, input, path);
+  }
+  const element = resourceType ? 'resource' : 'valueReference';
+  const value = parameter[element];
+  if (!isObject(value) || (resourceType && value.resourceType !== resourceType)) {
+    const wanted = resourceType ? `a ${resourceType} in resource` : `a valueReference${uri ? ' or a valueUri' : ''}`;
+    return { issues: [malformed(`The parameter ${String(parameter.name)} must hold ${wanted}.`, path)] };
+  }
+  if (resourceType) {
+    return readResource(value, resourceType, definition, `${path}.${element}`, config);
+  }
+  const { issues } = readStructure(value, 'Reference', `${path}.${element}`);
+  const located = { value: value.reference, path: `${path}.${element}` };
+  return issues.length > 0 ? { issues } : { input, located, issues };
+}
+
+function readParameter(parameter: unknown, path: string, operation: Taking, config: PublicConfig): ReadParameter {
+  const definitions = definitionsOf[operation];
+  const name = isObject(parameter) ? parameter.name : undefined;
+  if (!isObject(parameter) || typeof name !== 'string') {
+    return { issues: [malformed('Every parameter needs a name.', path)] };
+  }
+  const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined;
+  if (!definition) {
+    const known = Object.keys(definitions).join(', ');
+    const diagnostics = `$${operation} has no parameter ${JSON.stringify(name).slice(0, 80)}; its parameters are ${known}.`;
+    return { issues: [{ code: 'parameter-unknown', diagnostics, expression: `${path}.name` }] };
+  }
+  return readValue(definition, parameter, path, config);
+}
+
+/** @returns a `malformed-request` for each parameter that is given more often than it may be */
+function repetitionIssues(parameters: readonly unknown[], operation: Taking): Issue[] {
+  const definitions = definitionsOf[operation];
+  const counts = new Map<Input, number>();
+  return parameters.flatMap((parameter, index) => {
+    const name = isObject(parameter) ? parameter.name : undefined;
+    const definition = typeof name === 'string' && Object.hasOwn(definitions, name) ? definitions[name] : undefined;
+    if (!definition) {
+      return [];
+    }
+    const { input, resourceType, boolean, most = 1 } = definition;
+    const count = (counts.get(input) ?? 0) + 1;
+    counts.set(input, count);
+    const limit = most === 1 ? 'only once' : `at most ${most} times`;
+    const isTooOften = count === most + 1;
+    const element = resourceType
+      ? 'resource'
+      : boolean
+        ? 'valueBoolean'
+        : isObject(parameter) && parameter.valueUri
+          ? 'valueUri'
+          : 'valueReference';
+    const expression = `Parameters.parameter[${index}].${element}`;
+    return isTooOften ? [malformed(`The parameter ${name} may be given ${limit}.`, expression)] : [];
+  });
+}
+
+function isLocated<T extends ResourceType>(type: T) {
+  return <L extends Located<unknown>>(located: L) =>
+    isResource(located.value, type) ? [{ ...located, value: located.value }] : [];
+}
+
+/** The most parameters of one request: more than if each were given as often as it may be. */
+const MOST_PARAMETERS = 100;
+
+const hopeless = (issues: readonly Issue[]): ReadInputs => ({
+  inputs: { appointments: [], patients: [], answers: [], replaced: [] },
+  issues,
+  unreadable: [],
+  isHopeless: true,
+});
+
+function readParameters(parameters: readonly unknown[], operation: Taking, config: PublicConfig): ReadInputs {
+  const repeated = repetitionIssues(parameters, operation);
+  if (parameters.length > MOST_PARAMETERS || repeated.length > 0) {
+    const issues = boundIssues({ parameter: parameters }, { parameter: MOST_PARAMETERS }, 'Parameters');
+    return hopeless([...issues, ...repeated]);
+  }
+  const read = parameters.map((parameter, index) =>
+    readParameter(parameter, `Parameters.parameter[${index}]`, operation, config),
+  );
+  const found = (input: Input) => read.flatMap((one) => (one.input === input && one.located ? [one.located] : []));
+  const inputs: BookInputs = {
+    appointments: found('appointment').flatMap(isLocated('Appointment')),
+    patients: found('patient').flatMap(isLocated('Patient')),
+    relatedPerson: found('relatedPerson').flatMap(isLocated('RelatedPerson'))[0],
+    answers: found('answers').flatMap(isLocated('QuestionnaireResponse')),
+    schedule: found('schedule')[0],
+    replaced: found('replaced'),
+    personalOffer: found('personalOffer')[0],
+    dryRun: found('dryRun')[0],
+  };
+  const unreadable = read.flatMap((one) => one.unreadable ?? (one.located ? [] : pathsOf(one.issues)));
+  const isHopeless = read.some(({ isTooLong }) => isTooLong === true);
+  return { inputs, issues: read.flatMap(({ issues }) => issues), unreadable, isHopeless };
+}
+
+/**
+ * Takes the body of `$book` or `$waitlist` apart: a bare Appointment, or Parameters with the inputs by name. Tags, extensions and
+ * identifiers that the service alone sets are dropped. Sizes and numbers are checked before anything else is done.
+ *
+ * @param body - parsed JSON of any kind
+ * @returns the inputs without what could not be read, and an issue (`malformed-request`, `parameter-unknown`,
+ *   `profile-violation`) for each part that is not what the operation takes
+ * @see specification 4.4; https://hl7.org/fhir/R4/operations.html#request
+ */
+export function readInputs(body: unknown, config: PublicConfig, operation: Taking = 'book'): ReadInputs {
+  const tooLarge = sizeProblem(body);
+  if (tooLarge) {
+    return hopeless([malformed(`The body of $${operation} must not ${tooLarge}.`, 'http.body')]);
+  }
+  if (isObject(body) && body.resourceType === 'Appointment') {
+    const {
+      located,
+      issues,
+      unreadable = [],
+      isTooLong = false,
+    } = readResource(body, 'Appointment', appointment, 'Appointment', config);
+    const appointments = located ? isLocated('Appointment')(located) : [];
+    return {
+      inputs: { appointments, patients: [], answers: [], replaced: [] },
+      issues,
+      unreadable,
+      isHopeless: isTooLong,
+    };
+  }
+  if (!isResource(body, 'Parameters') || !Array.isArray(body.parameter)) {
+    const diagnostics = `The body of $${operation} must be an Appointment, or Parameters with an appt-resource.`;
+    return hopeless([malformed(diagnostics, isResource(body, 'Parameters') ? 'Parameters.parameter' : 'http.body')]);
+  }
+  return readParameters(body.parameter, operation, config);
+}

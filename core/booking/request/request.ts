@@ -1,0 +1,338 @@
+import type {
+  Appointment,
+  OperationOutcome,
+  Parameters,
+  Patient,
+  QuestionnaireResponse,
+  Reference,
+  RelatedPerson,
+} from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../config/config.ts';
+import { parseInstant, timeOf } from '../../fhir/instant.ts';
+import {
+  containsPath,
+  type Issue,
+  serverRejectionIssues,
+  uniqueIssues,
+  withoutConsequences,
+} from '../../fhir/outcome/outcome.ts';
+import { isId, parseReference } from '../../fhir/reference.ts';
+import { isResource, parametersIn } from '../../fhir/resource.ts';
+import { conditionalReferenceIssues } from '../../fhir/unsupported.ts';
+import type { Interval } from '../../time/interval.ts';
+import { requiredElements } from '../appointment/elements.ts';
+import { type BookInputs, type Located, type LocatedAppointment, readInputs } from './parameters.ts';
+import { localId, type Participant, readParticipants, type SubmittedPersons } from './participants.ts';
+
+/** A parsed `$book` request; every element that is present is well-formed. Ids are logical ids in this service. */
+export interface BookRequest {
+  readonly appointment: LocatedAppointment;
+  /** The time asked for; absent if `start` or `end` is missing or not an instant, or if `start` is not before `end`. */
+  readonly interval?: Interval | undefined;
+  readonly slots: readonly Located<string>[];
+  readonly participants: readonly Participant[];
+  readonly schedule?: Located<string> | undefined;
+  /** The appointments in whose place this one is booked. */
+  readonly replaced: readonly Located<string>[];
+  readonly patient?: Located<Patient> | undefined;
+  readonly relatedPerson?: Located<RelatedPerson> | undefined;
+  readonly answers: readonly Located<QuestionnaireResponse>[];
+  /** The version that the appointment to be moved must have (`If-Match`). */
+  readonly ifMatch?: string | undefined;
+  /** Whether a hold is offered to its person, whose acceptance books it. */
+  readonly isPersonalOffer?: boolean | undefined;
+  /** Whether to judge everything and write nothing. */
+  readonly isDryRun?: boolean | undefined;
+  readonly leads?: Leads | undefined;
+  /** Further appointments, the steps of one visit: all are booked, or none. */
+  readonly others?: readonly BookRequest[];
+}
+
+/** The requests for the single appointments of a request, in the order in which they were sent. */
+export const eachOf = (request: BookRequest): readonly BookRequest[] => [request, ...(request.others ?? [])];
+
+/** Ids of the Schedules of the Slots that a request names, and of their services, as far as somebody remembers them. */
+export interface Leads {
+  readonly schedules: readonly string[];
+  readonly services: readonly string[];
+}
+
+/** What reading a request gives: the request if its parts could be read at all, and everything wrong with its form. */
+export interface ParsedRequest {
+  readonly request?: BookRequest;
+  readonly issues: readonly Issue[];
+  /** The paths of what could not be read and was left out of the request. */
+  readonly unreadable?: readonly string[];
+}
+
+/** What a request is for: to book a time, or to hold it for some minutes. */
+export type Purpose = 'book' | 'hold';
+
+function missingElements({ value, path }: Located<Appointment>, mayBeWithoutParticipant: boolean): Issue[] {
+  const sent: Readonly<Record<string, unknown>> = { ...value };
+  return requiredElements
+    .filter((name) => sent[name] === undefined && !(name === 'participant' && mayBeWithoutParticipant))
+    .map((name) => ({
+      code: 'element-missing',
+      diagnostics: `Appointment.${name} is required.`,
+      expression: `${path}.${name}`,
+    }));
+}
+
+function instantIssues({ value, path }: Located<Appointment>): Issue[] {
+  return (['start', 'end'] as const)
+    .filter((name) => value[name] !== undefined && parseInstant(value[name]) === undefined)
+    .map((name) => ({
+      code: 'malformed-request',
+      diagnostics: `Appointment.${name} must be a valid instant with an offset, such as 2027-01-31T09:30:00+01:00, in the years 0001 to 9999 (UTC).`,
+      expression: `${path}.${name}`,
+    }));
+}
+
+/** The ids that could be read, and the problems of the others. */
+interface ReadIds {
+  readonly ids: readonly Located<string>[];
+  readonly issues: readonly Issue[];
+}
+
+function readSlots({ value, path }: Located<Appointment>, baseUrl: string): ReadIds {
+  const read = (value.slot ?? []).map(({ reference }, index) => ({
+    id: isId(reference) ? reference : parseReference(reference, baseUrl, ['Slot'])?.id,
+    path: `${path}.slot[${index}]`,
+  }));
+  const issues = read.flatMap(({ id, path }, index): Issue[] => {
+    const isRepeated = read.findIndex((other) => other.id === id) < index;
+    const problem =
+      id === undefined ? 'must be a reference such as Slot/123' : isRepeated ? 'repeats a slot' : undefined;
+    return problem ? [{ code: 'malformed-request', diagnostics: `${path} ${problem}.`, expression: path }] : [];
+  });
+  const ids = read.flatMap(({ id, path }, index) =>
+    id === undefined || read.findIndex((other) => other.id === id) < index ? [] : [{ value: id, path }],
+  );
+  return { ids, issues };
+}
+
+export function readReference(
+  located: Located<unknown> | undefined,
+  baseUrl: string,
+  type: 'Schedule' | 'Appointment',
+): ReadIds {
+  if (!located) {
+    return { ids: [], issues: [] };
+  }
+  const { value, path } = located;
+  const bareId = type === 'Appointment' && isId(value) ? value : undefined;
+  const id = bareId ?? parseReference(value, baseUrl, [type])?.id;
+  const diagnostics = `${path} must be a reference to a resource of this service, such as ${type}/123.`;
+  return id === undefined
+    ? { ids: [], issues: [{ code: 'malformed-request', diagnostics, expression: path }] }
+    : { ids: [{ value: id, path }], issues: [] };
+}
+
+/** A hold needs no patient, unless it names a related person, who always belongs to a patient. */
+function relationIssues({ relatedPerson }: SubmittedPersons, participants: readonly Participant[]): Issue[] {
+  const isNamed = participants.some(({ actor: { kind } }) => kind === 'patient' || kind === 'submitted-patient');
+  const diagnostics = 'Name the patient for whom the related person acts, or send the related person with $book.';
+  return relatedPerson && !isNamed ? [{ code: 'patient-missing', diagnostics, expression: relatedPerson.path }] : [];
+}
+
+export const rootOf = (body: unknown): string => (isResource(body, 'Parameters') ? 'Parameters' : 'Appointment');
+
+/** Whether an appointment is for a patient who is submitted with it. */
+const isMeantBy = ({ participant = [] }: Appointment, { value: { id } }: Located<Patient>): boolean =>
+  id !== undefined && participant.some(({ actor }) => localId(actor?.reference) === id);
+
+/** Whether an appointment is for stored patients only, none of them the one who is submitted. */
+function namesAnother({ participant = [] }: Appointment, { value }: Located<Patient>, baseUrl: string): boolean {
+  const stored = participant.flatMap(({ actor }) => parseReference(actor?.reference, baseUrl, ['Patient'])?.id ?? []);
+  return (
+    stored.length > 0 && !stored.some((id) => id === value.id) && participant.every(({ actor }) => !isLocal(actor))
+  );
+}
+
+const isLocal = (actor: Reference | undefined): boolean => /^(#|urn:)/.test(actor?.reference ?? '');
+
+/** The problems of several patients in one request: each is meant by an appointment, and each answer by its subject. */
+function familyIssues({ appointments, patients, answers }: BookInputs): Issue[] {
+  if (patients.length < 2) {
+    return [];
+  }
+  const idle = patients.filter((one) => !appointments.some(({ value }) => isMeantBy(value, one)));
+  const ids = new Set(patients.map(({ value }) => value.id));
+  const unassigned = answers.filter(({ value }) => !ids.has(localId(value.subject?.reference)));
+  return [
+    ...idle.map(({ path }): Issue => {
+      const diagnostics = 'With several patients, each has an id of its own, and an appointment refers to it by #id.';
+      return { code: 'malformed-request', diagnostics, expression: `${path}.id` };
+    }),
+    ...unassigned.map(({ path }): Issue => {
+      const diagnostics = 'With several patients, the subject of answers refers to one of them by #id.';
+      return { code: 'malformed-request', diagnostics, expression: `${path}.subject` };
+    }),
+  ];
+}
+
+/** One appointment as read, and what is wrong with its form. */
+function readOne(
+  appointment: LocatedAppointment,
+  inputs: BookInputs,
+  areParametersRead: boolean,
+  isHolding: boolean,
+  replaced: readonly Located<string>[],
+  { baseUrl }: PublicConfig,
+): { readonly request: BookRequest; readonly issues: readonly Issue[] } {
+  const { patients, relatedPerson } = inputs;
+  const isOneOfSeveral = patients.length > 1;
+  const [only] = patients;
+  const isOther = inputs.appointments.length > 1 && only && namesAnother(appointment.value, only, baseUrl);
+  const patient = isOneOfSeveral
+    ? patients.find((one) => isMeantBy(appointment.value, one))
+    : isOther
+      ? undefined
+      : only;
+  const isAbout = (answer: Located<QuestionnaireResponse>): boolean =>
+    patient?.value.id !== undefined && localId(answer.value.subject?.reference) === patient.value.id;
+  const answers = isOneOfSeveral ? inputs.answers.filter(isAbout) : inputs.answers;
+  const slots = readSlots(appointment, baseUrl);
+  const schedule = readReference(inputs.schedule, baseUrl, 'Schedule');
+  const participation = readParticipants(appointment, { patient, relatedPerson, isOneOfSeveral }, baseUrl);
+  const isPlaceNamed = appointment.value.slot !== undefined || inputs.schedule !== undefined;
+  const placeIssues: Issue[] =
+    isPlaceNamed || !areParametersRead
+      ? []
+      : [
+          {
+            code: 'slot-or-schedule-missing',
+            diagnostics: 'Name the slots in Appointment.slot, or a schedule in the parameter schedule.',
+            expression: `${appointment.path}.slot`,
+          },
+        ];
+  return {
+    request: {
+      appointment,
+      interval: timeOf(appointment.value),
+      slots: slots.ids,
+      participants: participation.participants,
+      schedule: schedule.ids[0],
+      replaced,
+      patient,
+      relatedPerson,
+      answers,
+      isPersonalOffer: inputs.personalOffer?.value === true,
+      isDryRun: inputs.dryRun?.value === true,
+    },
+    issues: [
+      ...missingElements(appointment, patient !== undefined || isHolding || !areParametersRead),
+      ...(isHolding && !patient ? relationIssues({ relatedPerson }, participation.participants) : []),
+      ...instantIssues(appointment),
+      ...placeIssues,
+      ...slots.issues,
+      ...schedule.issues,
+      ...participation.issues.filter(({ code }) => code !== 'patient-missing' || (!isHolding && areParametersRead)),
+    ],
+  };
+}
+
+/** What cannot be said of several appointments at once. */
+function togetherIssues({ appointments, schedule }: BookInputs, replaced: readonly Located<string>[]): Issue[] {
+  const diagnostics = 'Several appointments name their slots themselves: leave out the parameter schedule.';
+  const ids = appointments.map(({ value }) => value.id);
+  const repeated = appointments.filter(({ value }, index) => value.id !== undefined && ids.indexOf(value.id) < index);
+  return [
+    ...(schedule && appointments.length > 1
+      ? [{ code: 'malformed-request', diagnostics, expression: schedule.path } as const]
+      : []),
+    ...replaced
+      .filter(({ value }, index) => replaced.findIndex((one) => one.value === value) < index)
+      .map(({ path }): Issue => {
+        const again = 'An appointment is replaced only once: name each in one cancelled-appt-id.';
+        return { code: 'malformed-request', diagnostics: again, expression: path };
+      }),
+    ...repeated.map(({ path }): Issue => {
+      const twice = 'Two appointments of one request cannot have the same id.';
+      return { code: 'malformed-request', diagnostics: twice, expression: `${path}.id` };
+    }),
+  ];
+}
+
+/**
+ * Reads the body of `$book` or `$hold`. Everything wrong with its form is found at once.
+ *
+ * @param body - parsed JSON of any kind
+ * @param config - the installation; absolute references may begin with its base address
+ * @param purpose - a hold needs no patient, unless it is offered to one
+ * @returns the problems of its form and, unless nothing can be judged, the request without what has the wrong JSON type
+ * @see specification sections 2.1 and 4.4
+ */
+export function parseBookRequest(body: unknown, config: PublicConfig, purpose: Purpose = 'book'): ParsedRequest {
+  const { inputs, issues, unreadable, isHopeless } = readInputs(body, config, purpose);
+  const { appointments } = inputs;
+  if (appointments.length === 0) {
+    const diagnostics = 'The appointment to book is missing: send it as the parameter appt-resource.';
+    return {
+      issues: issues.length > 0 ? issues : [{ code: 'element-missing', diagnostics, expression: 'Parameters' }],
+    };
+  }
+  if (isHopeless) {
+    return { issues };
+  }
+  const areParametersRead = unreadable.every((path) => appointments.some((one) => containsPath(one.path, path)));
+  const named = inputs.replaced.map((one) => readReference(one, config.baseUrl, 'Appointment'));
+  const replaced = named.flatMap(({ ids }) => ids);
+  // One takes the place of one, in the order in which they were sent; those that are left over end with the last.
+  const replacedBy = (index: number): readonly Located<string>[] =>
+    index + 1 < appointments.length ? replaced.slice(index, index + 1) : replaced.slice(index);
+  const isHolding = purpose === 'hold' && inputs.personalOffer?.value !== true;
+  const read = appointments.map((one, index) =>
+    readOne(one, inputs, areParametersRead, isHolding, replacedBy(index), config),
+  );
+  const more = uniqueIssues([
+    ...read.flatMap((one) => one.issues),
+    ...named.flatMap(({ issues: found }) => found),
+    ...togetherIssues(inputs, replaced),
+    ...familyIssues(inputs),
+  ]);
+  const found = [...issues, ...withoutConsequences(more, unreadable)];
+  const [request, ...others] = read.map((one) => one.request);
+  return {
+    ...(request && { request: others.length > 0 ? { ...request, others } : request }),
+    issues: [...found, ...conditionalReferenceIssues(body, rootOf(body), found)],
+    unreadable,
+  };
+}
+
+/** The body of `$book` for some appointments. */
+export const bodyFor = (appointments: readonly Appointment[]): Parameters => ({
+  resourceType: 'Parameters',
+  parameter: appointments.map((resource) => ({ name: 'appt-resource', resource })),
+});
+
+/** How many appointments a body of `$book` holds; the rest of it may be malformed. */
+export function appointmentsIn(body: unknown): number {
+  return parametersIn(body).filter(({ resource }) => isResource(resource, 'Appointment')).length;
+}
+
+/** Whether a body of `$book` asks only for a decision; the rest of it may be malformed. */
+export function asksForDryRun(body: unknown): boolean {
+  return parametersIn(body).some(({ name, valueBoolean }) => name === 'dry-run' && valueBoolean === true);
+}
+
+/**
+ * Reports a transaction that the server rejected as invalid FHIR, in terms of the request.
+ *
+ * @param outcome - the response to the transaction; its expressions begin with the type of the resource at fault
+ * @returns a `malformed-request` for each of its issues, with the path of the element in the request
+ */
+export function bookingRejectionIssues(outcome: OperationOutcome, request: BookRequest): Issue[] {
+  const inputs = [
+    ...eachOf(request).map(({ appointment }) => appointment),
+    ...eachOf(request).map(({ patient }) => patient),
+    request.relatedPerson,
+    ...eachOf(request).flatMap(({ answers }) => answers),
+  ];
+  return serverRejectionIssues(outcome, 'malformed-request', 'request', (expression) => {
+    const [type, ...rest] = expression.split('.');
+    const input = inputs.find((candidate) => candidate?.value.resourceType === type);
+    return input ? [input.path, ...rest].join('.') : expression;
+  });
+}

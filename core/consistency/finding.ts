@@ -1,0 +1,84 @@
+import type { Resource } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../config/config.ts';
+import { ownerOf } from '../fhir/tags.ts';
+
+/** What can be wrong with the stored bookings, and how bad that is: a warning may have a harmless reason. */
+export const rules = {
+  'slot-missing': { severity: 'error', display: 'An open appointment has no slot, or its slot does not exist' },
+  'slot-status': { severity: 'error', display: 'The status of a slot does not match the status of its appointment' },
+  'slot-time': { severity: 'error', display: 'The slots of an open appointment do not cover its time exactly' },
+  'slot-held-twice': {
+    severity: 'error',
+    display: 'Two appointments hold the same slot, and neither says that it is an overbooking',
+  },
+  'slot-without-appointment': {
+    severity: 'error',
+    display: 'A slot that the service marked as taken belongs to no appointment',
+  },
+  'fragments-overlap': { severity: 'error', display: 'Fragments of a split slot overlap' },
+  'time-taken-twice': { severity: 'error', display: 'Two slots of one schedule take the same time for appointments' },
+  'booking-blocked': {
+    severity: 'warning',
+    display: 'A block lies over a booked slot: staff must move one of them',
+  },
+  'free-over-taken': { severity: 'warning', display: 'A slot is free although something takes its time' },
+  'published-differs': {
+    severity: 'warning',
+    display: 'The published slots of a schedule do not match its opening hours',
+  },
+  'buffer-left-over': {
+    severity: 'error',
+    display: 'The buffer of a slot is left although no appointment holds the slot',
+  },
+  'reference-missing': { severity: 'error', display: 'A referenced resource does not exist' },
+  'job-left-over': { severity: 'error', display: 'An accepted asynchronous booking has not been carried out' },
+  'answers-left-over': { severity: 'warning', display: 'No appointment refers to answers that came with a booking' },
+  'patient-left-over': { severity: 'warning', display: 'No appointment refers to a patient that came with a booking' },
+} as const satisfies Record<string, { severity: 'error' | 'warning'; display: string }>;
+
+/** The name of a rule. */
+export type Rule = keyof typeof rules;
+
+/** An inconsistency that was found. */
+export interface Finding {
+  readonly rule: Rule;
+  readonly severity: 'error' | 'warning';
+  /** The resource at fault, as `Type/id`. */
+  readonly resource: string;
+  /** The problem, as a whole sentence. */
+  readonly diagnostics: string;
+}
+
+/** What the check depends on besides the stored resources. */
+export interface ConsistencyContext {
+  /** The moment of the check, in milliseconds since 1970 UTC. */
+  readonly now: number;
+  readonly config: PublicConfig;
+  /**
+   * References to the Bots of the service, and to the client with which the gateway writes; where they are not known,
+   * every Bot counts as one of them.
+   */
+  readonly bots?: ReadonlySet<string>;
+}
+
+/** Makes a finding about a resource. */
+export function finding(rule: Rule, resource: string, diagnostics: string): Finding {
+  return { rule, severity: rules[rule].severity, resource, diagnostics };
+}
+
+/** `Type/id` of a resource. */
+export const keyOf = ({ resourceType, id }: Resource): string => `${resourceType}/${id}`;
+
+/** Whether a requestor submitted a resource: if so, it has a requestor's tag. */
+export function isSubmitted(resource: Resource, { config }: ConsistencyContext): boolean {
+  return ownerOf(resource, config) !== undefined;
+}
+
+/**
+ * Whether the service wrote this version; `undefined` where Medplum does not show who did (it does to
+ * administrators, with `X-Medplum: extended`).
+ */
+export function isByService({ meta }: Resource, { bots }: Pick<ConsistencyContext, 'bots'>): boolean | undefined {
+  const author = meta?.author?.reference;
+  return author === undefined ? undefined : bots ? bots.has(author) : author.startsWith('Bot/');
+}

@@ -1,0 +1,130 @@
+import { holdersOf } from '../booking/appointment/reads.ts';
+import { formatInstant } from '../fhir/instant.ts';
+import { idIn } from '../fhir/reference.ts';
+import { type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
+import {
+  bufferOf,
+  type CalendarSlot,
+  calendarOf,
+  isBooked,
+  isBuffer,
+  isOverbooking,
+  isTaken,
+  slotIdsOf,
+} from '../slots/slot.ts';
+import { overlaps } from '../time/interval.ts';
+import { type ConsistencyContext, type Finding, finding, type Rule } from './finding.ts';
+
+/** The Slots of a Schedule that are compared. */
+interface TakenSlots {
+  /** Slots that have taken time from the start, without having been offered. */
+  readonly takings: readonly CalendarSlot[];
+  /** Slots that take only their own place: booked, held or blocked offers. */
+  readonly places: readonly CalendarSlot[];
+  readonly free: readonly CalendarSlot[];
+}
+
+function bySchedule(state: ResourceSet, { config }: ConsistencyContext): TakenSlots[] {
+  const slots = Map.groupBy(resourcesOfType(state, 'Slot'), ({ schedule }) => idIn(schedule, 'Schedule'));
+  return [...slots.values()].map((ofSchedule) => {
+    const all = [...calendarOf(ofSchedule, config).values()];
+    return {
+      takings: all.filter((slot) => slot.role === 'taking' && isTaken(slot)),
+      places: all.filter((slot) => (slot.role === 'offer' || slot.role === 'buffer') && isTaken(slot)),
+      free: all.filter(({ status }) => status === 'free'),
+    };
+  });
+}
+
+/** The ids of the slots that may lie over others because they or their appointments say that they are an overbooking. */
+function overbooked(state: ResourceSet, { config }: ConsistencyContext): ReadonlySet<string> {
+  const appointments = resourcesOfType(state, 'Appointment').filter((one) => isOverbooking(one, config));
+  const slots = resourcesOfType(state, 'Slot').filter((one) => isOverbooking(one, config));
+  return new Set([...appointments.flatMap(slotIdsOf), ...slots.flatMap(({ id }) => id ?? [])]);
+}
+
+/** An appointment, or the time that one needs around it: nothing else may lie there. */
+const isAppointment = (slot: CalendarSlot): boolean => isBooked(slot) || isBuffer(slot.resource);
+
+/** Which rule is broken by two Slots that take the same time; a block may lie over another block. */
+function ruleFor(one: CalendarSlot, other: CalendarSlot): Rule | undefined {
+  const [first, second] = [isBooked(one), isBooked(other)];
+  if (first ? isAppointment(other) : isAppointment(one) && second) {
+    return 'time-taken-twice';
+  }
+  return first || second ? 'booking-blocked' : undefined;
+}
+
+const show = ({ id, resource, start, end }: CalendarSlot): string =>
+  `Slot/${id} (${resource.status}, ${formatInstant(start)} – ${formatInstant(end)})`;
+
+/** Compares takings with each other and with what is booked. Past ones can no longer be corrected and are left out. */
+function doubled({ takings, places }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
+  const later = takings.filter(({ end }) => end > now).sort((one, other) => one.start - other.start);
+  return later.flatMap((taking, index) =>
+    [...places, ...later.slice(0, index)].flatMap((other) => {
+      const rule = overlaps(taking, other) ? ruleFor(taking, other) : undefined;
+      const isMeant = onPurpose.has(taking.id) || onPurpose.has(other.id);
+      return rule && !isMeant ? [finding(rule, `Slot/${taking.id}`, `It takes the same time as ${show(other)}.`)] : [];
+    }),
+  );
+}
+
+/** Finds overlapping booked Slots that were published for one place: it has room for one appointment at a time. */
+function doubledPlaces({ places }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
+  const published = places.filter((slot) => isBooked(slot) && slot.end > now);
+  const byPlace = Map.groupBy(published, ({ place }) => place);
+  byPlace.delete(undefined);
+  return [...byPlace.values()].flatMap((ofPlace) => {
+    const sorted = ofPlace.toSorted((one, other) => one.start - other.start);
+    let last: CalendarSlot | undefined;
+    return sorted.flatMap((slot) => {
+      const other = last;
+      last = other && other.end > slot.end ? other : slot;
+      const isMeant = onPurpose.has(slot.id) || (other && onPurpose.has(other.id));
+      return other && overlaps(slot, other) && !isMeant
+        ? [finding('time-taken-twice', `Slot/${slot.id}`, `It takes the same time as ${show(other)}.`)]
+        : [];
+    });
+  });
+}
+
+/** Free Slots over takings: they cannot be booked, and the service should have withdrawn them within seconds. */
+function offeredInVain({ takings, free }: TakenSlots, now: number): Finding[] {
+  return free
+    .filter(({ end }) => end > now)
+    .flatMap((slot) => {
+      const taking = takings.find((one) => overlaps(one, slot) && isAppointment(one));
+      return taking ? [finding('free-over-taken', `Slot/${slot.id}`, `It overlaps ${show(taking)}.`)] : [];
+    });
+}
+
+/** Finds buffers of slots that no appointment holds. */
+function buffersLeftOver(state: ResourceSet, { config }: ConsistencyContext): Finding[] {
+  const held = holdersOf(resourcesOfType(state, 'Appointment'));
+  return resourcesOfType(state, 'Slot').flatMap((slot) => {
+    const booked = bufferOf(slot, config);
+    return booked === undefined || held.has(booked)
+      ? []
+      : [
+          finding(
+            'buffer-left-over',
+            `Slot/${slot.id}`,
+            `It is a buffer of Slot/${booked}, which no appointment holds.`,
+          ),
+        ];
+  });
+}
+
+/** Compares what takes the time of each Schedule, whoever created it, with the rest of its calendar. */
+export function issuesOfTakenTime(state: ResourceSet, context: ConsistencyContext): Finding[] {
+  const onPurpose = overbooked(state, context);
+  return [
+    ...bySchedule(state, context).flatMap((slots) => [
+      ...doubled(slots, onPurpose, context.now),
+      ...doubledPlaces(slots, onPurpose, context.now),
+      ...offeredInVain(slots, context.now),
+    ]),
+    ...buffersLeftOver(state, context),
+  ];
+}

@@ -1,0 +1,242 @@
+import type { Appointment, CodeableConcept, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { YEAR } from '../booking/policy/policy.ts';
+import type { Located } from '../booking/request/parameters.ts';
+import type { PublicConfig } from '../config/config.ts';
+import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
+import { isSameJson } from '../fhir/json.ts';
+import type { Issue } from '../fhir/outcome/outcome.ts';
+import { idIn, serviceIdOf } from '../fhir/reference.ts';
+import { REPLACES } from '../fhir/reserved.ts';
+import { ownerOf } from '../fhir/tags.ts';
+import { isSameService } from '../slots/slot.ts';
+import { contains, type Interval, overlaps } from '../time/interval.ts';
+import { DAY } from '../time/time-zone.ts';
+import type { Proposal } from '../visits/search.ts';
+import { isVisit, readVisit, type Visit } from '../visits/visit.ts';
+
+/** How many entries one portal may have for one person. */
+export const MOST_ENTRIES = 5;
+
+/** How many times an entry may wish for. */
+const MOST_WISHES = 20;
+
+/** An iCalendar priority goes from 1 to 9; 0 and none say nothing. */
+const NO_PRIORITY = 10;
+
+/**
+ * Checks the times for which somebody waits.
+ *
+ * @param now - milliseconds since 1970 UTC
+ * @returns `element-missing`, `malformed-request`, `period-invalid`, `start-in-past`, `too-far-ahead` for each at fault
+ */
+export function wishIssues({ value, path }: Located<Appointment>, now: number): Issue[] {
+  const wishes = value.requestedPeriod ?? [];
+  const own = `${path}.requestedPeriod`;
+  if (wishes.length === 0 || wishes.length > MOST_WISHES) {
+    const diagnostics = `Name from 1 to ${MOST_WISHES} times for which the person waits, in requestedPeriod.`;
+    return [{ code: wishes.length === 0 ? 'element-missing' : 'malformed-request', diagnostics, expression: own }];
+  }
+  return wishes.flatMap((wish, index): Issue[] => {
+    const unreadable = (['start', 'end'] as const).filter((name) => parseInstant(wish[name]) === undefined);
+    const [start, end] = [parseInstant(wish.start) ?? 0, parseInstant(wish.end) ?? 0];
+    const expression = `${own}[${index}]`;
+    if (unreadable.length > 0) {
+      return unreadable.map((name) => ({
+        code: 'malformed-request',
+        diagnostics: `${name} must be an instant with an offset, such as 2027-01-31T08:00:00+01:00.`,
+        expression: `${expression}.${name}`,
+      }));
+    }
+    if (start >= end) {
+      return [{ code: 'period-invalid', diagnostics: 'The end must be later than the start.', expression }];
+    }
+    if (end <= now) {
+      return [{ code: 'start-in-past', diagnostics: 'This time is over.', expression }];
+    }
+    return end > now + YEAR
+      ? [{ code: 'too-far-ahead', diagnostics: 'Wait for times within a year from now.', expression }]
+      : [];
+  });
+}
+
+/** The elements of an entry that decide about its place: a portal that wants others joins again. */
+const ofOrder = ['priority', 'created', 'serviceType'] as const;
+
+/** The elements on which the place of an entry depends: of thousands of others nothing else is read. */
+export const placeElements = ['id', 'meta', 'status', 'requestedPeriod', ...ofOrder].join();
+
+/** What a portal may not change of an entry, and what is wrong with its new wishes. */
+export function entryChangeIssues(stored: Appointment, result: Appointment, now: number): Issue[] {
+  if (stored.status !== 'waitlist' || result.status !== 'waitlist') {
+    return [];
+  }
+  const isSame = (name: keyof Appointment): boolean => isSameJson(stored[name], result[name]);
+  return [
+    ...ofOrder
+      .filter((name) => !isSame(name))
+      .map((name): Issue => {
+        const diagnostics = `${name} decides about the place of an entry: leave, and join again.`;
+        return { code: 'immutable-element', diagnostics, expression: `Appointment.${name}` };
+      }),
+    ...(isSame('requestedPeriod') ? [] : wishIssues({ value: result, path: 'Appointment' }, now)),
+  ];
+}
+
+const rank = ({ priority }: Appointment): number => priority || NO_PRIORITY;
+
+const since = ({ created, meta }: Appointment): number => parseInstant(created ?? meta?.lastUpdated) ?? 0;
+
+/** The order of those who wait: by the priority that the clinic gives, then by since when. */
+export function compareEntries(one: Appointment, other: Appointment): number {
+  return rank(one) - rank(other) || since(one) - since(other) || ((one.id ?? '') < (other.id ?? '') ? -1 : 1);
+}
+
+/**
+ * The order in which people are asked for a time: portals take turns, so that those of one do not keep it from all others.
+ *
+ * @param entries - in the order of `compareEntries`
+ * @param before - the offers that were made of the time
+ */
+export function byTurns(
+  entries: readonly Appointment[],
+  before: readonly Appointment[],
+  config: PublicConfig,
+): Appointment[] {
+  const asked = Map.groupBy(before, (one) => ownerOf(one, config));
+  const turns = (entry: Appointment): number => asked.get(ownerOf(entry, config))?.length ?? 0;
+  return entries.toSorted((one, other) => rank(one) - rank(other) || turns(one) - turns(other));
+}
+
+/** An entry for which a time was offered: half of the time that was waited is lost, unless it is accepted. */
+export const afterOffer = (entry: Appointment, now: number): Appointment => ({
+  ...entry,
+  created: formatInstant(now - Math.max(0, now - since(entry)) / 2),
+});
+
+const servesOne = (types: readonly CodeableConcept[], { serviceType = [] }: Appointment): boolean =>
+  serviceType.some((wanted) => types.some((type) => isSameService(type, wanted)));
+
+/** Whether there is still something to wait for: a time that is wished for, and not over. */
+export const isStillWaiting = ({ status, requestedPeriod }: Appointment, now: number): boolean =>
+  status === 'waitlist' &&
+  (Array.isArray(requestedPeriod) ? requestedPeriod : []).some((wish) => (parseInstant(wish?.end) ?? 0) > now);
+
+/** The place of an entry among those who wait for one of its services; 1 is the first. */
+export const placeOf = (entry: Appointment, all: readonly Appointment[], now: number): number => {
+  const others = all.filter((one) => isStillWaiting(one, now) && servesOne(entry.serviceType ?? [], one));
+  return 1 + others.filter((one) => compareEntries(one, entry) < 0).length;
+};
+
+/** Id of the appointment that stands until something earlier is taken, if there is one. */
+export function standingOf({ extension = [] }: Appointment): string | undefined {
+  return idIn(extension.find(({ url }) => url === REPLACES)?.valueReference, 'Appointment');
+}
+
+/** With whom somebody wants to be, if it matters: the participants who are not people of its own. */
+export const wantedActors = ({ participant }: Appointment): string[] =>
+  participant.flatMap(({ actor }) => (actor?.reference && !isPerson(actor.reference) ? actor.reference : []));
+
+/** What is to be offered: the time, and the services for which it is. */
+export interface Offered extends Interval {
+  readonly types: readonly CodeableConcept[];
+  readonly schedule: Schedule;
+}
+
+/**
+ * Whether a time is what somebody waits for: within the wishes, for a service, and with somebody who was asked for.
+ *
+ * @param standing - the appointment that stands until something earlier is taken: the time must begin before it
+ */
+export function fits(entry: Appointment, offered: Offered, standing: Appointment | undefined): boolean {
+  const actors = wantedActors(entry);
+  const isWished = (entry.requestedPeriod ?? []).some((wish) => {
+    const time = timeOf(wish);
+    return time !== undefined && contains(time, offered);
+  });
+  const before = parseInstant(standing?.start) ?? Number.POSITIVE_INFINITY;
+  return (
+    isWished &&
+    offered.start < before &&
+    servesOne(offered.types, entry) &&
+    (actors.length === 0 || offered.schedule.actor.some(({ reference = '' }) => actors.includes(reference)))
+  );
+}
+
+/**
+ * The visits that somebody waits for, all of whose appointments are offered at once; none if they wait for one appointment.
+ *
+ * @param services - those that may be meant
+ */
+export function visitsFor(
+  { serviceType = [] }: Appointment,
+  services: readonly HealthcareService[],
+  config: PublicConfig,
+): Visit[] {
+  const meant = services.filter(({ id, type = [] }) =>
+    serviceType.some((wanted) => serviceIdOf(wanted) === id || type.some((one) => isSameService(one, wanted))),
+  );
+  return meant.every((one) => isVisit(one, config)) ? meant.flatMap((one) => readVisit(one, config).visit ?? []) : [];
+}
+
+/** How far from freed time a visit is looked for that has no longest gaps. */
+const FAR = 31 * DAY;
+
+/** The time in which a visit can be that somebody wishes for, and that takes freed time; none is in the others. */
+export function periodsFor(
+  { requestedPeriod = [] }: Appointment,
+  { steps, series }: Visit,
+  { start, end }: Interval,
+  earliest: number,
+): Interval[] {
+  const length = steps.reduce((sum, { duration = DAY, gapMax }) => sum + duration + gapMax, 0);
+  const reach = series ? series.count * series.every * DAY : Math.min(length, FAR);
+  return requestedPeriod.flatMap((wish) => {
+    const period = {
+      start: Math.max(parseInstant(wish.start) ?? start, earliest, start - reach),
+      end: Math.min(parseInstant(wish.end) ?? end, end + reach),
+    };
+    return overlaps(period, { start, end }) ? [period] : [];
+  });
+}
+
+/** Whether a visit takes freed time of a Schedule: any other could be booked before. Of a series nothing is left out. */
+export const takesFreed = (proposal: Proposal, { series }: Visit, schedule: string, freed: Interval): boolean =>
+  proposal.length >= (series?.count ?? 1) &&
+  proposal.some((one) => overlaps(one, freed) && one.fillers.some((filler) => filler.schedule === schedule));
+
+const isPerson = (reference = ''): boolean => /^(Patient|RelatedPerson)\//.test(reference);
+
+/** One appointment that takes freed time, with those of its Schedule whom the entry names. */
+export function inFreedTime(entry: Appointment, { start, end, schedule }: Offered, slot: string): Appointment {
+  const own = new Set(schedule.actor.map(({ reference }) => reference));
+  return {
+    resourceType: 'Appointment',
+    status: 'proposed',
+    start: formatInstant(start),
+    end: formatInstant(end),
+    slot: [{ reference: `Slot/${slot}` }],
+    participant: entry.participant.filter(({ actor }) => own.has(actor?.reference)),
+  };
+}
+
+/** What is offered for an entry: the appointments that were found, with everything that the entry says of them. */
+export function offeredTo(entry: Appointment, found: readonly Appointment[], now: number): Appointment[] {
+  const { id: _, meta: __, identifier: ___, requestedPeriod: ____, created: _____, priority: ______, ...kept } = entry;
+  const { extension: said = [], ...rest } = kept;
+  const people = entry.participant.filter(({ actor }) => isPerson(actor?.reference));
+  return found.map((one, index) => {
+    const own = one.extension ?? [];
+    const extension = [
+      ...said.filter(({ url }) => !own.some((other) => other.url === url) && !(url === REPLACES && index > 0)),
+      ...own,
+    ];
+    const others = one.participant.filter(({ actor }) => !isPerson(actor?.reference));
+    return {
+      ...rest,
+      ...one,
+      created: formatInstant(now),
+      ...(extension.length > 0 && { extension }),
+      participant: [...people, ...others],
+    };
+  });
+}

@@ -1,0 +1,288 @@
+import type { Appointment, Bundle, BundleEntry, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import { profileIssues, publisherIssues } from '../booking/appointment/profile.ts';
+import { canBeMoved } from '../booking/appointment/status.ts';
+import { bookingReads } from '../booking/booking/reads.ts';
+import { type ResolvedParticipants, resolveParticipants } from '../booking/booking/resolve-participants.ts';
+import { answersEntries } from '../booking/booking/transaction.ts';
+import { hasCommonIdentifier } from '../booking/patients/identity.ts';
+import { lengthText, readPolicy } from '../booking/policy/policy.ts';
+import { readInputs } from '../booking/request/parameters.ts';
+import { readParticipants } from '../booking/request/participants.ts';
+import { questionnaireResponseIssues } from '../booking/request/questionnaire-response.ts';
+import { type BookRequest, type ParsedRequest, readReference, rootOf } from '../booking/request/request.ts';
+import { artefactUri, type BookingConfig } from '../config/config.ts';
+import { formatInstant, parseInstant } from '../fhir/instant.ts';
+import { type Issue, withoutConsequences } from '../fhir/outcome/outcome.ts';
+import { idIn, serviceIdsOf } from '../fhir/reference.ts';
+import { REPLACES } from '../fhir/reserved.ts';
+import { belongsTo, markChange, metaOfSubmitted, ownerOf, requestorQuery } from '../fhir/tags.ts';
+import { conditionalReferenceIssues } from '../fhir/unsupported.ts';
+import { findResource, type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
+import { identifierQuery, search, searchByIds, searchUrl, tokensOf } from '../rows/search.ts';
+import { seriesOf } from '../visits/group.ts';
+import { stepOf } from '../visits/visit.ts';
+import { MOST_ENTRIES, visitsFor, wishIssues } from './entry.ts';
+
+/** Elements that an entry has only once a time was found for it. */
+const ofBooking = ['slot', 'start', 'end'] as const;
+
+/**
+ * Reads the body of `$waitlist`: an Appointment with the status `waitlist`, or Parameters with it.
+ *
+ * @param body - parsed JSON of any kind
+ * @param now - milliseconds since 1970 UTC
+ * @returns the request, in the form of a booking without a time, and everything that is wrong with it
+ */
+export function parseJoinRequest(body: unknown, now: number, config: BookingConfig): ParsedRequest {
+  const { inputs, issues, unreadable, isHopeless } = readInputs(body, config, 'waitlist');
+  const [patient] = inputs.patients;
+  const { relatedPerson } = inputs;
+  const [appointment] = inputs.appointments;
+  const missing = (diagnostics: string, expression: string): Issue => ({
+    code: 'element-missing',
+    diagnostics,
+    expression,
+  });
+  if (!appointment || isHopeless) {
+    const absent = missing('The entry is missing: send it as the parameter appt-resource.', 'Parameters');
+    return { issues: issues.length > 0 ? issues : [absent] };
+  }
+  const { value, path } = appointment;
+  const standing = readReference(inputs.replaced[0], config.baseUrl, 'Appointment');
+  const participation = readParticipants(appointment, { patient, relatedPerson }, config.baseUrl);
+  const more: Issue[] = [
+    ...(value.status === 'waitlist'
+      ? []
+      : [
+          {
+            code: value.status === undefined ? 'element-missing' : 'malformed-request',
+            diagnostics: 'An entry must have the status waitlist.',
+            expression: `${path}.status`,
+          } as const,
+        ]),
+    ...(value.serviceType?.length ? [] : [missing('Name the service that is waited for.', `${path}.serviceType`)]),
+    ...ofBooking.flatMap((name): Issue[] => {
+      const diagnostics = `An entry has no ${name}: name the times that are wished for in requestedPeriod.`;
+      return value[name] === undefined
+        ? []
+        : [{ code: 'malformed-request', diagnostics, expression: `${path}.${name}` }];
+    }),
+    ...wishIssues(appointment, now),
+    ...standing.issues,
+    ...participation.issues,
+    ...(value.participant === undefined && !patient
+      ? [missing('Name the patient as participant, or send it as patient.', `${path}.participant`)]
+      : []),
+    ...profileIssues(appointment, config),
+    ...publisherIssues(appointment, config),
+    ...inputs.answers.flatMap(questionnaireResponseIssues),
+  ];
+  const found = [...issues, ...withoutConsequences(more, unreadable)];
+  return {
+    request: {
+      appointment,
+      slots: [],
+      participants: participation.participants,
+      replaced: standing.ids,
+      patient,
+      relatedPerson,
+      answers: inputs.answers,
+    },
+    issues: [...found, ...conditionalReferenceIssues(body, rootOf(body), found)],
+    unreadable,
+  };
+}
+
+/** The codes of the services that somebody waits for, as a search names them. */
+export const typesOf = ({ serviceType = [] }: Appointment): string => tokensOf(serviceType).join(',');
+
+/** Everything that must be known to judge a request, read with the caller's rights. */
+export function joinReads(request: BookRequest, requestor: string, config: BookingConfig): BundleEntry[] {
+  const { value } = request.appointment;
+  const types = typesOf(value);
+  const offering = ['HealthcareService', 'Schedule'].map((type) =>
+    search(type, [
+      ['service-type', types],
+      ['_count', '200'],
+    ]),
+  );
+  return [
+    ...(bookingReads(request, requestor, config).entry ?? []),
+    ...searchByIds('HealthcareService', serviceIdsOf(value)),
+    ...(types ? offering : []),
+  ];
+}
+
+/** What is judged: the request, and what was read for it. */
+interface Joining {
+  readonly request: BookRequest;
+  readonly state: ResourceSet;
+  readonly requestor: string;
+  readonly now: number;
+  readonly newId: () => string;
+  readonly config: BookingConfig;
+  /** Whether staff of the clinic put somebody on the list. */
+  readonly isStaff?: boolean;
+}
+
+/** The entry that was meant, if it is there: it is named by its id, or was made by the same request before. */
+export function existingEntry({ request, state, requestor, config }: Joining): Appointment | undefined {
+  const { id, identifier } = request.appointment.value;
+  return resourcesOfType(state, 'Appointment').find(
+    (one) =>
+      one.status === 'waitlist' &&
+      belongsTo(one, requestor, config) &&
+      (one.id === id || hasCommonIdentifier(one.identifier, identifier)),
+  );
+}
+
+/** Whether anybody keeps a waitlist for the service, and how far ahead its times can be booked. */
+function serviceIssues({ request, state, now, config }: Joining): Issue[] {
+  const { value, path } = request.appointment;
+  const services = resourcesOfType(state, 'HealthcareService');
+  const holders: readonly (HealthcareService | Schedule)[] = [...services, ...resourcesOfType(state, 'Schedule')];
+  const policies = holders.map((one) => readPolicy(one, config).policy);
+  if (!policies.some(({ refill }) => refill === 1)) {
+    const diagnostics = 'There is no waitlist for this service: search again later.';
+    return [{ code: 'service-type-not-offered', diagnostics, expression: `${path}.serviceType` }];
+  }
+  const window = Math.max(...policies.map((one) => one.window ?? Number.POSITIVE_INFINITY));
+  return (value.requestedPeriod ?? []).flatMap(({ start }, index): Issue[] => {
+    const diagnostics = `Times can be booked at most ${lengthText(Number.isFinite(window) ? window : 0)} ahead.`;
+    const expression = `${path}.requestedPeriod[${index}]`;
+    return (parseInstant(start) ?? 0) > now + window ? [{ code: 'too-far-ahead', diagnostics, expression }] : [];
+  });
+}
+
+/** What keeps the appointment that stands until something earlier is taken from being replaced. */
+function standingIssues(
+  { request, state, requestor, config, isStaff }: Joining,
+  { participants }: ResolvedParticipants,
+): Issue[] {
+  const [replaced] = request.replaced;
+  if (!replaced) {
+    return [];
+  }
+  const { value: id, path: expression } = replaced;
+  const standing = findResource(state, 'Appointment', id);
+  if (!standing || !(isStaff || belongsTo(standing, requestor, config))) {
+    return [{ code: 'replaced-appointment-not-found', diagnostics: `There is no Appointment/${id}.`, expression }];
+  }
+  if (!canBeMoved(standing) || standing.status === 'proposed') {
+    const diagnostics = `Appointment/${id} is ${standing.status}: only one that stands can be replaced.`;
+    return [{ code: 'appointment-closed', diagnostics, expression }];
+  }
+  const step = stepOf(standing, config)?.service;
+  const visits = visitsFor(request.appointment.value, resourcesOfType(state, 'HealthcareService'), config);
+  if (seriesOf(standing, config) || (visits.length > 0 ? !visits.some(({ service }) => service === step) : step)) {
+    const diagnostics = `Appointment/${id} is of another kind: a visit replaces one of the same service; a series stands.`;
+    return [{ code: 'visit-mismatch', diagnostics, expression }];
+  }
+  const patients = (one: Pick<Appointment, 'participant'>): string =>
+    one.participant
+      .flatMap(({ actor }) => idIn(actor, 'Patient') ?? [])
+      .sort()
+      .join();
+  return patients(standing) === patients({ participant: [...participants] })
+    ? []
+    : [{ code: 'patient-mismatch', diagnostics: `Appointment/${id} is for another patient.`, expression }];
+}
+
+/** What is to be written for somebody who joins, or why it is not. */
+type JoinPlan =
+  | { readonly kind: 'refuse'; readonly issues: readonly Issue[] }
+  /** `patient` is the reference to a patient who is stored already; `transaction` begins with the entry. */
+  | { readonly kind: 'write'; readonly patient: string | undefined; readonly transaction: Bundle };
+
+/** Whose an entry is: beside an appointment that of its portal, who is offered the time then; else the caller's. */
+function ownerOfEntry({ request, state, requestor, config }: Joining): string {
+  const [named] = request.replaced;
+  const standing = named && findResource(state, 'Appointment', named.value);
+  return standing ? (ownerOf(standing, config) ?? '') : requestor;
+}
+
+/** How many entries a transaction of Medplum's may have that creates something only if it is not there. */
+const MOST_CONDITIONAL = 8;
+
+/** Judges a request to join. */
+export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joining: Joining): JoinPlan {
+  const { request, requestor, now, config } = joining;
+  const resolved = resolveParticipants(request, joining.state, () => undefined, joining);
+  const issues = [
+    ...malformed,
+    ...withoutConsequences(
+      [...serviceIssues(joining), ...standingIssues(joining, resolved), ...resolved.issues],
+      unreadable,
+    ),
+  ];
+  if (issues.length > 0) {
+    return { kind: 'refuse', issues };
+  }
+  const { id: _, meta, priority: __, created: ___, ...said } = request.appointment.value;
+  const standing = request.replaced.map(({ value }) => ({
+    url: REPLACES,
+    valueReference: { reference: `Appointment/${value}` },
+  }));
+  const extension = [...(said.extension ?? []), ...standing];
+  const answers = answersEntries(request, resolved, joining);
+  const information = [
+    ...(said.supportingInformation ?? []),
+    ...answers.flatMap(({ fullUrl }) => (fullUrl ? [{ reference: fullUrl }] : [])),
+  ];
+  const entry: Appointment = {
+    ...said,
+    meta: markChange(
+      metaOfSubmitted({ ...meta, profile: withoutProfile(meta?.profile, config) }, ownerOfEntry(joining), config),
+      requestor,
+      undefined,
+      config,
+    ),
+    ...(extension.length > 0 && { extension }),
+    ...(information.length > 0 && { supportingInformation: information }),
+    created: formatInstant(now),
+    participant: [...resolved.participants],
+  };
+  const more = [...resolved.entries, ...answers];
+  const same = identifierQuery(said.identifier, requestorQuery(ownerOfEntry(joining), config));
+  // Of two requests with one identifier at once, the second finds the entry of the first.
+  const condition = same &&
+    more.length < MOST_CONDITIONAL && {
+      ifNoneExist: new URLSearchParams([...same, ['status', 'waitlist']]).toString(),
+    };
+  return {
+    kind: 'write',
+    patient: resolved.patient?.reference?.startsWith('Patient/') ? resolved.patient.reference : undefined,
+    transaction: {
+      resourceType: 'Bundle',
+      type: 'transaction',
+      entry: [{ request: { method: 'POST', url: 'Appointment', ...condition }, resource: entry }, ...more],
+    },
+  };
+}
+
+/** An entry has no time yet, and so is no LocalTermin. */
+const withoutProfile = (profiles: readonly string[] | undefined, config: BookingConfig): string[] =>
+  (profiles ?? []).filter((one) => one !== artefactUri(config, 'LocalTermin'));
+
+/** The search for the entries that a portal has for a patient. */
+export const entriesOf = (patient: string, requestor: string, config: BookingConfig): string =>
+  searchUrl('Appointment', [
+    ['status', 'waitlist'],
+    ['patient', patient],
+    ['_tag', requestorQuery(requestor, config)],
+    ['_sort', '-_lastUpdated'],
+    ['_count', '1000'],
+  ]);
+
+/** The issue of somebody who waits often enough. */
+export const tooManyEntries = ({ appointment }: BookRequest): Issue => ({
+  code: 'patient-limit-reached',
+  diagnostics: `A portal can have at most ${MOST_ENTRIES} entries for one person: leave one first.`,
+  expression: appointment.path,
+});
+
+/** The entry as it is answered, with its place: it is never stored. */
+export const withPlace = (entry: Appointment, place: number, config: BookingConfig): Appointment => ({
+  ...entry,
+  extension: [...(entry.extension ?? []), { url: artefactUri(config, 'LocalPlace'), valuePositiveInt: place }],
+});
