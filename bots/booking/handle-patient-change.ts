@@ -1,40 +1,9 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Patient } from '@medplum/fhirtypes';
-import { duplicatesOf, isActivePatient, mergeEntries } from '../../core/booking/patients/identity.ts';
-import { ownerOf, requestorQuery } from '../../core/fhir/tags.ts';
-import { identifierQuery } from '../../core/rows/search.ts';
-import { syncAppointmentsOfPatients } from '../lib/booking/slot-sync.ts';
-import { config } from '../lib/config.ts';
-import { sendTransaction, writeInTheEnd } from '../lib/medplum.ts';
-import { ofType, readInBatch } from '../lib/read.ts';
-
-async function readPatients(medplum: MedplumClient, query: Iterable<[string, string]>): Promise<Patient[]> {
-  const [found] = await readInBatch(medplum, [`Patient?${new URLSearchParams([...query])}`]);
-  return ofType('Patient', found);
-}
+import { followPatient } from '../lib/booking/follow-patient.ts';
 
 /**
- * Merges the records that two bookings created for one patient; returns the ids of those merged into another one.
- *
- * @throws Error when the server does not answer or refuses the merge, or other requests overtake every attempt
- */
-async function mergeDuplicates(medplum: MedplumClient, patient: Patient): Promise<string[]> {
-  const query = identifierQuery(patient.identifier, requestorQuery(ownerOf(patient, config) ?? '', config));
-  let merged: string[] = [];
-  const merge = async () => {
-    const found = query ? await readPatients(medplum, query) : [];
-    const current = found.find(({ id }) => id === patient.id) ?? patient;
-    const same = duplicatesOf(current, found, config);
-    merged = same.duplicates.map(({ id = '' }) => id);
-    return merged.length > 0 ? (await sendTransaction(medplum, mergeEntries(same))).kind : 'unchanged';
-  };
-  await writeInTheEnd(merge, `The duplicates of Patient/${patient.id}`);
-  return merged;
-}
-
-/**
- * Handles the appointments of a patient who is inactive, deleted or merged: open ones are transferred to the survivor of
- * a merge, otherwise cancelled. Two records that simultaneous bookings created for one patient are merged.
+ * Lets the appointments of a patient follow a change or deletion of the record.
  *
  * @param event - input: the Patient, or `deletedResource` with it, as the Subscription delivers it
  * @throws Error when it could not be done
@@ -42,12 +11,8 @@ async function mergeDuplicates(medplum: MedplumClient, patient: Patient): Promis
  */
 export async function handler(
   medplum: MedplumClient,
-  { input }: Pick<BotEvent<Patient | { deletedResource: Patient }>, 'input'>,
+  { input }: BotEvent<Patient | { deletedResource: Patient }>,
 ): Promise<void> {
   const { id = '' } = 'deletedResource' in input ? input.deletedResource : input;
-  const [patient] = await readPatients(medplum, [['_id', id]]);
-  const gone = patient && isActivePatient(patient) ? await mergeDuplicates(medplum, patient) : [id];
-  if (gone.length > 0) {
-    await syncAppointmentsOfPatients(medplum, gone);
-  }
+  await followPatient(medplum, id);
 }

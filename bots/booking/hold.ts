@@ -4,6 +4,7 @@ import type { Offer } from '../../core/booking/appointment/expiry.ts';
 import { formatBookingAnswer, formatDryRunAnswer, leadsIn } from '../../core/booking/booking/answer.ts';
 import { type BookRequest, eachOf, parseBookRequest } from '../../core/booking/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
+import { canBeAsked } from '../../core/messages/recipient.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
 import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
@@ -19,12 +20,13 @@ const startsOf = (request: BookRequest | undefined): number[] =>
 /** The offer to a person for whom an assistant asks: their answer to the message books. */
 function personalOffer(starts: readonly number[], secrets: BotEvent['secrets']): Offer {
   const { from, page } = config.messages;
-  const until = Date.now() + QUESTION;
+  const now = Date.now();
+  const media = from && page ? mediaOf(secrets) : [];
   return {
     reason: 'assistant',
     for: [],
-    until: Math.min(until, ...starts),
-    media: from && page ? mediaOf(secrets) : [],
+    until: Math.min(now + QUESTION, ...starts),
+    canAsk: (patient) => canBeAsked(patient, media, now, config),
   };
 }
 

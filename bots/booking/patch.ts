@@ -24,6 +24,7 @@ import { isResource, updateEntry } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../../core/fhir/tags.ts';
 import { conditionalReferenceIssues } from '../../core/fhir/unsupported.ts';
 import { readsById } from '../../core/rows/search.ts';
+import { entryChangeIssues } from '../../core/waitlist/entry.ts';
 import { cancellationIssues } from '../lib/booking/cancel.ts';
 import type { Requestor } from '../lib/booking/decide.ts';
 import {
@@ -221,7 +222,11 @@ async function attempt(
   if (!('result' in patched)) {
     return refuse(patched.issues);
   }
-  const checked = validateChange(stored, patched.result, role, patients, Date.now(), config);
+  const now = Date.now();
+  const checked = [
+    ...validateChange(stored, patched.result, role, patients, now, config),
+    ...(role === 'requestor' ? entryChangeIssues(stored, patched.result, now) : []),
+  ];
   const isSound = patched.issues.length + checked.length === 0;
   const result = isSound ? inStoredSpelling(stored, patched.result, config.baseUrl) : patched.result;
   const isFollowed = isSound && result.status !== stored.status;

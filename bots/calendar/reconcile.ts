@@ -14,14 +14,14 @@ import { OVERLAP } from '../../core/notifications/delivery/checkpoint.ts';
 import { isRow } from '../../core/rows/row.ts';
 import { searchUrl } from '../../core/rows/search.ts';
 import { type CalendarSlot, calendarOf, isTaken, slotIdsOf, takesTimeOf } from '../../core/slots/slot.ts';
-import { handler as handlePatientChange } from '../booking/handle-patient-change.ts';
 import { shareEncounter } from '../lib/booking/encounter-owner.ts';
+import { followPatient } from '../lib/booking/follow-patient.ts';
 import { syncAppointment, syncAppointmentsOfPatients } from '../lib/booking/slot-sync.ts';
 import { publicationRow } from '../lib/calendar/request.ts';
+import { slotChanged } from '../lib/calendar/slot-changed.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch, readInTransaction, readPages } from '../lib/read.ts';
 import { carryOut, checkpointSearch, moveCheckpoint, RUN_LIMIT, reachedIn } from '../lib/rows.ts';
-import { handler as publishSlots } from './publish-slots.ts';
 
 /** How far it looks back at first, and where something fails, in milliseconds; `npm run check:consistency` finds the rest. */
 const HORIZON = 60 * 60_000;
@@ -74,7 +74,7 @@ async function followSlots(medplum: MedplumClient, written: readonly CalendarSlo
   const follow = async ({ schedule, resource }: CalendarSlot): Promise<void> => {
     const row = await publicationRow(medplum, schedule);
     const began = (row && publicationIn(row)?.began) ?? 0;
-    await (began < changedAt(resource) && publishSlots(medplum, { input: resource }));
+    await (began < changedAt(resource) && slotChanged(medplum, resource, false));
   };
   await carryOut(
     offered.map((taken) => () => follow(taken)),
@@ -133,7 +133,11 @@ function leftIn(
   return [
     ...outOfSync.map((appointment) => () => syncAppointment(medplum, appointment)),
     ...(gone.length > 0 ? [() => syncAppointmentsOfPatients(medplum, gone)] : []),
-    ...twice.map((input) => () => handlePatientChange(medplum, { input })),
+    ...twice.map(
+      ({ id = '' }) =>
+        () =>
+          followPatient(medplum, id),
+    ),
     ...untagged.map(
       ({ id }) =>
         () =>

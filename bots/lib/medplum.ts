@@ -16,7 +16,7 @@ export type BundleAnswer =
   /** The server rejected a resource as invalid: nothing was written. */
   | { readonly kind: 'invalid'; readonly outcome: OperationOutcome }
   /** The server refused the request or could not be reached: nothing was written. */
-  | { readonly kind: 'failed'; readonly issue: Issue }
+  | { readonly kind: 'failed'; readonly issue: Issue; readonly isLimited?: true }
   /** No usable response: a transaction may have been carried out. */
   | { readonly kind: 'lost'; readonly issue: Issue };
 
@@ -96,7 +96,23 @@ async function call({ connections }: Client, request: ServerRequest): Promise<An
   return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
 }
 
-/** What is said where Medplum takes nothing more from this Bot for now: each further request makes that longer. */
+/** A request that Medplum refused or did not answer. */
+export class MedplumError extends Error {
+  /** Whether it takes nothing more from this Bot for now: each further request makes that longer. */
+  readonly isLimited: boolean;
+
+  constructor(message: string, isLimited = false) {
+    super(message);
+    this.isLimited = isLimited;
+  }
+}
+
+/** Whether an error, or one of those that it stands for, is Medplum's rate limit. */
+export const isRateLimit = (error: unknown): boolean =>
+  (error instanceof MedplumError && error.isLimited) ||
+  (error instanceof AggregateError && error.errors.some(isRateLimit));
+
+/** The sentence for Medplum's rate limit. */
 export const RATE_LIMIT = "Medplum's rate limit is reached. Send the request again in a minute.";
 
 /** What is said where Medplum refuses a request that it would carry out at another time. */
@@ -106,7 +122,8 @@ export const diagnosticsFor = (status: number): string =>
     : `The FHIR server answered with status ${status}. Nothing was written; try again in a moment.`;
 
 function failed(status: number): BundleAnswer {
-  return { kind: 'failed', issue: { code: 'upstream-unavailable', diagnostics: diagnosticsFor(status) } };
+  const issue: Issue = { code: 'upstream-unavailable', diagnostics: diagnosticsFor(status) };
+  return { kind: 'failed', issue, ...(status === 429 && { isLimited: true }) };
 }
 
 function lost(code: 'upstream-unavailable' | 'upstream-timeout', what: string): BundleAnswer {
@@ -255,8 +272,11 @@ export async function writeUnlessOvertaken(
 ): Promise<Bundle | undefined> {
   const answer = await sendTransaction(medplum, entry);
   if (answer.kind !== 'done' && answer.kind !== 'overtaken') {
-    const isLimited = answer.kind === 'failed' && answer.issue.diagnostics.includes(RATE_LIMIT);
-    throw new Error(`${what} could not be written (${answer.kind}).${isLimited ? ` ${RATE_LIMIT}` : ''}`);
+    const isLimited = answer.kind === 'failed' && answer.isLimited === true;
+    throw new MedplumError(
+      `${what} could not be written (${answer.kind}).${isLimited ? ` ${RATE_LIMIT}` : ''}`,
+      isLimited,
+    );
   }
   return answer.kind === 'done' ? answer.bundle : undefined;
 }

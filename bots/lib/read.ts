@@ -4,7 +4,7 @@ import { mustBeWhole } from '../../core/booking/appointment/reads.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type ResourceSet, resourceSet } from '../../core/rows/resource-set.ts';
 import { hasMore, pagesOf, portions } from '../../core/rows/search.ts';
-import { type BundleAnswer, diagnosticsFor, type RequestOptions, sendBundle } from './medplum.ts';
+import { type BundleAnswer, diagnosticsFor, MedplumError, type RequestOptions, sendBundle } from './medplum.ts';
 
 /** The resources that one search, history or read returned. */
 function resourcesIn({ resource }: BundleEntry): Resource[] {
@@ -19,15 +19,18 @@ const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWi
 /** What never existed has no history, which is an answer, too. */
 const isHistory = (entry: BundleEntry): boolean => isGood(entry) || entry.response?.status.startsWith('404') === true;
 
-function reasonOf(answer: BundleAnswer): string {
+function errorOf(answer: BundleAnswer): ReadError {
   const entries = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
-  const isLimited = entries.some(({ response }) => response?.status.startsWith('429'));
+  const isLimited =
+    entries.some(({ response }) => response?.status.startsWith('429')) ||
+    (answer.kind === 'failed' && answer.isLimited === true);
   const unanswered = isLimited ? diagnosticsFor(429) : 'It did not answer every entry of the batch.';
-  return 'issue' in answer ? answer.issue.diagnostics : unanswered;
+  const reason = 'issue' in answer ? answer.issue.diagnostics : unanswered;
+  return new ReadError(`The FHIR server could not be read. ${reason}`, isLimited);
 }
 
 /** The server did not answer a read, or refused it: no decision was made. */
-export class ReadError extends Error {
+export class ReadError extends MedplumError {
   override readonly name = 'ReadError';
 }
 
@@ -102,7 +105,7 @@ async function readEntries(
   );
   const answers = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
   if (answers.length !== urls.length || !answers.every(isAnswer)) {
-    throw new ReadError(`The FHIR server could not be read. ${reasonOf(answer)}`);
+    throw errorOf(answer);
   }
   return answers;
 }
@@ -195,7 +198,7 @@ export async function readAnswers(
   const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry }, { authorization });
   const answers = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
   if (answers.length !== entry.length) {
-    throw new ReadError(`The FHIR server could not be read. ${reasonOf(answer)}`);
+    throw errorOf(answer);
   }
   return answers;
 }
@@ -213,7 +216,7 @@ export function stateIn(entry: readonly BundleEntry[]): ResourceSet {
     .map(({ response }) => Number.parseInt(response?.status ?? '500', 10))
     .find((status) => !saysNothingThere.has(status));
   if (failed !== undefined) {
-    throw new ReadError(diagnosticsFor(failed));
+    throw new ReadError(diagnosticsFor(failed), failed === 429);
   }
   return resourceSet(entry.flatMap(resourcesIn).filter((one) => one.resourceType !== 'OperationOutcome'));
 }

@@ -3,7 +3,7 @@ import type { BundleEntry, Task } from '@medplum/fhirtypes';
 import { isResource, updateEntry } from '../../core/fhir/resource.ts';
 import { creation, moment, momentIn, newRow, type RowCode, rowSearch } from '../../core/rows/row.ts';
 import { config } from './config.ts';
-import { RATE_LIMIT, writeUnlessOvertaken } from './medplum.ts';
+import { isRateLimit, writeUnlessOvertaken } from './medplum.ts';
 
 /**
  * After this many milliseconds a Bot that works through a list begins nothing more: Medplum gives it ten seconds, and
@@ -52,17 +52,17 @@ export async function carryOut(
   acts: Iterable<() => Promise<unknown>> | AsyncIterable<() => Promise<unknown>>,
   end: number,
 ): Promise<void> {
-  const failures: string[] = [];
+  const failures: unknown[] = [];
   for await (const act of acts) {
     if (Date.now() >= end) {
       break;
     }
-    await act().catch((error: unknown) => failures.push(String(error)));
-    if (failures.at(-1)?.includes(RATE_LIMIT)) {
+    await act().catch((error: unknown) => failures.push(error));
+    if (isRateLimit(failures.at(-1))) {
       break;
     }
   }
   if (failures.length > 0) {
-    throw new Error(failures.join('\n'));
+    throw new AggregateError(failures, failures.map(String).join('\n'));
   }
 }

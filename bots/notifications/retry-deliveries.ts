@@ -26,7 +26,7 @@ import { creation, rowSearch } from '../../core/rows/row.ts';
 import { portions } from '../../core/rows/search.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
-import { RATE_LIMIT } from '../lib/medplum.ts';
+import { isRateLimit } from '../lib/medplum.ts';
 import { followDeletions } from '../lib/notifications/events/deletions.ts';
 import { BATCH_SIZE } from '../lib/notifications/events/event-state.ts';
 import { recordEvents } from '../lib/notifications/events/event-writer.ts';
@@ -173,7 +173,7 @@ async function recordMissing(
   const recordOne = (one: Appointment, isTime?: () => boolean) => () =>
     record([one], isTime)().catch((error: unknown) => {
       // Where Medplum takes no more requests for now, that is not for this appointment.
-      if (!String(error).includes(RATE_LIMIT)) {
+      if (!isRateLimit(error)) {
         failed.add(one);
       }
       throw error;

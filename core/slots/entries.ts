@@ -3,6 +3,7 @@ import type { PublicConfig } from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import { updateEntry } from '../fhir/resource.ts';
 import { type Calendar, type CalendarSlot, offerResource } from './slot.ts';
+import type { ScheduleServices } from './terms.ts';
 
 /** A Slot that is to be created, or changed if it still has the version that was read. */
 export interface SlotChange {
@@ -13,6 +14,14 @@ export interface SlotChange {
   /** By which other entries of the transaction refer to a new one. */
   readonly fullUrl?: string;
 }
+
+/** The entries that follow where changes give time back; `now` in milliseconds since 1970 UTC. */
+export type Released = (
+  changes: readonly SlotChange[],
+  schedules: readonly ScheduleServices[],
+  now: number,
+  config: PublicConfig,
+) => BundleEntry[];
 
 /** Whether a calendar has a Slot in another form than the one before. */
 function isChanged(slot: CalendarSlot, earlier: CalendarSlot | undefined): boolean {

@@ -24,9 +24,10 @@ import { readsById, searchByIds } from '../../../core/rows/search.ts';
 import { lateAppointments, reservationsIn } from '../../../core/slots/reservation.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
+import { refillRows } from '../../../core/waitlist/refill.ts';
 import { readOpenTimes } from '../calendar/guard.ts';
 import { config } from '../config.ts';
-import { newId, RATE_LIMIT } from '../medplum.ts';
+import { isRateLimit, newId, RATE_LIMIT } from '../medplum.ts';
 import { ReadError, readAnswers, readInBatch, readRest, readStateAs, stateIn } from '../read.ts';
 import { readMore } from './read-more.ts';
 
@@ -74,7 +75,7 @@ export const unavailable: Issue = {
  * @throws the error, if it is another one: nobody knows what was written
  */
 export function unavailableFor(error: unknown): Issue {
-  if (error instanceof Error && error.message.includes(RATE_LIMIT)) {
+  if (isRateLimit(error)) {
     return { ...unavailable, diagnostics: RATE_LIMIT };
   }
   if (error instanceof ReadError) {
@@ -214,6 +215,7 @@ export async function decideBooking(
       purpose,
       reached,
       offer,
+      onReleased: refillRows,
     };
     return { plan: await decideWith(medplum, parsed, state, context, known, requestor, isDry), state };
   } catch (error) {

@@ -10,6 +10,7 @@ import { resourceSet } from '../../../core/rows/resource-set.ts';
 import { searchUrl } from '../../../core/rows/search.ts';
 import { isByItself, siblingsOf, toldGroupOf, tookPlace, visitGroupOf } from '../../../core/visits/group.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
+import { refillRows } from '../../../core/waitlist/refill.ts';
 import {
   completeRelated,
   type RelatedAppointment,
@@ -121,5 +122,5 @@ export function followingEntries(
 ): BundleEntry[] {
   const [only] = read;
   const related = read.length === 1 && only ? only : relatedOf(appointments, read);
-  return slotEntriesOf(appointments, related, config, newId, Date.now());
+  return slotEntriesOf(appointments, related, config, newId, Date.now(), refillRows);
 }

@@ -4,7 +4,6 @@ import { parseInstant, timeOf } from '../../fhir/instant.ts';
 import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn, parseReference } from '../../fhir/reference.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
-import { entryChangeIssues } from '../../waitlist/entry.ts';
 import { isActivePatient } from '../patients/identity.ts';
 import { addedActorIssues, displayIssues } from './actors.ts';
 import { immutableIssues, isMoved, MOST_SLOTS, otherPatientIssues, reservedIssues } from './elements.ts';
@@ -202,7 +201,6 @@ export function validateChange(
       : []),
     ...reservedIssues(stored, result, changer, config),
     ...claimIssues(stored, result, config),
-    ...(changer === 'requestor' ? entryChangeIssues(stored, result, now) : []),
     ...statusChangeIssues(stored, result, changer, now, config),
     ...(changes.length > 0 ? [] : patientIssues(result, patients, config.baseUrl)),
     ...(claimsProfile(stored, config)

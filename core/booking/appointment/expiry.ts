@@ -1,9 +1,8 @@
-import type { Appointment, CodeableConcept, Coding, Extension } from '@medplum/fhirtypes';
+import type { Appointment, CodeableConcept, Coding, Extension, Patient } from '@medplum/fhirtypes';
 import { type Artefact, artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { type BookingErrorCode, bookingErrors } from '../../fhir/outcome/errors.ts';
 import { idIn } from '../../fhir/reference.ts';
-import type { Medium } from '../../messages/recipient.ts';
 import type { Interval } from '../../time/interval.ts';
 import type { EffectivePolicy } from '../policy/policy.ts';
 
@@ -14,8 +13,8 @@ export interface Offer {
   readonly for: readonly string[];
   /** Until when it stands, in milliseconds since 1970 UTC. */
   readonly until: number;
-  /** How the clinic can reach people, where an assistant has asked for it. */
-  readonly media?: readonly Medium[];
+  /** Whether a patient can be asked, where an assistant has asked for it. */
+  readonly canAsk?: (patient: Patient) => boolean;
 }
 
 /** The extensions that make an appointment an offer. What it was for stays in what it becomes. */

@@ -4,7 +4,7 @@ import { formatInstant, parseInstant, timeOf } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { isByService, ownerOf } from '../../fhir/tags.ts';
-import { calendarEntries, slotChanges } from '../../slots/entries.ts';
+import { calendarEntries, type Released, slotChanges } from '../../slots/entries.ts';
 import { newTaking } from '../../slots/guard.ts';
 import { settle, withGivenBack, withTaken } from '../../slots/settle.ts';
 import {
@@ -31,7 +31,6 @@ import {
 } from '../../slots/slot.ts';
 import { bufferSlots, neededBuffers, reachOf, type ScheduleServices, termsFor } from '../../slots/terms.ts';
 import { contains, type Interval, intersection, overlaps } from '../../time/interval.ts';
-import { refillRows } from '../../waitlist/refill.ts';
 import { buffersWithoutSlot, takesTime, uncoveredTime, withNeeded } from './overbooking.ts';
 import { unfittingSlots } from './reads.ts';
 import { holdsSlots, isOpen, slotUseOf } from './status.ts';
@@ -467,13 +466,14 @@ export function slotEntries(
   newId: () => string,
   now: number,
 ): BundleEntry[] {
-  return slotEntriesOf([appointment], related, config, newId, now);
+  return slotEntriesOf([appointment], related, config, newId, now, () => []);
 }
 
 /**
  * The same for several appointments that change together: all of them hold their slots, or none.
  *
  * @param related - of all of them; how they use each other's slots does not count
+ * @param onReleased - what else follows where time is given back
  */
 export function slotEntriesOf(
   appointments: readonly Appointment[],
@@ -481,6 +481,7 @@ export function slotEntriesOf(
   config: PublicConfig,
   newId: () => string,
   now: number,
+  onReleased: Released,
 ): BundleEntry[] {
   const { slots, uses, schedules, lost, kept = new Set(), left = [] } = related;
   const system = artefactUri(config, 'LocalSlotOrigin');
@@ -521,7 +522,7 @@ export function slotEntriesOf(
   });
   return [
     ...calendarEntries(before, settled, config).map((entry) => onlyOnce(entry, system)),
-    ...(ids.length > 0 ? refillRows(slotChanges(before, settled, config), schedules, now, config) : []),
+    ...(ids.length > 0 ? onReleased(slotChanges(before, settled, config), schedules, now, config) : []),
   ];
 }
 

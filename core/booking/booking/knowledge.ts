@@ -2,6 +2,7 @@ import type { Appointment, Reference, Schedule, Slot, Task } from '@medplum/fhir
 import type { BookingConfig } from '../../config/config.ts';
 import { serviceIdsOf } from '../../fhir/reference.ts';
 import { type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';
+import type { Released } from '../../slots/entries.ts';
 import { type ScheduleServices, withServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import type { Patients } from '../appointment/change.ts';
@@ -29,6 +30,8 @@ export interface BookingContext {
   readonly purpose?: Purpose | undefined;
   /** What the offer says that the service makes, if it is one. */
   readonly offer?: Offer | undefined;
+  /** What else follows where time is given back. */
+  readonly onReleased?: Released | undefined;
 }
 
 /** Earlier versions of appointments. */

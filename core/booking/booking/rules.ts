@@ -1,7 +1,6 @@
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isResource } from '../../fhir/resource.ts';
-import { canBeAsked } from '../../messages/recipient.ts';
 import { findResource } from '../../rows/resource-set.ts';
 import { slotIdsOf } from '../../slots/slot.ts';
 import { displayIssues } from '../appointment/actors.ts';
@@ -81,7 +80,7 @@ const displayRule: Rule = ({ request: { appointment, participants }, resolved, c
 
 /** A person for whom an assistant asks must get the offer. */
 const assistantRule: Rule = ({ resolved, state, request: { appointment, replaced }, earlier, context }) => {
-  const { offer, now, config } = context;
+  const { offer, config } = context;
   if (offer?.reason !== 'assistant') {
     return [];
   }
@@ -90,9 +89,7 @@ const assistantRule: Rule = ({ resolved, state, request: { appointment, replaced
   const created = resolved.entries.find(({ fullUrl }) => fullUrl === reference)?.resource;
   const patient = created ?? state.get(reference);
   const isReached =
-    resolved.participants.length === 1 &&
-    isResource(patient, 'Patient') &&
-    canBeAsked(patient, offer.media ?? [], now, config);
+    resolved.participants.length === 1 && isResource(patient, 'Patient') && offer.canAsk?.(patient) === true;
   const closed = earlier.previous && !isHold(earlier.previous, config) ? [earlier.previous] : [];
   return [
     ...(isReached || resolved.issues.length > 0

@@ -18,7 +18,6 @@ import { settle, withTaken } from '../../slots/settle.ts';
 import { bufferSlots } from '../../slots/terms.ts';
 import { visitGroupOf, visitOf } from '../../visits/group.ts';
 import { stepExtension, stepOf } from '../../visits/visit.ts';
-import { refillRows } from '../../waitlist/refill.ts';
 import {
   afterItsEnd,
   answeredReason,
@@ -342,7 +341,7 @@ function appointmentEntries(situation: Situation, outcome: Outcome): BundleEntry
  */
 function slotEntriesOf(last: Situation, outcomes: ReadonlyMap<Situation, Outcome>): BundleEntry[] {
   const { stored, calendar, context } = last;
-  const { config, newId, now } = context;
+  const { config, newId, now, onReleased = () => [] } = context;
   const taken = [...outcomes].reduce((all, [{ request, selected }, outcome]) => {
     const status = outcome.status === 'proposed' ? 'busy-tentative' : neededSlotStatus(outcome);
     const ids = selected.slots.map(({ id }) => id);
@@ -357,7 +356,7 @@ function slotEntriesOf(last: Situation, outcomes: ReadonlyMap<Situation, Outcome
   const settled = settle(calendar, after, { ...settling(last), stored });
   return [
     ...calendarEntries(stored, settled, config),
-    ...refillRows(slotChanges(stored, settled, config), schedulesIn(last), now, config),
+    ...onReleased(slotChanges(stored, settled, config), schedulesIn(last), now, config),
   ];
 }
 

@@ -84,7 +84,11 @@ describe('a request of a Bot', () => {
     [
       '429',
       [429, outcome],
-      { kind: 'failed', issue: { code: 'upstream-unavailable', diagnostics: bot.diagnosticsFor(429) } },
+      {
+        kind: 'failed',
+        issue: { code: 'upstream-unavailable', diagnostics: bot.diagnosticsFor(429) },
+        isLimited: true,
+      },
     ],
     ['500', [500, outcome], lost('The FHIR server answered with status 500.')],
     ['200 without a Bundle', [200, outcome], lost('The FHIR server answered with status 200.')],

@@ -1,0 +1,204 @@
+import { setTimeout } from 'node:timers/promises';
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, Slot } from '@medplum/fhirtypes';
+import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
+import { hasOtherTime, holdersUrl } from '../../../core/booking/appointment/held.ts';
+import { takesTime } from '../../../core/booking/appointment/overbooking.ts';
+import { holderSearch } from '../../../core/booking/appointment/reads.ts';
+import { windowsFrom } from '../../../core/calendar/publish/publication.ts';
+import { parseInstant } from '../../../core/fhir/instant.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
+import { isTaken } from '../../../core/slots/slot.ts';
+import { type Interval, union } from '../../../core/time/interval.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { collisionSearches, resolveCollisions } from '../booking/collisions.ts';
+import { syncAppointment } from '../booking/slot-sync.ts';
+import { config } from '../config.ts';
+import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
+import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
+import { RUN_LIMIT } from '../rows.ts';
+import { goneHours, hoursSearches, readOpeningHours } from './opening-hours.ts';
+import { requestPublication } from './request.ts';
+import { publishWindow, slotsUrl } from './window.ts';
+
+/** A period longer than this, in milliseconds, changes a calendar as a whole. */
+const LONG = 14 * DAY;
+
+const historyOf = ({ id }: Slot): string => `Slot/${id}/_history?_count=5`;
+
+/** The time around some versions of a Slot. */
+const timesAround = (versions: readonly Slot[]): readonly Interval[] =>
+  union(
+    versions.flatMap((version) => {
+      const [start, end] = [parseInstant(version.start), parseInstant(version.end)];
+      return start === undefined || end === undefined ? [] : [{ start: start - DAY, end: end + DAY }];
+    }),
+  );
+
+/** The periods of a Slot in its latest versions: time that it no longer covers is free again. */
+async function timesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Interval[]> {
+  const [found] = await readInBatch(medplum, [historyOf(slot)]);
+  return timesAround([slot, ...ofType('Slot', found)]);
+}
+
+const isLong = (windows: readonly Interval[]): boolean => windows.some(({ start, end }) => end - start > LONG);
+
+/** Writes a deleted Slot as it was, under its id. */
+async function restore(medplum: MedplumClient, { meta: { tag, profile } = {}, ...slot }: Slot): Promise<void> {
+  const resource: Slot = { ...slot, meta: { ...(tag && { tag }), ...(profile && { profile }) } };
+  const entry = [{ request: { method: 'PUT' as const, url: `Slot/${slot.id}` }, resource }];
+  await writeUnlessOvertaken(medplum, entry, `Slot/${slot.id}`);
+}
+
+/** The search for those who may have a Slot that is deleted or free. */
+const formerHolders = (slot: Slot, isDeleted: boolean): string[] =>
+  isDeleted || slot.status === 'free' ? [holdersUrl(slot.id ?? '')] : [];
+
+/**
+ * Takes a Slot again that somebody has deleted, or set free past the guard, although an appointment holds it.
+ *
+ * @returns whether one does
+ */
+async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): Promise<boolean> {
+  const [found] = await readInBatch(medplum, formerHolders(slot, isDeleted));
+  const holders = ofType('Appointment', found);
+  const isGone = isDeleted && !ofType('Slot', found).some(({ id }) => id === slot.id);
+  if (isGone && holders.some((one) => !hasEnded(one, Date.now(), config))) {
+    await restore(medplum, slot);
+  }
+  for (const appointment of holders) {
+    await syncAppointment(medplum, appointment);
+  }
+  return holders.length > 0;
+}
+
+/**
+ * An appointment whose only Slot staff have moved follows it.
+ *
+ * @returns whether one does
+ */
+async function follow(medplum: MedplumClient, slot: Slot): Promise<boolean> {
+  if (!isTaken(slot)) {
+    return false;
+  }
+  const [holders, versions] = await readInBatch(medplum, [holderSearch([slot.id ?? '']), historyOf(slot)]);
+  const [current, ...earlier] = ofType('Slot', versions);
+  const before = current && earlier.find((one) => hasOtherTime(current, one));
+  const [holder, ...others] = ofType('Appointment', holders).filter((one) => takesTime(one));
+  const isFollowing = before && holder && others.length === 0 && !hasOtherTime(asSlot(holder, before), before);
+  if (isFollowing) {
+    await syncAppointment(medplum, holder, { from: before, to: current });
+  }
+  return isFollowing ?? false;
+}
+
+/** The time of an appointment, to be compared with that of a Slot. */
+const asSlot = ({ start = '', end = '' }: Appointment, slot: Slot): Slot => ({ ...slot, start, end });
+
+/**
+ * Publishes the time around a Slot that was taken or released again. If Slots are missing there that were never published,
+ * the publication of the calendar creates them: there is one at a time.
+ */
+async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Promise<void> {
+  const windows = (await timesOf(medplum, slot)).filter(({ end }) => end > Date.now());
+  if (isLong(windows)) {
+    await requestPublication(medplum, id);
+    return;
+  }
+  const along = windows.flatMap(({ start, end }) => windowsFrom(start, end, undefined)).slice(0, 1);
+  const { hours = goneHours(id), reader = medplum } =
+    windows.length > 0
+      ? await readOpeningHours(
+          medplum,
+          id,
+          slot.serviceType,
+          along.map((window) => slotsUrl(id, window)),
+        )
+      : {};
+  let isMissing = false;
+  for (const window of windows.flatMap(({ start, end }) => windowsFrom(start, end, hours.publishing))) {
+    const { kind, problems } = await retryOvertaken(
+      () => publishWindow(reader, hours, window),
+      (result) => result.kind === 'overtaken',
+      { within: RUN_LIMIT },
+    );
+    isMissing ||= kind === 'missing';
+    if (kind !== 'published' && kind !== 'missing') {
+      const reasons = kind === 'refused' ? problems.map(({ diagnostics }) => diagnostics) : [];
+      throw new Error([`The Slots of Schedule/${id} could not be written (${kind}).`, ...reasons].join(' '));
+    }
+  }
+  await (isMissing && requestPublication(medplum, id));
+}
+
+/** How long the transaction that deletes a Slot is waited for, look by look, in milliseconds. */
+const PAUSES = [50, 100, 200, 400, 800, 1_500, 1_500];
+
+/** Whether a Slot is deleted: Medplum starts the job before the transaction is over, and also if it is rolled back. */
+async function isGone(medplum: MedplumClient, { id }: Slot): Promise<boolean> {
+  for (const pause of [0, ...PAUSES]) {
+    await (pause > 0 && setTimeout(pause));
+    const [found] = await readInTransaction(medplum, [`Slot?_id=${id}&_fields=id`]);
+    if (found?.length === 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** What has given its time back while what it took was withdrawn is followed once more: its own job may have been faster. */
+async function publishAgain(medplum: MedplumClient, slot: Slot, id: string): Promise<void> {
+  const [found] = await readInTransaction(medplum, [`Slot?_id=${slot.id}`]);
+  const [current] = ofType('Slot', found);
+  await (!(current && isTaken(current)) && publishAround(medplum, slot, id));
+}
+
+/** The searches of what follows a Slot, as far as they are known before anything is read. */
+function searchesFor(slot: Slot, id: string | undefined, isDeleted: boolean): string[] {
+  const windows = timesAround([slot]);
+  return [
+    ...formerHolders(slot, isDeleted),
+    ...(isTaken(slot) && !isDeleted ? collisionSearches(slot) : []),
+    ...(id === undefined
+      ? []
+      : [
+          historyOf(slot),
+          ...hoursSearches(id, slot.serviceType),
+          ...(isLong(windows) ? [] : windows)
+            .flatMap(({ start, end }) => windowsFrom(start, end, undefined))
+            .map((window) => slotsUrl(id, window)),
+        ]),
+  ];
+}
+
+/**
+ * Resolves what a Slot collides with, and lets the published Slots follow it. Medplum reports a change only once: where
+ * that fails, the whole calendar is looked at when its turn comes. What it needs as a rule is read at once, and again as
+ * soon as it has written anything.
+ */
+export async function slotChanged(client: MedplumClient, slot: Slot, isDeleted: boolean): Promise<void> {
+  const id = idIn(slot.schedule, 'Schedule');
+  const failures: unknown[] = [];
+  if (isDeleted && !(await isGone(client, slot))) {
+    return;
+  }
+  let medplum = await readAhead(client, searchesFor(slot, id, isDeleted));
+  const act = async (act: (reader: MedplumClient) => Promise<boolean>): Promise<void> => {
+    const hasActed = await act(medplum).catch((reason: unknown) => failures.push(reason) > 0);
+    medplum = hasActed ? client : medplum;
+  };
+  await act((reader) => retake(reader, slot, isDeleted));
+  await (isDeleted || act((reader) => follow(reader, slot)));
+  await act((reader) => resolveCollisions(reader, slot));
+  if (id !== undefined) {
+    await publishAround(medplum, slot, id)
+      .then(() => (isTaken(slot) && !isDeleted ? publishAgain(client, slot, id) : undefined))
+      .catch(async (reason: unknown) => {
+        failures.push(reason);
+        await requestPublication(medplum, id);
+      });
+  }
+  if (failures.length > 0) {
+    throw new Error(failures.map(String).join('\n'));
+  }
+}
