@@ -35,7 +35,20 @@ async function createProject(medplum: MedplumClient, name: string, owner?: strin
     resourceType: 'Parameters',
     parameter: [{ name: 'name', valueString: name }, ...(owner ? [{ name: 'ownerEmail', valueString: owner }] : [])],
   };
-  return medplum.post<WithId<Project>>(medplum.fhirUrl('Project', '$init'), body);
+  try {
+    return await medplum.post<WithId<Project>>(medplum.fhirUrl('Project', '$init'), body);
+  } catch (error) {
+    const hint =
+      ' For a new user Medplum asks a public service (api.pwnedpasswords.com) whether the password is known. ' +
+      'If the server cannot reach it, name a user who exists.';
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `POST Project/$init${owner ? ` with the owner ${owner}` : ''} failed: ${reason}.${owner ? hint : ''}`,
+      {
+        cause: error,
+      },
+    );
+  }
 }
 
 async function ensureProject(medplum: MedplumClient, options: BootstrapOptions): Promise<WithId<Project>> {

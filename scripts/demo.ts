@@ -7,6 +7,7 @@ import { loadConfig } from './cli/load-config.ts';
 import { type DemoClient, type DemoClientName, ensureClients } from './demo/clients.ts';
 import {
   clinic,
+  DEMO_CLINIC,
   DEMO_SYSTEM,
   type DemoSchedule,
   demoPatient,
@@ -15,7 +16,7 @@ import {
   toSchedule,
 } from './demo/clinic.ts';
 import { type StoredSchedule, untilPublished } from './demo/slots.ts';
-import { type Deployment, deploy } from './deploy.ts';
+import { type Deployment, deploy, summary } from './deploy.ts';
 import { sealingFrom } from './gateway/settings.ts';
 import { type Report, startReport } from './medplum/report.ts';
 import { type DesiredResource, upsert } from './medplum/upsert.ts';
@@ -111,10 +112,15 @@ export function define(command: Command): void {
 async function main(given: CredentialArguments): Promise<void> {
   const config = loadConfig(given.config);
   const sealing = sealingFrom(process.env);
-  const deployment = await deploy({ ...credentialsFrom(given), config, log: console.log });
-  const { clients, schedules } = await loadDemo(deployment, config, console.log, sealing?.keys);
+  const quiet = (): void => undefined;
+  const deployment = await deploy({ ...credentialsFrom(given), config, log: quiet });
+  console.log(summary(deployment.counts));
+  const { clients, schedules } = await loadDemo(deployment, config, quiet, sealing?.keys);
   await untilPublished(deployment.connection, schedules);
   for (const { name, id, secret } of Object.values(clients)) {
     console.log(`${name}: client id ${id}, client secret ${secret}`);
   }
+  const { id, secret } = clients['Portal A'];
+  console.log('The same command prints them again. For the gateway, to serve the portal for patients:');
+  console.log(`export PORTAL_CLIENT_ID=${id} PORTAL_CLIENT_SECRET='${secret}' PORTAL_CLINIC='${DEMO_CLINIC}'`);
 }

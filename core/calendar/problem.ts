@@ -4,7 +4,6 @@ const calendarProblems = {
   'actor-not-single': 'The Schedule does not have exactly one actor',
   'duration-missing': 'Neither the Schedule nor its service has a duration of appointments',
   'duration-invalid': 'A duration is not supported',
-  'time-zone-missing': 'Neither the Schedule nor its service nor its actor has a time zone',
   'time-zone-unknown': 'The time zone does not exist',
   'alignment-invalid': 'The times at which appointments begin do not repeat every day',
   'capacity-invalid': 'The number of places is out of range',

@@ -49,7 +49,7 @@ export function writeDeveloperFiles(
   const { baseUrl, clientId, clientSecret } = medplum;
   return [
     '\nTo deploy a changed Bot, in another terminal:',
-    `export MEDPLUM_BASE_URL=${baseUrl} MEDPLUM_CLIENT_ID=${clientId} MEDPLUM_CLIENT_SECRET=${clientSecret}`,
+    `export BOOKING_CONFIG=${STARTED_CONFIG} MEDPLUM_BASE_URL=${baseUrl} MEDPLUM_CLIENT_ID=${clientId} MEDPLUM_CLIENT_SECRET=${clientSecret}`,
     'npm run build && npx medplum bot deploy book',
   ];
 }

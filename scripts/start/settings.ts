@@ -38,13 +38,11 @@ export function portsFrom(environment: Readonly<Record<string, string | undefine
   };
 }
 
-/** The configuration for a gateway on another port: the address on localhost follows, any other address stays. */
-export function forPort(config: BookingConfig, port: number): BookingConfig {
-  const local = `http://localhost:${defaults.gateway}/`;
-  return config.baseUrl.startsWith(local)
-    ? { ...config, baseUrl: `http://localhost:${port}/${config.baseUrl.slice(local.length)}` }
-    : config;
-}
+/** The configuration for a gateway on this machine, whatever address its real one has. */
+export const forPort = (config: BookingConfig, port: number): BookingConfig => ({
+  ...config,
+  baseUrl: `http://localhost:${port}${new URL(config.baseUrl).pathname}`,
+});
 
 /**
  * Reads how the embedded Medplum differs from its defaults: `SANDBOX_DATA`, the folder where it keeps its data;

@@ -102,18 +102,12 @@ function knownTimeZone(value: string | undefined, path: string): Checked<string>
     : faulty('time-zone-unknown', 'A time zone must be a name of the IANA database, such as Europe/Berlin.', path);
 }
 
-/** The time zone of the actor of a Schedule. */
-export function actorTimeZone(actor: Resource): Checked<string> {
+/** The time zone of the actor of a Schedule, if it has one. */
+export function actorTimeZone(actor: Resource): Checked<string | undefined> {
   const path = `${actor.resourceType}/${actor.id}`;
   const extensions = 'extension' in actor ? (actor.extension ?? []) : [];
   const found = extensions.find(({ url }) => url === TIME_ZONE);
-  return found
-    ? knownTimeZone(found.valueCode, `${path}.extension('${TIME_ZONE}').value`)
-    : faulty(
-        'time-zone-missing',
-        `Give the scheduling parameters a timezone, or ${path} the extension ${TIME_ZONE}.`,
-        `${path}.extension`,
-      );
+  return found ? knownTimeZone(found.valueCode, `${path}.extension('${TIME_ZONE}').value`) : sound(undefined);
 }
 
 /** The times at which appointments may begin; by default every full hour of UTC. */

@@ -103,7 +103,7 @@ export function publishingOf(context: ScheduleContext, config: PublicConfig): Pu
   }
   const offered = services.filter((service) => isOffered(service) && service.active !== false).filter(hasId);
   const read = actor
-    ? offered.map((service) => ({ service, found: schedulingParameters(schedule, service, actor) }))
+    ? offered.map((service) => ({ service, found: schedulingParameters(schedule, service, actor, config.timeZone) }))
     : [];
   const total = read.reduce(
     (sum, { found: { value } }) => sum + (value ? slotsADay(value.alignment, value.capacity) : 0),

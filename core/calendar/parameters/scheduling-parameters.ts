@@ -127,12 +127,14 @@ export function ownLengths({ extension = [] }: Schedule): Lengths[] {
  * `HealthcareService.notAvailable`, and reports invalid values as problems.
  *
  * @param actor - of the Schedule; its time zone applies if the parameters name none
+ * @param clinicZone - the time zone of the clinic, which applies if the actor has none
  * @see https://www.medplum.com/docs/scheduling/defining-availability
  */
 export function schedulingParameters(
   schedule: Schedule,
   service: HealthcareService,
   actor: Resource,
+  clinicZone: string,
 ): Checked<SchedulingParameters> {
   const { value: layers, problems } = ofService(schedule, service);
   if (!layers) {
@@ -153,14 +155,14 @@ export function schedulingParameters(
     ...parametersIn(layers[0], 'availability').flatMap((found) => scheduleClosures(found.extension, found.path)),
     ...serviceClosures(service, path),
   ];
-  const closed = closedTimes(closures, read.timeZone.value ?? 'UTC', path);
+  const closed = closedTimes(closures, read.timeZone.value ?? clinicZone, path);
   const places = read.capacity.value ?? 1;
   const found = [
     ...[...Object.values(read), closed].flatMap((one) => one.problems),
     ...(read.alignment.value ? tooManySlots(read.alignment.value, places, `${path}.extension`) : []),
   ];
-  const [duration, zoneName, open] = [read.duration.value, read.timeZone.value, read.hours.value];
-  if (found.length > 0 || duration === undefined || zoneName === undefined || !open || !read.alignment.value) {
+  const [duration, open] = [read.duration.value, read.hours.value];
+  if (found.length > 0 || duration === undefined || !open || !read.alignment.value) {
     return { value: undefined, problems: found };
   }
   return sound({
@@ -168,7 +170,7 @@ export function schedulingParameters(
     bufferBefore: read.bufferBefore.value ?? 0,
     bufferAfter: read.bufferAfter.value ?? 0,
     alignment: read.alignment.value,
-    timeZone: zoneName,
+    timeZone: read.timeZone.value ?? clinicZone,
     hours: open,
     closed: closed.value ?? [],
     capacity: places,

@@ -53,7 +53,11 @@ function readEntry({ days, allDay, start, end }: Entry, path: string): Checked<W
   const times = [timeOfDay(start ?? ''), timeOfDay(end ?? '')];
   const [from, to] = times;
   return from === undefined || to === undefined
-    ? faulty('hours-invalid', 'Opening hours must have a start and an end, both written as 09:00:00.', path)
+    ? faulty(
+        'hours-invalid',
+        'Opening hours must have a start and an end, both written as 09:00:00; midnight at the end is 00:00:00.',
+        path,
+      )
     : sound({ days: numbers, start: from, end: to });
 }
 

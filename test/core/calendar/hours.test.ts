@@ -223,7 +223,7 @@ const scheduleWith = (...extension: Extension[]): Schedule =>
 const schedule = scheduleOf([visit]);
 
 const read = (from: Schedule, of: HealthcareService = visit, whose: Practitioner = actor) =>
-  schedulingParameters(from, of, whose);
+  schedulingParameters(from, of, whose, 'Europe/Vienna');
 
 /** The problems as `code expression`. */
 const problemsOf = (...args: Parameters<typeof read>): string[] =>
@@ -358,9 +358,7 @@ describe('scheduling parameters', () => {
     expect(read(from, of).value).toBeUndefined();
   });
 
-  it('need a time zone', () => {
-    expect(problemsOf(schedule, visit, { resourceType: 'Practitioner', id: 'ada' })).toEqual([
-      'time-zone-missing Practitioner/ada.extension',
-    ]);
+  it('are in the time zone of the clinic if neither they nor the actor name one', () => {
+    expect(read(schedule, visit, { resourceType: 'Practitioner', id: 'ada' }).value?.timeZone).toBe('Europe/Vienna');
   });
 });
