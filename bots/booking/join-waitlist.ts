@@ -1,6 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, OperationOutcome, Parameters, Patient } from '@medplum/fhirtypes';
 import { formatBookingAnswer } from '../../core/booking/booking/answer.ts';
+import { isForPerson } from '../../core/booking/patients/identity.ts';
 import {
   limitsReached,
   requestorLimitIssues,
@@ -8,6 +9,7 @@ import {
 } from '../../core/booking/policy/requestor-limits.ts';
 import { type Issue, serverRejectionIssues, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { resourceSet, resourcesOfType } from '../../core/rows/resource-set.ts';
 import { isStillWaiting, MOST_ENTRIES, placeElements, placeOf } from '../../core/waitlist/entry.ts';
 import {
   entriesOf,
@@ -66,8 +68,12 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
   if (tooMany.length > 0) {
     return { issues: tooMany };
   }
-  const [own] = await readInTransaction(medplum, plan.patient ? [entriesOf(plan.patient, caller.id, config)] : []);
-  if (ofType('Appointment', own).filter((one) => isStillWaiting(one, now)).length >= MOST_ENTRIES) {
+  const searches = plan.patients.flatMap((one) => entriesOf(one, caller.id, config));
+  const found = resourceSet((await readInTransaction(medplum, searches)).flat());
+  const own = resourcesOfType(found, 'Appointment').filter((one) => isStillWaiting(one, now));
+  const isTooMany = (person: Patient): boolean =>
+    own.filter((one) => isForPerson(one, person, found, config)).length >= MOST_ENTRIES;
+  if (plan.patients.some(isTooMany)) {
     return { issues: [tooManyEntries(request)] };
   }
   const written = await sendBundle(medplum, plan.transaction);

@@ -31,7 +31,7 @@ const kinds = {
     display: 'An appointment that is about to be deleted, or was deleted a moment ago',
     person: 'nothing',
   },
-  quota: { display: 'A limited number of appointments', person: 'reference' },
+  quota: { display: 'A limited number of appointments', person: 'nothing' },
   confirm: {
     display: 'A requested appointment that waits for the clinic',
     person: 'reference',

@@ -1,10 +1,10 @@
-import type { Appointment, Bundle, BundleEntry, HealthcareService, Schedule } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry, HealthcareService, Patient, Schedule } from '@medplum/fhirtypes';
 import { profileIssues, publisherIssues } from '../booking/appointment/profile.ts';
 import { canBeMoved } from '../booking/appointment/status.ts';
 import { bookingReads } from '../booking/booking/reads.ts';
-import { type ResolvedParticipants, resolveParticipants } from '../booking/booking/resolve-participants.ts';
+import { patientsIn, type ResolvedParticipants, resolveParticipants } from '../booking/booking/resolve-participants.ts';
 import { answersEntries } from '../booking/booking/transaction.ts';
-import { hasCommonIdentifier } from '../booking/patients/identity.ts';
+import { hasCommonIdentifier, personQueries } from '../booking/patients/identity.ts';
 import { lengthText, readPolicy } from '../booking/policy/policy.ts';
 import { readInputs } from '../booking/request/parameters.ts';
 import { readParticipants } from '../booking/request/participants.ts';
@@ -191,8 +191,8 @@ function standingIssues(
 /** What is to be written for somebody who joins, or why it is not. */
 type JoinPlan =
   | { readonly kind: 'refuse'; readonly issues: readonly Issue[] }
-  /** `patient` is the reference to a patient who is stored already; `transaction` begins with the entry. */
-  | { readonly kind: 'write'; readonly patient: string | undefined; readonly transaction: Bundle };
+  /** `patients` are those who wait; `transaction` begins with the entry. */
+  | { readonly kind: 'write'; readonly patients: readonly Patient[]; readonly transaction: Bundle };
 
 /** Whose an entry is: beside an appointment that of its portal, who is offered the time then; else the caller's. */
 function ownerOfEntry({ request, state, requestor, config }: Joining): string {
@@ -251,7 +251,7 @@ export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joini
     };
   return {
     kind: 'write',
-    patient: resolved.patient?.reference?.startsWith('Patient/') ? resolved.patient.reference : undefined,
+    patients: patientsIn(resolved, joining),
     transaction: {
       resourceType: 'Bundle',
       type: 'transaction',
@@ -264,15 +264,18 @@ export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joini
 const withoutProfile = (profiles: readonly string[] | undefined, config: BookingConfig): string[] =>
   (profiles ?? []).filter((one) => one !== artefactUri(config, 'LocalTermin'));
 
-/** The search for the entries that a portal has for a patient. */
-export const entriesOf = (patient: string, requestor: string, config: BookingConfig): string =>
-  searchUrl('Appointment', [
-    ['status', 'waitlist'],
-    ['patient', patient],
-    ['_tag', requestorQuery(requestor, config)],
-    ['_sort', '-_lastUpdated'],
-    ['_count', '1000'],
-  ]);
+/** The searches for the entries that a portal has for a person, with their patients. */
+export const entriesOf = (person: Patient, requestor: string, config: BookingConfig): string[] =>
+  personQueries(person).map((own) =>
+    searchUrl('Appointment', [
+      ...own,
+      ['status', 'waitlist'],
+      ['_tag', requestorQuery(requestor, config)],
+      ['_include', 'Appointment:patient'],
+      ['_sort', '-_lastUpdated'],
+      ['_count', '500'],
+    ]),
+  );
 
 /** The issue of somebody who waits often enough. */
 export const tooManyEntries = ({ appointment }: BookRequest): Issue => ({

@@ -63,11 +63,18 @@ describe('joining', () => {
 
   it('more often than is allowed is refused', async () => {
     const { service } = await aFullClinic();
-    const patient = await aPatient();
+    const kim = { name: [{ family: `Muster ${service.coding?.[0]?.code}`, given: ['Kim'] }], birthDate: '1980-05-17' };
+    const patient = await aPatient('portal-a', kim);
     for (let count = 0; count < 5; count++) {
       expect((await join(waiting(patient, service))).status).toBe(201);
     }
-    expect(refusalOf(await join(waiting(patient, service)))).toEqual([422, 'patient-limit-reached Appointment']);
+    const again = await aPatient('portal-a', kim);
+    for (const same of [patient, again]) {
+      expect(refusalOf(await join(waiting(same, service)))).toEqual([422, 'patient-limit-reached Appointment']);
+    }
+    const { participant: _, ...entry } = waiting(patient, service);
+    const sent = await join(parameters(entry, ['patient', { resourceType: 'Patient', ...kim }]));
+    expect(refusalOf(sent)[1]).toMatch(/^patient-limit-reached /);
   });
 
   it('beside an appointment of somebody else is refused', async () => {

@@ -6,7 +6,7 @@ import { slotsOfVersions } from '../../../core/booking/booking/idempotency.ts';
 import type { Knowledge, Questions, Wanted } from '../../../core/booking/booking/knowledge.ts';
 import { openTasksOf } from '../../../core/booking/jobs/confirmation-task.ts';
 import {
-  countedSlotReads,
+  countedReads,
   type Quota,
   quotaKey,
   quotaRow,
@@ -103,15 +103,15 @@ const ATTEMPTS = 5;
 /** How many quotas are counted at the same time: each patient who takes part has one. */
 const QUOTAS_AT_ONCE = 4;
 
-async function readCountedSlots(medplum: MedplumClient, quota: Quota, found: readonly Resource[]): Promise<Resource[]> {
-  const reads = countedSlotReads(quota, ofType('Appointment', found));
+async function readCounted(medplum: MedplumClient, quota: Quota, found: readonly Resource[]): Promise<Resource[]> {
+  const reads = countedReads(quota, ofType('Appointment', found));
   const urls = reads.flatMap(({ request }) => request?.url ?? []);
   return (await readInBatch(medplum, urls)).flat();
 }
 
 /**
  * The row and the appointments that count for it are read as they were at one moment, so that no booking in between is
- * missed. The Schedule of a Slot does not change and can be read later.
+ * missed. Slots with their Schedules, and patients, can be read later.
  */
 async function readUsage(
   medplum: MedplumClient,
@@ -119,16 +119,14 @@ async function readUsage(
   { isDry }: ReadContext,
 ): Promise<readonly [string, Usage]> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const [rows, found = []] = await readInTransaction(medplum, [
+    const [rows, ...lists] = await readInTransaction(medplum, [
       quotaRowSearch(quota, config),
-      searchUrl('Appointment', quota.query),
+      ...quota.queries.map((query) => searchUrl('Appointment', query)),
     ]);
+    const found = lists.flat();
     const [row] = ofType('Task', rows);
     if (row || isDry) {
-      return [
-        quotaKey(quota),
-        { row, found: resourceSet([...found, ...(await readCountedSlots(medplum, quota, found))]) },
-      ];
+      return [quotaKey(quota), { row, found: resourceSet([...found, ...(await readCounted(medplum, quota, found))]) }];
     }
     await createRow(medplum, quota);
   }

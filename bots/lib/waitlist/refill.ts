@@ -3,7 +3,7 @@ import type { Appointment, Bundle, BundleEntry, HealthcareService, Slot, Task } 
 import { isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
 import { atTime } from '../../../core/booking/appointment/reads.ts';
 import { canBeMoved } from '../../../core/booking/appointment/status.ts';
-import { hasCommonIdentifier } from '../../../core/booking/patients/identity.ts';
+import { isForPerson } from '../../../core/booking/patients/identity.ts';
 import { afterQuietHours, type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/policy.ts';
 import { bodyFor, parseBookRequest } from '../../../core/booking/request/request.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
@@ -12,7 +12,7 @@ import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
 import { isOfClinic } from '../../../core/messages/recipient.ts';
-import { resourceSet } from '../../../core/rows/resource-set.ts';
+import { findResource, resourceSet } from '../../../core/rows/resource-set.ts';
 import { creation } from '../../../core/rows/row.ts';
 import { portions, searchUrl } from '../../../core/rows/search.ts';
 import { RESERVED_FOR } from '../../../core/slots/reservation.ts';
@@ -190,7 +190,7 @@ async function offer(
 const patientsOf = ({ participant }: Appointment): string[] =>
   participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
 
-/** Those whose people were not asked for a time yet, by whatever portal: a person is who has the same identifier. */
+/** Those whose people were not asked for a time yet, by whatever portal. */
 async function withoutAsked(
   medplum: MedplumClient,
   wanted: readonly Candidate[],
@@ -201,10 +201,11 @@ async function withoutAsked(
   }
   const entries = wanted.map(({ entry }) => entry);
   const read = await readByIds(medplum, 'Patient', [...entries, ...before].flatMap(patientsOf));
-  const known = new Map(ofType('Patient', read).map((one) => [one.id ?? '', one.identifier]));
-  const asked = before.flatMap(patientsOf);
-  const wasAsked = (id: string): boolean =>
-    asked.some((other) => other === id || hasCommonIdentifier(known.get(id), known.get(other)));
+  const found = resourceSet(read);
+  const wasAsked = (id: string): boolean => {
+    const person = findResource(found, 'Patient', id) ?? { resourceType: 'Patient', id };
+    return before.some((one) => isForPerson(one, person, found, config));
+  };
   return wanted.filter(({ entry }) => !patientsOf(entry).some(wasAsked));
 }
 

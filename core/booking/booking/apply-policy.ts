@@ -1,4 +1,4 @@
-import type { Schedule } from '@medplum/fhirtypes';
+import type { Patient, Schedule } from '@medplum/fhirtypes';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { findResource, type ResourceSet, schedulesOfSlots } from '../../rows/resource-set.ts';
 import { slotIdsOf } from '../../slots/slot.ts';
@@ -61,12 +61,12 @@ function givingBackIssues(
 /**
  * Applies the booking policies of all Schedules concerned, and the limits of the installation.
  *
- * @param patients - references to the patients of the booking
+ * @param patients - of the booking, stored or submitted with it
  */
 export function applyPolicy(
   request: BookRequest,
   earlier: EarlierAppointments,
-  patients: readonly string[],
+  patients: readonly Patient[],
   state: ResourceSet,
   known: Knowledge,
   context: BookingContext,

@@ -1,6 +1,7 @@
 import type { AppointmentParticipant, BundleEntry, Patient, Reference, RelatedPerson } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { idIn } from '../../fhir/reference.ts';
 import { belongsTo, metaOfSubmitted } from '../../fhir/tags.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';
 import { conformsToProfile, withTrueClaims } from '../patients/conformance.ts';
@@ -210,4 +211,26 @@ export function resolveParticipants(
     entries: [...(patient?.entries ?? []), ...(relatedPerson?.entries ?? [])],
     issues: [...(patient?.issues ?? []), ...existingPatientIssues(request, patient, state, heir)],
   };
+}
+
+/** All who take part as patients: as they are stored, if the caller may see it, or as they were submitted. */
+export function patientsIn(
+  { participants, patient }: ResolvedParticipants,
+  {
+    request,
+    state,
+    requestor,
+    config,
+  }: Pick<ParticipantContext, 'requestor' | 'config'> & {
+    readonly request: BookRequest;
+    readonly state: ResourceSet;
+  },
+): Patient[] {
+  const ids = [...participants.map(({ actor }) => actor), patient].flatMap((one) => idIn(one, 'Patient') ?? []);
+  const isNew = request.patient && idIn(patient, 'Patient') === undefined;
+  const { id: _, ...submitted } = request.patient?.value ?? { resourceType: 'Patient' };
+  return [
+    ...[...new Set(ids)].map((id) => findResource(state, 'Patient', id) ?? { resourceType: 'Patient' as const, id }),
+    ...(isNew ? [{ ...submitted, meta: metaOfSubmitted(undefined, requestor, config) }] : []),
+  ];
 }

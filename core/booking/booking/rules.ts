@@ -6,13 +6,12 @@ import { slotIdsOf } from '../../slots/slot.ts';
 import { displayIssues } from '../appointment/actors.ts';
 import { isHold, isOffer } from '../appointment/expiry.ts';
 import { profileIssues, publisherIssues } from '../appointment/profile.ts';
-import { type Quota, quotaIssues, quotaKey } from '../policy/quota.ts';
+import { isSameQuota, type Quota, quotaIssues } from '../policy/quota.ts';
 import { questionnaireResponseIssues } from '../request/questionnaire-response.ts';
 import { answersReferredTo, unreadableAnswersIssues } from '../request/supporting-information.ts';
-import type { PolicyVerdict } from './apply-policy.ts';
 import { growthIssues, isForSamePatient } from './resubmit.ts';
 import { payerKindIssues, serviceTypeIssues } from './service-type.ts';
-import { isForSame, type Situation } from './situation.ts';
+import type { Situation } from './situation.ts';
 import { granularityIssues, longestIssues, slotIssues } from './slot-issues.ts';
 
 /** A rule: finds what is wrong with a booking. */
@@ -161,23 +160,8 @@ const rules: readonly Rule[] = [
 ];
 
 /** How many of the appointments that come before one in its request count towards the same quota. */
-const aheadOf = (quota: Quota, { before }: Situation): number =>
-  before.filter(({ verdict }) => verdict.quotas.some((one) => quotaKey(one) === quotaKey(quota))).length;
-
-/** A patient who is created with the booking has no appointments yet, but may get too many by it. */
-function newPatientIssues(situation: Situation): Issue[] {
-  const { request, resolved, verdict } = situation;
-  const before = situation.before.filter((one) => isForSame(one, situation));
-  const isNew = resolved.patient?.reference?.startsWith('Patient/') === false;
-  const scopes = (one: PolicyVerdict) => one.policies.map(({ saidBy }) => saidBy.maxOpenPerPatient);
-  const reached = verdict.policies.find(({ policy: { maxOpenPerPatient: limit }, saidBy }) => {
-    const ahead = before.filter((one) => scopes(one.verdict).includes(saidBy.maxOpenPerPatient));
-    return limit !== undefined && ahead.length >= limit;
-  });
-  const diagnostics = `A patient can have at most ${reached?.policy.maxOpenPerPatient} open appointments here.`;
-  const expression = `${request.appointment.path}.start`;
-  return isNew && reached ? [{ code: 'patient-limit-reached', diagnostics, expression }] : [];
-}
+const aheadOf = (quota: Quota, { before, context: { config } }: Situation): number =>
+  before.filter(({ verdict }) => verdict.quotas.some((one) => isSameQuota(one, quota, config))).length;
 
 /** The policies bind requestors, not the clinic's staff. */
 const policyRule: Rule = (situation) => {
@@ -200,7 +184,6 @@ const policyRule: Rule = (situation) => {
           context,
           (quota) => aheadOf(quota, situation),
         ),
-        ...newPatientIssues(situation),
       ]
     : [];
 };

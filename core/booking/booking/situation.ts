@@ -18,7 +18,7 @@ import { type BookRequest, eachOf } from '../request/request.ts';
 import { applyPolicy, type PolicyVerdict, schedulesNamed } from './apply-policy.ts';
 import { type BookingContext, type Knowledge, readServices } from './knowledge.ts';
 import { changedBy, type EarlierAppointments, findEarlierAppointments, givingBack, heirOf } from './reschedule.ts';
-import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
+import { patientsIn, type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import { isForSamePatient, keptParticipants, resubmitted } from './resubmit.ts';
 import { type SelectedSlots, selectSlots } from './select-slots.ts';
 
@@ -155,12 +155,6 @@ function changeable({ state, known: { role }, context: { requestor, config } }: 
   return role === 'requestor' ? new Map([...state].filter(([, one]) => !isOthers(one))) : state;
 }
 
-/** References to all who take part as patients. */
-const patientsIn = ({ participants, patient }: ResolvedParticipants): string[] =>
-  [...participants.map(({ actor }) => actor?.reference), patient?.reference].flatMap((reference) =>
-    reference?.startsWith('Patient/') ? [reference] : [],
-  );
-
 /** One appointment of a request, with what is kept of a stored one, before its slots are looked at. */
 type Prepared = Given & Pick<Situation, 'earlier' | 'submitted' | 'resolved' | 'mark'>;
 
@@ -286,7 +280,14 @@ export function situationsOf(asked: Given): Situation[] {
   const startOf = ({ request: { interval } }: Prepared): number => interval?.start ?? 0;
   for (const step of steps.toSorted((one, other) => startOf(one) - startOf(other))) {
     const selected = selectSlots(step.request, state, calendar);
-    const verdict = applyPolicy(step.request, step.earlier, patientsIn(step.resolved), state, known, context);
+    const verdict = applyPolicy(
+      step.request,
+      step.earlier,
+      patientsIn(step.resolved, { ...step, ...context }),
+      state,
+      known,
+      context,
+    );
     const ids = rewritten.flatMap(({ id }) => id ?? []);
     const before = [...made.values()];
     const found = { rewritten: ids, stored, reserved, calendar, selected, verdict };

@@ -1,7 +1,10 @@
-import type { BundleEntry, Identifier, Patient } from '@medplum/fhirtypes';
-import type { BookingConfig } from '../../config/config.ts';
+import type { Appointment, BundleEntry, Identifier, Patient } from '@medplum/fhirtypes';
+import type { BookingConfig, PublicConfig } from '../../config/config.ts';
+import { idIn } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { isByService, ownerOf } from '../../fhir/tags.ts';
+import { findResource, type ResourceSet } from '../../rows/resource-set.ts';
+import { identifierQuery, type SearchQuery } from '../../rows/search.ts';
 
 /**
  * Whether appointments can be made for a patient: not marked inactive, and not merged into another one.
@@ -17,6 +20,52 @@ export function hasCommonIdentifier(one: readonly Identifier[] | undefined, othe
   return (one ?? []).some(
     ({ system, value }) => value && other?.some((known) => known.system === system && known.value === value),
   );
+}
+
+const letters = (text = ''): string =>
+  text
+    .normalize('NFKD')
+    .replace(/[^\p{L}\p{N}]/gu, '')
+    .toLowerCase();
+
+/** The birth date with each name: letters and digits alone, without accents. */
+function namesOf({ name = [], birthDate }: Patient): Set<string> {
+  const names = name.map(({ family, given }) => `${letters(family)} ${letters(given?.join(''))}`);
+  return new Set(birthDate ? names.filter((one) => one !== ' ').map((one) => `${birthDate} ${one}`) : []);
+}
+
+/** Whether two records are one person: a common identifier; within one portal also the same name and birth date. */
+export function isSamePerson(one: Patient, other: Patient, config: PublicConfig): boolean {
+  const names = namesOf(other);
+  return (
+    (one.id !== undefined && one.id === other.id) ||
+    hasCommonIdentifier(one.identifier, other.identifier) ||
+    (ownerOf(one, config) === ownerOf(other, config) && [...namesOf(one)].some((name) => names.has(name)))
+  );
+}
+
+/** Whether a person takes part in an appointment as a patient; of whom it names, `found` has the records. */
+export const isForPerson = (
+  { participant }: Appointment,
+  person: Patient,
+  found: ResourceSet,
+  config: PublicConfig,
+): boolean =>
+  participant.some(({ actor }) => {
+    const id = idIn(actor, 'Patient');
+    const patient = id && findResource(found, 'Patient', id);
+    return id !== undefined && (id === person.id || (patient && isSamePerson(patient, person, config)));
+  });
+
+/** The parameters of searches for appointments that together find those of all records of a person. */
+export function personQueries({ id, identifier, birthDate = '' }: Patient): SearchQuery[] {
+  const [tokens] = identifierQuery(identifier, '') ?? [];
+  return [
+    ...(id ? [[['patient', `Patient/${id}`]] as const] : []),
+    ...(tokens ? [[['patient.identifier', tokens[1]]] as const] : []),
+    // A year or a month would find too many.
+    ...(birthDate.length === 'yyyy-mm-dd'.length ? [[['patient.birthdate', birthDate]] as const] : []),
+  ];
 }
 
 /** As whom a patient was sent: two people can share an identifier, such as the number of an insurance policy. */

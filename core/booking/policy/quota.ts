@@ -1,9 +1,9 @@
-import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Patient, Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { offeredServiceIds } from '../../fhir/reference.ts';
+import { idIn, offeredServiceIds } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../../rows/resource-set.ts';
@@ -14,6 +14,7 @@ import type { Interval } from '../../time/interval.ts';
 import { intervalOf, localDayOf } from '../../time/local-day.ts';
 import { hasEnded, isHold, isHolding } from '../appointment/expiry.ts';
 import { holdsSlots, isOpen, statusQuery } from '../appointment/status.ts';
+import { isForPerson, isSamePerson, personQueries } from '../patients/identity.ts';
 import type { EffectivePolicy } from './policy.ts';
 
 /** A limit, set by a policy or the installation, on the number of a requestor's appointments. */
@@ -22,8 +23,10 @@ export interface Quota {
   /** Name of the row that is changed by every transaction that counts towards the quota. */
   readonly row: string;
   readonly limit: number;
-  /** The search for the appointments that may count towards the quota. */
-  readonly query: SearchQuery;
+  /** The searches for the appointments that may count towards the quota. */
+  readonly queries: readonly SearchQuery[];
+  /** The person whose appointments count; absent: everybody's. */
+  readonly person?: Patient | undefined;
   /** The Schedule or HealthcareService whose appointments count; absent: all appointments. */
   readonly scope?: string | undefined;
   /** The sentence that explains the limit. */
@@ -34,7 +37,7 @@ export interface Quota {
 export interface Usage {
   /** Absent if there is none yet and none may be created, in a `dry-run`. */
   readonly row: Task | undefined;
-  /** What `Quota.query` found, and what `countedSlotReads` asks for. */
+  /** What `Quota.queries` found, and what `countedReads` asks for. */
   readonly found: ResourceSet;
 }
 
@@ -51,17 +54,25 @@ const MOST_COUNTED = 1_000;
 /** How many Slots one search asks for; it includes their Schedules, too. */
 const SLOTS_PER_SEARCH = 100;
 
+/** How many rows a portal has for its patients: bookings for people with the same row wait for each other. */
+const PATIENT_ROWS = 1_021;
+
+/** A number that all records of a person share, as far as a moment matters: it names nobody. */
+function patientRow({ birthDate, id, identifier, name }: Patient): number {
+  const text = birthDate ?? id ?? JSON.stringify([identifier, name]);
+  return [...text].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % PATIENT_ROWS, 0);
+}
+
 function queryFor(more: SearchQuery, { requestor, config }: QuotaContext): SearchQuery {
   return [['_tag', requestorQuery(requestor, config)], ['_count', String(MOST_COUNTED)], ...more];
 }
 
 function patientQuota(
   { policy: { maxOpenPerPatient: limit }, saidBy }: EffectivePolicy,
-  patient: string,
+  person: Patient,
   context: QuotaContext,
 ): Quota[] {
-  const query: SearchQuery = [
-    ['patient', patient],
+  const open: SearchQuery = [
     ['status', statusQuery(isOpen)],
     ['date', `ge${formatInstant(context.now)}`],
   ];
@@ -70,9 +81,10 @@ function patientQuota(
     : [
         {
           code: 'patient-limit-reached',
-          row: `${context.requestor}/${patient}`,
+          row: `${context.requestor}/patients/${patientRow(person)}`,
           limit,
-          query: queryFor(query, context),
+          queries: personQueries(person).map((own) => queryFor([...own, ...open], context)),
+          person,
           scope: saidBy.maxOpenPerPatient,
           diagnostics: `A patient can have at most ${limit} open appointments here: cancel one first.`,
         },
@@ -99,7 +111,7 @@ function dayQuota(
           code: 'portal-quota-reached',
           row: `${context.requestor}/${date}`,
           limit,
-          query: queryFor(query, context),
+          queries: [queryFor(query, context)],
           scope: saidBy.maxPerPortalAndDay,
           diagnostics: `You can book at most ${limit} appointments here on ${date}: choose another day.`,
         },
@@ -109,18 +121,16 @@ function dayQuota(
 /**
  * The quotas that a booking counts towards.
  *
- * @param patients - `Patient/id` of each stored patient who takes part; a patient submitted with the request has no
- *   appointments yet
+ * @param patients - those who take part, stored or submitted with the request
  */
 export function policyQuotas(
   policies: readonly EffectivePolicy[],
   interval: Interval,
-  patients: readonly string[],
+  patients: readonly Patient[],
   context: QuotaContext,
 ): Quota[] {
-  const stored = [...new Set(patients)].filter((patient) => patient.startsWith('Patient/'));
   return policies.flatMap((policy) => [
-    ...stored.flatMap((patient) => patientQuota(policy, patient, context)),
+    ...patients.flatMap((patient) => patientQuota(policy, patient, context)),
     ...dayQuota(policy, interval, context),
   ]);
 }
@@ -132,19 +142,28 @@ export function holdQuota(context: QuotaContext): Quota {
     code: 'too-many-holds',
     row: `${context.requestor}/holds`,
     limit,
-    query: queryFor(
-      [
-        ['status', 'proposed'],
-        ['_sort', '-_lastUpdated'],
-      ],
-      context,
-    ),
+    queries: [
+      queryFor(
+        [
+          ['status', 'proposed'],
+          ['_sort', '-_lastUpdated'],
+        ],
+        context,
+      ),
+    ],
     diagnostics: `You can hold at most ${limit} times at once: book or cancel one of them first.`,
   };
 }
 
 /** A name for a quota among those of one booking. */
-export const quotaKey = ({ code, row, scope = '' }: Quota): string => [code, row, scope].join(' ');
+export const quotaKey = ({ code, row, scope = '', person }: Quota): string =>
+  [code, row, scope, ...(person ? [JSON.stringify(personQueries(person))] : [])].join(' ');
+
+/** Whether two quotas of one booking count the same appointments. */
+export const isSameQuota = (one: Quota, other: Quota, config: PublicConfig): boolean =>
+  one.person && other.person
+    ? one.scope === other.scope && isSamePerson(one.person, other.person, config)
+    : quotaKey(one) === quotaKey(other);
 
 function isInScope(appointment: Appointment, scope: string | undefined, found: ResourceSet): boolean {
   if (scope === undefined) {
@@ -165,12 +184,18 @@ function countsAnywhere(appointment: Appointment, { code }: Quota, { now, config
 }
 
 /**
- * The searches for the Slots and Schedules of the appointments found, which tell those in the quota's scope from others.
+ * The searches for the Slots, Schedules and patients of the appointments found, which tell those that count from others.
  * They are separate searches, because Medplum refuses one that finds and includes more than 1000 resources.
  */
-export function countedSlotReads(quota: Quota, appointments: readonly Appointment[]): BundleEntry[] {
-  const ids = [...new Set(quota.scope === undefined ? [] : appointments.flatMap(slotIdsOf))];
-  return portions(ids, SLOTS_PER_SEARCH).flatMap((part) => searchByIds('Slot', part, [['_include', 'Slot:schedule']]));
+export function countedReads({ scope, person }: Quota, appointments: readonly Appointment[]): BundleEntry[] {
+  const ids = [...new Set(scope === undefined ? [] : appointments.flatMap(slotIdsOf))];
+  const patients = appointments.flatMap(({ participant }) =>
+    participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []),
+  );
+  return [
+    ...portions(ids, SLOTS_PER_SEARCH).flatMap((part) => searchByIds('Slot', part, [['_include', 'Slot:schedule']])),
+    ...portions([...new Set(person ? patients : [])]).flatMap((part) => searchByIds('Patient', part)),
+  ];
 }
 
 /**
@@ -192,7 +217,10 @@ export function quotaIssues(
     const found: ResourceSet = usage.get(quotaKey(quota))?.found ?? new Map();
     const appointments = [...found.values()].filter((one) => one.resourceType === 'Appointment');
     const counted = appointments.filter(
-      (one) => countsAnywhere(one, quota, context) && isInScope(one, quota.scope, found),
+      (one) =>
+        countsAnywhere(one, quota, context) &&
+        (!quota.person || isForPerson(one, quota.person, found, context.config)) &&
+        isInScope(one, quota.scope, found),
     );
     const others = counted.filter(({ id = '' }) => !rewritten.includes(id));
     // Where the limit was lowered below what there is, what there is can still be moved.

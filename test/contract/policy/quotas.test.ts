@@ -1,6 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Patient } from '@medplum/fhirtypes';
 import { type Client, removeClient, standIn } from '../clients.ts';
-import { aPatient, aSchedule, aSlot, book, proposed, simultaneously, stored } from '../fixtures.ts';
+import {
+  aPatient,
+  aSchedule,
+  aSlot,
+  book,
+  parameters,
+  proposed,
+  several,
+  simultaneously,
+  stored,
+} from '../fixtures.ts';
 import { issuesOf, refusalOf, resourceIn } from '../http.ts';
 import { cancellation, patch } from '../patch/fixtures.ts';
 import { count, policy } from './fixtures.ts';
@@ -46,6 +58,42 @@ describe('quotas', () => {
     const refused = await wish(1, others[1] ?? {}, patient);
     expect(refusalOf(refused)).toEqual([422, 'patient-limit-reached Appointment.start']);
     expect((await wish(1, others[1] ?? {})).status).toBe(201);
+  });
+
+  it('maxOpenPerPatient: one person is whoever shares an identifier, or name and birth date within a portal', async () => {
+    const { slots } = await aLimited('maxOpenPerPatient', 1, 5);
+    const kim = { name: [{ family: `Muster ${slots[0]?.id}`, given: ['Kim'] }], birthDate: '1980-05-17' };
+    const first = await aPatient('portal-a', kim);
+    const wish = (index: number, who: Patient) => book(proposed(who, slots.slice(index, index + 1), at(index)));
+    expect((await wish(0, first)).status).toBe(201);
+    const another = { system: 'https://example.org/patients', value: randomUUID() };
+    const anew: readonly Partial<Patient>[] = [
+      { ...kim, name: [{ family: `muster  ${slots[0]?.id}`, given: ['KIM'] }] },
+      { identifier: [another, ...(first.identifier ?? [])], birthDate: '1980-05-18' },
+    ];
+    for (const more of anew) {
+      expect(refusalOf(await wish(1, await aPatient('portal-a', more)))[1]).toBe(
+        'patient-limit-reached Appointment.start',
+      );
+    }
+    const { participant: _, ...rest } = proposed(first, slots.slice(1, 2), at(1));
+    const sent = await book(parameters(rest, ['patient', { resourceType: 'Patient', identifier: [another], ...kim }]));
+    expect(refusalOf(sent)[1]).toMatch(/^patient-limit-reached /);
+    const twin = { ...kim, name: [{ ...kim.name[0], given: ['Robin'] }] };
+    expect((await wish(1, await aPatient('portal-a', twin))).status).toBe(201);
+    const elsewhere = proposed(await aPatient('portal-b', kim), slots.slice(2, 3), at(2));
+    expect((await book(elsewhere, 'portal-b')).status).toBe(201);
+  });
+
+  it('maxOpenPerPatient: all appointments of one request count', async () => {
+    const { slots } = await aLimited('maxOpenPerPatient', 1, 2);
+    const kim = { name: [{ family: `Muster ${slots[0]?.id}`, given: ['Kim'] }], birthDate: '1980-05-17' };
+    const [first, again] = [await aPatient('portal-a', kim), await aPatient('portal-a', kim)];
+    const wish = (index: number, who: Patient) => proposed(who, slots.slice(index, index + 1), at(index));
+    for (const body of [several(wish(0, first), wish(1, first)), several(wish(0, first), wish(1, again))]) {
+      const path = 'Parameters.parameter[1].resource.start';
+      expect(refusalOf(await book(body))).toEqual([422, `patient-limit-reached ${path}`]);
+    }
   });
 
   it('maxOpenPerPatient: an appointment that is moved does not count twice', async () => {

@@ -178,7 +178,7 @@ describe('quota', () => {
   const context = { requestor, now, config: { ...config, timeZone: 'UTC' } };
 
   describe('a quota is used up', () => {
-    const quota: Quota = { code: 'portal-quota-reached', row: 'r', limit: 1, query: [], diagnostics: 'Too many.' };
+    const quota: Quota = { code: 'portal-quota-reached', row: 'r', limit: 1, queries: [], diagnostics: 'Too many.' };
     const nine = slot('nine', '09:00', '09:30');
     const booked = (more: Partial<Appointment> = {}) => appointment({ id: 'a', status: 'booked', ...more });
     const row = { ...quotaRow(quota, config), id: 'row' };

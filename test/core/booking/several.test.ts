@@ -91,22 +91,6 @@ describe('buffers between appointments of one request in one schedule', () => {
   });
 });
 
-test('limits count every appointment', () => {
-  const policy = {
-    url: artefactUri(config, 'LocalBookingPolicy'),
-    extension: [{ url: 'maxOpenPerPatient', valuePositiveInt: 1 }],
-  };
-  const strict = { ...schedule, extension: [policy] };
-  const later = slot('later', '11:00', '11:30');
-  const body = several(nine, step('later', '11:00', '11:30'));
-  const usage = new Map([
-    ['patient-limit-reached portal/Patient/anna Schedule/calendar', { row: undefined, found: new Map() }],
-  ]);
-  expect(issuesOf(plan(body, world(strict, later), {}, undefined, 'requestor', { usage }))).toEqual([
-    'patient-limit-reached Parameters.parameter[1].resource.start',
-  ]);
-});
-
 test('all wait for the clinic if one does, and until the same moment', () => {
   const manual = {
     ...room,
