@@ -9,6 +9,7 @@ FROM base AS deploy
 COPY packages/sandbox/package.json packages/sandbox/
 COPY packages/conformance/package.json packages/conformance/
 COPY packages/web/package.json packages/web/
+COPY apps/assistants/package.json apps/assistants/
 COPY apps/front-desk/package.json apps/front-desk/
 COPY apps/portal/package.json apps/portal/
 RUN npm ci --include=dev --ignore-scripts --no-audit --no-fund

@@ -22,6 +22,7 @@ const release = [
 /** Tests that kill, race, wait or start many services, and take longer than all others together. */
 const slow = [
   '/test/faults/.*[.]test[.]ts$',
+  '/apps/assistants/test/.*[.]test[.]ts$',
   '/test/contract/races/.*[.]test[.]ts$',
   '/test/contract/(absence|requests|status/table)[.]test[.]ts$',
   '/test/contract/access/isolation-of-searches[.]test[.]ts$',

@@ -39,8 +39,6 @@ export const fixedLimits = {
   concurrentRequests: 32,
   /** Requests that wait for the client's other requests; those beyond are refused at once. */
   waitingRequests: 200,
-  /** Each call may run several Bots. */
-  toolCallsPerMinute: 120,
   /** Bound websockets, of all clients and of one: each holds a connection to Medplum. */
   websockets: 1_000,
   websocketsPerClient: 100,

@@ -15,7 +15,6 @@ import { type Admission, createAdmission } from './admission/admission.ts';
 import { type TrustedProxies, type TrustProxy, trustedProxies } from './admission/client-address.ts';
 import { createRateLimit } from './admission/rate-limit.ts';
 import { furtherRule } from './admission/route-rules.ts';
-import { addAssistants } from './assistants/mcp.ts';
 import { createBookingQueue } from './booking-queue.ts';
 import { botsInGateway, type HostedBots } from './bots/in-gateway.ts';
 import { botsInMedplum } from './bots/in-medplum.ts';
@@ -226,7 +225,6 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     addDiscovery(scope, context);
     await addOAuth(scope, context);
     addMe(scope);
-    addAssistants(scope, context, admission);
     await addFhirRoutes(scope, context, admission, new Date((options.now ?? Date.now)()).toISOString());
   };
   addHealth(app, context);

@@ -1,7 +1,7 @@
 import type { Extension, Subscription } from '@medplum/fhirtypes';
-import { SCHEDULING_PARAMETERS } from '../core/calendar/parameters/scheduling-parameters.ts';
 import type { BotName } from '../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../core/config/config.ts';
+import { SCHEDULING_PARAMETERS } from '../core/fhir/scheduling-parameters.ts';
 import { rowCodes } from '../core/rows/row.ts';
 
 type Author = 'service' | 'others';

@@ -17,6 +17,7 @@ import {
   metricsFrom,
   proxiesFrom,
   sealingFrom,
+  toolCallsFrom,
 } from './gateway/settings.ts';
 import { portOf } from './start/settings.ts';
 
@@ -64,7 +65,12 @@ async function main(): Promise<void> {
   const metrics = new Registry();
   const metricsAddress = metricsFrom(env);
   const config = loadConfig();
-  const pages = { portal: portalFrom(env), frontDesk: frontDeskFrom(env, medplumBaseUrl) };
+  const sealing = sealingFrom(env);
+  const pages = {
+    assistants: sealing && { keys: sealing.keys, callsPerMinute: toolCallsFrom(env) },
+    portal: portalFrom(env),
+    frontDesk: frontDeskFrom(env, medplumBaseUrl),
+  };
   const credentials = gatewayCredentialsFrom(env, config);
   const gateway = buildGateway({
     config,
@@ -73,7 +79,7 @@ async function main(): Promise<void> {
     logger,
     trustProxy: proxiesFrom(env),
     limits: limitsFrom(env),
-    sealing: sealingFrom(env),
+    sealing,
     metrics,
     audit: auditFrom(env),
     corsOrigins: corsOriginsFrom(env),

@@ -19,7 +19,7 @@ import { type Deployment, deploy, summary } from './deploy.ts';
 import { ensurePageClient } from './front-desk.ts';
 import { hostBots } from './gateway/hosted-bots.ts';
 import { bookingsPerHourFrom, embeddedInFrom, pagesFor } from './gateway/pages.ts';
-import { corsOriginsFrom, credentialKeysFrom, limitsFrom, logLevelFrom } from './gateway/settings.ts';
+import { corsOriginsFrom, credentialKeysFrom, limitsFrom, logLevelFrom, toolCallsFrom } from './gateway/settings.ts';
 import type { Application } from './gateway/web.ts';
 import { descriptionOf } from './generate/openapi-file.ts';
 import type { Connection } from './medplum/connect.ts';
@@ -152,20 +152,21 @@ async function startInFront(
   await untilPublished(deployment.connection, demo.schedules);
   const { id: clientId, secret: clientSecret } = demo.clients['Portal A'];
   const day = options.developer && (await busyDay(deployment.connection, config, demo.schedules));
-  const web = options.pages
-    ? pagesFor(config, {
-        portal: {
-          clientId,
-          clientSecret,
-          clinic: DEMO_CLINIC,
-          bookingsPerHour: bookingsPerHourFrom(process.env),
-          embeddedIn: embeddedInFrom(process.env),
-          isPublished: true,
-        },
-        frontDesk: { clientId: await prepareFrontDesk(deployment, config), medplumUrl: sandbox.baseUrl, day },
-        further: [developersApplication(config, demo.clients['Portal A'])],
-      })
-    : undefined;
+  const web = pagesFor(config, {
+    assistants: { keys, callsPerMinute: toolCallsFrom(process.env) },
+    ...(options.pages && {
+      portal: {
+        clientId,
+        clientSecret,
+        clinic: DEMO_CLINIC,
+        bookingsPerHour: bookingsPerHourFrom(process.env),
+        embeddedIn: embeddedInFrom(process.env),
+        isPublished: true,
+      },
+      frontDesk: { clientId: await prepareFrontDesk(deployment, config), medplumUrl: sandbox.baseUrl, day },
+      further: [developersApplication(config, demo.clients['Portal A'])],
+    }),
+  });
   const bots = await gatewayBots(deployment, config, sandbox);
   const gateway = buildGateway({
     config,

@@ -1,8 +1,8 @@
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../config/config.ts';
-import { serviceIdsOf } from '../fhir/reference.ts';
+import { offersAllServices, serviceIdsOf } from '../fhir/reference.ts';
 import { isResource } from '../fhir/resource.ts';
-import { offersAllServices, type Publishing, publishingOf } from './parameters/schedule-calendar.ts';
+import { type Publishing, publishingOf } from './parameters/schedule-calendar.ts';
 import { closedDays, isClosedDays } from './publish/closed-days.ts';
 import type { Closure } from './time/not-available.ts';
 

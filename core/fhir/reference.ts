@@ -1,4 +1,4 @@
-import type { CodeableConcept, ResourceType, Schedule } from '@medplum/fhirtypes';
+import type { CodeableConcept, HealthcareService, Reference, ResourceType, Schedule } from '@medplum/fhirtypes';
 import { isObject } from './resource.ts';
 
 /** A reference to a resource of this service, split into its parts. */
@@ -103,4 +103,22 @@ export function offeredServiceIds(schedule: Schedule): string[] {
 /** The ids of the services that a Schedule or a Slot names, each once. */
 export function serviceIdsOf({ serviceType = [] }: Pick<Schedule, 'serviceType'>): string[] {
   return [...new Set(serviceType.map(serviceIdOf).filter((id) => id !== undefined))];
+}
+
+/** Medplum's code for a Schedule that offers every service. */
+const allServices = { system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' } as const;
+
+/** Whether a Schedule offers all services. */
+export function offersAllServices({ serviceType = [] }: Pick<Schedule, 'serviceType'>): boolean {
+  return serviceType.some(({ coding = [] }) =>
+    coding.some(({ system, code }) => system === allServices.system && code === allServices.code),
+  );
+}
+
+/** How a published Slot names its service: by its codes, and by reference, as Medplum's `$find` does. */
+export function serviceTypeOf(service: HealthcareService & { readonly id: string }): CodeableConcept[] {
+  const valueReference: Reference<HealthcareService> = { reference: `HealthcareService/${service.id}` };
+  const link = { url: SERVICE_TYPE_REFERENCE, valueReference };
+  const types: CodeableConcept[] = service.type?.length ? service.type : [{}];
+  return types.map((type) => ({ ...type, extension: [...(type.extension ?? []), link] }));
 }

@@ -1,10 +1,9 @@
 import type { CodeableConcept, Coding, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
-import { serviceTypeOf } from '../calendar/parameters/schedule-calendar.ts';
 import { type Lengths, lengthsOf, ownLengths } from '../calendar/parameters/scheduling-parameters.ts';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { payerKindsOf } from '../fhir/payer-kind.ts';
-import { offeredServiceIds } from '../fhir/reference.ts';
+import { offeredServiceIds, serviceTypeOf } from '../fhir/reference.ts';
 import type { Interval } from '../time/interval.ts';
 import {
   BUFFER_COMMENTS,

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { addressGroups } from '../../core/address-group.ts';
 import type { GatewayContext } from '../context.ts';
@@ -56,6 +57,33 @@ function perAddress(most: number, what: string, now: () => number) {
       }
     }
     return undefined;
+  };
+}
+
+/** The admitted request for which others are being sent to the interface, in this process. */
+const admitted = new AsyncLocalStorage<FastifyRequest>();
+
+/**
+ * The interface for a client whose request was admitted: with its rights, and counted with that request.
+ *
+ * @param request - to an application that the gateway serves
+ */
+export function interfaceFor(request: FastifyRequest): (url: string, init?: RequestInit) => Promise<Response> {
+  return async (url, { method, headers, body } = {}) => {
+    const payload = typeof body === 'string' ? body : undefined;
+    const sent = new Request(url, { method: method ?? 'GET', headers: headers ?? {} });
+    // The injected request begins once it is awaited, which must happen inside.
+    const response = await admitted.run(
+      request,
+      async () =>
+        await request.server.inject({
+          method: sent.method === 'POST' ? 'POST' : 'GET',
+          url,
+          headers: Object.fromEntries(sent.headers),
+          ...(payload !== undefined && { payload }),
+        }),
+    );
+    return new Response(response.payload, { status: response.statusCode });
   };
 }
 
@@ -143,6 +171,12 @@ export function createAdmission(
     countAgain: countClient,
     admit: async (rule, request, reply) => {
       const { who, limit } = rule;
+      const first = admitted.getStore();
+      if (first && who === 'client') {
+        request.caller = first.caller;
+        request.medplumAuthorization = first.medplumAuthorization;
+        return undefined;
+      }
       const refused =
         (limit === 'none' ? undefined : countAddress(request.ip)) ??
         (limit === 'few' ? countAttempt(request.ip) : undefined) ??

@@ -32,6 +32,7 @@ export const furtherRoutes: Readonly<Record<string, RouteRule>> = {
   'POST /oauth2/token': { who: 'anyone', limit: 'few', bytes: 64 * 1024 },
   'POST /oauth2/introspect': { who: 'anyone', limit: 'few', bytes: 64 * 1024 },
   'GET /auth/me': { ...open, who: 'client' },
+  'GET /mcp': open,
   'POST /mcp': { who: 'assistant', limit: 'many', bytes: 64 * 1024 },
   // Questions of browsers, where CORS is on.
   'OPTIONS *': open,

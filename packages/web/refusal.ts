@@ -1,10 +1,22 @@
-import { type ChosenStep, visitTime } from '../../apps/portal/visit/chosen-time.ts';
 import { parseInstant } from '../../core/fhir/instant.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 
+/** An appointment of a visit that can be chosen; milliseconds since 1970 UTC. */
+export interface ChosenStep {
+  /** The name of the step; in a series `1`, `2` … */
+  readonly name: string;
+  /** Ids of the Slots that it takes. */
+  readonly slots: readonly string[];
+  readonly start: number;
+  readonly end: number;
+}
+
 /** A time that the service names in place of one that it refuses; milliseconds since 1970 UTC. */
 export interface Alternative {
+  /** The first Slot that it takes. */
   readonly slot: string;
+  /** Ids of all Slots of a single appointment. */
+  readonly slots: readonly string[];
   readonly start: number;
   readonly end: number;
   /** The appointments of a whole visit. */
@@ -15,6 +27,9 @@ export interface Alternative {
 export interface Problem {
   /** The code of the booking service (docs/errors.md), if the problem has one. */
   readonly code: string | undefined;
+  /** FHIR's issue type. */
+  readonly type?: string;
+  readonly text?: string;
   readonly alternatives: readonly Alternative[];
 }
 
@@ -58,6 +73,15 @@ function stepIn(extension: unknown): ChosenStep | undefined {
     : { name: text(part('name')?.valueString) ?? '', slots, start, end };
 }
 
+/** The time of a whole visit: from its first appointment to its last. */
+export function visitTime(steps: readonly ChosenStep[]): Alternative | undefined {
+  const [first] = steps;
+  const slot = first?.slots[0];
+  return first && slot !== undefined
+    ? { slot: `Slot/${slot}`, slots: [], start: first.start, end: Math.max(...steps.map(({ end }) => end)), steps }
+    : undefined;
+}
+
 function alternativeIn(extension: unknown, url: string): Alternative | undefined {
   const found = isObject(extension) && extension.url === url ? stepIn(extension.extension) : undefined;
   const [slot] = found?.slots ?? [];
@@ -68,17 +92,19 @@ function alternativeIn(extension: unknown, url: string): Alternative | undefined
     isObject(one) && one.url === 'step' ? (stepIn(one.extension) ?? []) : [],
   );
   const { start, end } = found;
-  return slot === undefined ? visitTime(steps) : { slot: `Slot/${slot}`, start, end };
+  return slot === undefined ? visitTime(steps) : { slot: `Slot/${slot}`, slots: found.slots, start, end };
 }
 
-function problemIn(issue: unknown, { alternative }: ExtensionUrls): Problem {
-  const { details, extension } = isObject(issue) ? issue : {};
+function problemIn(issue: unknown, { alternative }: Pick<ExtensionUrls, 'alternative'>): Problem {
+  const { details, extension, code: type, diagnostics } = isObject(issue) ? issue : {};
   const codings = isObject(details) ? list(details.coding) : [];
   return {
     code: codings
       .filter(isObject)
       .map(({ code }) => text(code))
       .find((code) => code),
+    type: text(type) ?? 'exception',
+    text: text(diagnostics) || (isObject(details) ? text(details.text) : undefined) || '',
     alternatives: list(extension)
       .map((one) => alternativeIn(one, alternative))
       .filter((one) => one !== undefined),
@@ -90,7 +116,7 @@ function problemIn(issue: unknown, { alternative }: ExtensionUrls): Problem {
  *
  * @param body - the body of an answer, whatever it is
  */
-export function problemsIn(body: unknown, urls: ExtensionUrls): Problem[] {
+export function problemsIn(body: unknown, urls: Pick<ExtensionUrls, 'alternative'>): Problem[] {
   return isObject(body) && body.resourceType === 'OperationOutcome'
     ? list(body.issue).map((issue) => problemIn(issue, urls))
     : [];

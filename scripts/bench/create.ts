@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { WithId } from '@medplum/core';
 import type { Bundle, HealthcareService, Patient, Practitioner, Resource, Schedule, Slot } from '@medplum/fhirtypes';
-import { SCHEDULING_PARAMETERS } from '../../core/calendar/parameters/scheduling-parameters.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { SCHEDULING_PARAMETERS } from '../../core/fhir/scheduling-parameters.ts';
 import { resourceIn, send } from './http.ts';
 import type { Installation } from './installation.ts';
 

@@ -1,7 +1,7 @@
 import type { Appointment, Bundle, Parameters, Patient, Schedule, Slot } from '@medplum/fhirtypes';
-import { serviceTypeOf } from '../../core/calendar/parameters/schedule-calendar.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
+import { serviceTypeOf } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { createActor, createPatient, createSchedule, createService, createSlots, freeSlot } from './create.ts';

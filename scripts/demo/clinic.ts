@@ -11,8 +11,6 @@ import type {
   Schedule,
 } from '@medplum/fhirtypes';
 import { changeService } from '../../core/calendar/change/opening-hours.ts';
-import { serviceTypeOf } from '../../core/calendar/parameters/schedule-calendar.ts';
-import { SCHEDULING_PARAMETERS } from '../../core/calendar/parameters/scheduling-parameters.ts';
 import {
   type Artefact,
   artefactUri,
@@ -20,6 +18,8 @@ import {
   type Confirmation,
   EXTERNAL_TAG,
 } from '../../core/config/config.ts';
+import { serviceTypeOf } from '../../core/fhir/reference.ts';
+import { SCHEDULING_PARAMETERS } from '../../core/fhir/scheduling-parameters.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
 import { services, specialties } from '../../profiles/services.ts';
 import { parseHours } from '../calendar/hours-text.ts';

@@ -1,6 +1,6 @@
 import type { CodeableConcept, CodeSystem, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { offersAllServices } from '../../core/calendar/parameters/schedule-calendar.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
+import { offersAllServices } from '../../core/fhir/reference.ts';
 import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
 import { searchAll } from '../medplum/project.ts';
 import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';

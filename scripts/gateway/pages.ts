@@ -1,10 +1,14 @@
 import type { FastifyPluginAsync } from 'fastify';
+import { assistants } from '../../apps/assistants/server.ts';
 import { frontDesk } from '../../apps/front-desk/server.ts';
 import { FRONT_DESK_PATH } from '../../apps/front-desk/settings.ts';
 import type { PortalOptions } from '../../apps/portal/portal.ts';
 import { portal } from '../../apps/portal/server.ts';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { artefactUri, type BookingConfig, messageLanguages } from '../../core/config/config.ts';
 import { topicUrl } from '../../core/notifications/subscription/topics.ts';
+import { interfaceFor } from '../../gateway/admission/admission.ts';
+import { nameOf } from '../../gateway/medplum/current-profile.ts';
+import type { CredentialKeys } from '../../gateway/sealing/credential-keys.ts';
 import { assetsOf, WEB_OUTPUT } from '../../packages/web/assets.ts';
 import { isAddress } from './settings.ts';
 import { type Application, web } from './web.ts';
@@ -91,25 +95,62 @@ function frontDeskApplication(
   };
 }
 
+/** With what the tools of assistants are served. */
+interface AssistantSettings {
+  /** What times are sealed with: the first key seals, all of them open. */
+  readonly keys: CredentialKeys;
+  readonly callsPerMinute: number | undefined;
+}
+
+/** The tools of assistants: clients whose tokens the gateway has verified. */
+function assistantTools(config: BookingConfig, { keys, callsPerMinute }: AssistantSettings): FastifyPluginAsync {
+  const { baseUrl, timeZone } = config;
+  const [newest] = keys;
+  return assistants({
+    baseUrl,
+    timeZone,
+    languages: messageLanguages,
+    extensions: {
+      heldUntil: artefactUri(config, 'LocalHeldUntil'),
+      alternative: artefactUri(config, 'LocalAlternative'),
+      offer: artefactUri(config, 'LocalOffer'),
+    },
+    messages: artefactUri(config, 'LocalMessages'),
+    callsPerMinute,
+    clientOf: (request) => ({ name: request.caller ? nameOf(request.caller) : '', fetch: interfaceFor(request) }),
+    seal: {
+      seal: (text, owner) => `${newest.id}.${newest.offers.seal(text, owner)}`,
+      open: (sealed, owner) => {
+        const [id, content = ''] = sealed.split('.');
+        return keys.find((key) => key.id === id)?.offers.open(content, owner);
+      },
+    },
+  });
+}
+
 /** The applications that are served, each if there are settings for it. */
 interface PageSettings {
+  readonly assistants?: AssistantSettings | undefined;
   readonly portal?: PortalSettings | undefined;
   readonly frontDesk?: FrontDeskSettings | undefined;
   readonly further?: readonly Application[];
 }
 
-/**
- * The pages that are served beside the interface: the start page, and the applications.
- *
- * @returns `undefined` if there are no applications
- */
-export function pagesFor(config: BookingConfig, settings: PageSettings): FastifyPluginAsync | undefined {
+/** What is served beside the interface: the tools of assistants, the start page, and the applications for people. */
+export function pagesFor(config: BookingConfig, settings: PageSettings): FastifyPluginAsync {
   const applications = [
     ...(settings.portal ? [portalApplication(config, settings.portal)] : []),
     ...(settings.frontDesk ? [frontDeskApplication(config, settings.frontDesk, settings.portal)] : []),
     ...(settings.further ?? []),
   ];
-  return applications.length > 0 ? web({ applications, baseUrl: config.baseUrl }) : undefined;
+  return async (app) => {
+    if (settings.assistants) {
+      await app.register(assistantTools(config, settings.assistants));
+    }
+    if (applications.length > 0) {
+      await app.register(web({ applications, baseUrl: config.baseUrl }));
+    }
+  };
 }
 
 /**

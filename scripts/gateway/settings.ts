@@ -12,7 +12,6 @@ export const limitVariables = {
   LIMIT_REQUESTS_PER_CLIENT: 'requestsPerMinute',
   LIMIT_REQUESTS_PER_ADDRESS: 'requestsPerMinuteAndAddress',
   LIMIT_ATTEMPTS_PER_ADDRESS: 'attemptsPerMinuteAndAddress',
-  LIMIT_TOOL_CALLS_PER_CLIENT: 'toolCallsPerMinute',
   LIMIT_CONCURRENT_PER_CLIENT: 'concurrentRequests',
   LIMIT_WAITING_PER_CLIENT: 'waitingRequests',
   LIMIT_CONNECTIONS_TO_MEDPLUM: 'connections',
@@ -74,6 +73,14 @@ export function limitsFrom(environment: Environment): Partial<GatewayLimits> {
   });
   return Object.fromEntries(set);
 }
+
+/**
+ * How often one assistant may call tools in a minute, from `LIMIT_TOOL_CALLS_PER_CLIENT`.
+ *
+ * @throws Error if it is not a number
+ */
+export const toolCallsFrom = ({ LIMIT_TOOL_CALLS_PER_CLIENT: text }: Environment): number | undefined =>
+  text ? positive('LIMIT_TOOL_CALLS_PER_CLIENT', text) : undefined;
 
 /**
  * The proxies that are trusted, from `TRUST_PROXY`: how many stand in front of the gateway, or their networks, separated

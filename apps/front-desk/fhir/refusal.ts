@@ -1,4 +1,3 @@
-import { isObject } from '../../../core/fhir/resource.ts';
 import { type Alternative, problemsIn } from '../../../packages/web/refusal.ts';
 
 /** Medplum or the service has not done what was asked. */
@@ -19,14 +18,6 @@ export function isRefusal(answer: object): answer is Refusal {
   return 'refused' in answer;
 }
 
-function sentenceOf(issue: unknown): string | undefined {
-  if (!isObject(issue)) {
-    return undefined;
-  }
-  const details = isObject(issue.details) ? issue.details.text : undefined;
-  return [issue.diagnostics, details].find((text): text is string => typeof text === 'string' && text !== '');
-}
-
 /**
  * Why something was refused.
  *
@@ -34,13 +25,12 @@ function sentenceOf(issue: unknown): string | undefined {
  * @param alternativeUrl - URL of the extension LocalAlternative
  */
 export function refusalOf(status: number, body: unknown, alternativeUrl: string): Refusal {
-  const problems = problemsIn(body, { alternative: alternativeUrl, heldUntil: '', confirmation: '' });
-  const issues = isObject(body) && Array.isArray(body.issue) ? body.issue : [];
+  const problems = problemsIn(body, { alternative: alternativeUrl });
   return {
     refused: true,
     status,
     codes: problems.flatMap(({ code }) => code ?? []),
-    sentences: [...new Set(issues.flatMap((issue) => sentenceOf(issue) ?? []))],
+    sentences: [...new Set(problems.flatMap(({ text }) => text || []))],
     alternatives: problems.flatMap(({ alternatives }) => alternatives),
   };
 }

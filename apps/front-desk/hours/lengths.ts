@@ -1,6 +1,5 @@
-import type { Extension, HealthcareService } from '@medplum/fhirtypes';
-import { length } from '../../../core/calendar/parameters/parameter-values.ts';
-import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
+import type { HealthcareService } from '@medplum/fhirtypes';
+import { lengthIn, SCHEDULING_PARAMETERS } from '../../../core/fhir/scheduling-parameters.ts';
 import { extensionIn } from '../../../packages/web/elements.ts';
 
 /** How long the appointments of a service are, and how much time must be free around them, in minutes. */
@@ -17,10 +16,6 @@ export const lengthNames = ['duration', 'bufferBefore', 'bufferAfter'] as const;
 
 /** Name of a length. */
 export type LengthName = (typeof lengthNames)[number];
-
-/** A length that scheduling parameters name, in minutes; what they do not name, or not readably, is `undefined`. */
-export const lengthIn = (extension: Extension | undefined, name: LengthName): number | undefined =>
-  length([{ extension, path: name }], name).value;
 
 /** The lengths that a service names; what it does not name, or not readably, is 0. */
 export function lengthsOf({ extension }: HealthcareService): Lengths {

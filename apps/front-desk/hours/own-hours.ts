@@ -5,9 +5,10 @@ import {
   type OwnParameter,
   ownParameters,
 } from '../../../core/calendar/change/opening-hours.ts';
+import { lengthIn } from '../../../core/fhir/scheduling-parameters.ts';
 import { localDayOf } from '../../../core/time/local-day.ts';
 import { areSame, availableTimes, isWeekday, rowsOf, type WeeklyRow } from '../../../core/time/weekly-rows.ts';
-import { type LengthName, lengthIn, lengthNames } from './lengths.ts';
+import { type LengthName, lengthNames } from './lengths.ts';
 
 /** The hours of one calendar for one service, as they are typed. */
 export interface OwnHours extends Readonly<Record<LengthName, number | ''>> {

@@ -10,9 +10,8 @@ import type {
   Reference,
   Schedule,
 } from '@medplum/fhirtypes';
-import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
-import { SCHEDULING_PARAMETERS } from '../../../core/calendar/parameters/scheduling-parameters.ts';
-import { serviceIdOf } from '../../../core/fhir/reference.ts';
+import { offersAllServices, serviceIdOf } from '../../../core/fhir/reference.ts';
+import { appointmentMinutes } from '../../../core/fhir/scheduling-parameters.ts';
 import { extensionIn, listOf, partsOf, textOf } from '../../../packages/web/elements.ts';
 import type { ExtensionUrls } from '../../../packages/web/refusal.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn, searchAll } from '../fhir/client.ts';
@@ -139,17 +138,6 @@ function millisecondsOf(length: Duration | undefined): number | undefined {
     : undefined;
 }
 
-/** The length of appointments that Medplum's scheduling parameters name, in minutes. */
-function minutesOf(resource: Schedule | HealthcareService | undefined, service?: string): number | undefined {
-  const parameters = listOf(resource?.extension).filter(({ url }) => url === SCHEDULING_PARAMETERS);
-  const own = parameters.find(({ extension }) => {
-    const named = extensionIn(extension, 'service')?.valueReference?.reference;
-    return service === undefined || named === undefined || named === `HealthcareService/${service}`;
-  });
-  const length = millisecondsOf(extensionIn(own?.extension, 'duration')?.valueDuration);
-  return length === undefined ? undefined : length / MINUTE;
-}
-
 /** How long before its start an appointment can still be cancelled, by the booking policy of a resource. */
 const cancelUntilOf = (resource: Schedule | HealthcareService, url: string | undefined): number | undefined =>
   millisecondsOf(extensionIn(partsOf(resource.extension, url), 'cancelUntil')?.valueDuration);
@@ -231,7 +219,7 @@ function bookableSchedule(
       services.map((one) => cancelUntilOf(one, urls.policy)),
     ),
     isRefilled: refillOf(schedule, urls.policy) ?? services.some((one) => refillOf(one, urls.policy) === true),
-    minutes: minutesOf(schedule, service?.id) ?? minutesOf(service),
+    minutes: appointmentMinutes(schedule, service),
     place: location && placeText(location),
     map: location && mapOf(location),
     bring: textOf(service?.extraDetails)?.slice(0, MOST_TEXT),

@@ -1,8 +1,9 @@
 import { type Html, html } from '../../../packages/web/html.ts';
+import type { ChosenStep } from '../../../packages/web/refusal.ts';
 import type { BookableService } from '../clinic/services.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
-import { type ChosenStep, type ChosenTime, formatTime } from '../visit/chosen-time.ts';
+import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 import { when } from './appointment.ts';
 import { bookingFields } from './taken.ts';
 import { waitLink } from './times.ts';

@@ -5,6 +5,7 @@ import { DAY } from '../../../core/time/time-zone.ts';
 import { firstLocalTime } from '../../../core/visits/series.ts';
 import { extensionIn, listOf } from '../../../packages/web/elements.ts';
 import { html } from '../../../packages/web/html.ts';
+import type { ChosenStep } from '../../../packages/web/refusal.ts';
 import type { BookableService, VisitNeeds } from '../clinic/services.ts';
 import { refusalOf } from '../clinic/times.ts';
 import { appointmentsIn, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
@@ -38,7 +39,7 @@ import {
   visitView,
 } from '../visit/appointment.ts';
 import { fileOf } from '../visit/calendar-file.ts';
-import { type ChosenStep, type ChosenTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
+import { type ChosenTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
 import { moveRequest, moveVisitRequest } from '../visit/requests.ts';
 import { watchOf } from './news.ts';
 import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';

@@ -3,6 +3,7 @@ import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { listOf, partsOf } from '../../../packages/web/elements.ts';
+import type { ChosenStep } from '../../../packages/web/refusal.ts';
 import { isDay } from '../clinic/clock.ts';
 import type { BookableService } from '../clinic/services.ts';
 import { appointmentsIn, has, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
@@ -11,7 +12,7 @@ import { failureOf, failurePage } from '../pages/failure.ts';
 import { type ProposedVisit, type RestOfSeries, visitsPage } from '../pages/visits.ts';
 import type { Portal } from '../portal.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
-import { type ChosenStep, type ChosenTime, visitTime } from '../visit/chosen-time.ts';
+import { type ChosenTime, chosenVisit } from '../visit/chosen-time.ts';
 import { type Booking, findRequest, type WantedStep } from '../visit/requests.ts';
 
 /** How many visits one page shows, how many days it looks at, and how far ahead the next one is looked for. */
@@ -43,7 +44,7 @@ function proposedVisit(bundle: Bundle, { visitStep }: Portal['options']['extensi
       withWhom: listOf(appointment.participant).flatMap(({ actor }) => actor?.display ?? []),
     })),
   );
-  const time = visitTime(steps.map(({ name, slots, start, end }) => ({ name, slots, start, end })));
+  const time = chosenVisit(steps.map(({ name, slots, start, end }) => ({ name, slots, start, end })));
   return time ? [{ time, steps }] : [];
 }
 

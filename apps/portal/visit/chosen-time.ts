@@ -1,15 +1,6 @@
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 import { isId } from '../../../core/fhir/reference.ts';
-
-/** An appointment of a visit that a patient has chosen. */
-export interface ChosenStep {
-  /** The name of the step; in a series `1`, `2` … */
-  readonly name: string;
-  /** Ids of the Slots that it takes. */
-  readonly slots: readonly string[];
-  readonly start: number;
-  readonly end: number;
-}
+import { type ChosenStep, visitTime } from '../../../packages/web/refusal.ts';
 
 /** A time that a patient has chosen; milliseconds since 1970 UTC. */
 export interface ChosenTime {
@@ -21,13 +12,10 @@ export interface ChosenTime {
   readonly steps?: readonly ChosenStep[];
 }
 
-/** The time of a whole visit: from its first appointment to its last. */
-export function visitTime(steps: readonly ChosenStep[]): ChosenTime | undefined {
-  const [first] = steps;
-  const slot = first?.slots[0];
-  return first && slot !== undefined
-    ? { slot: `Slot/${slot}`, schedule: '', start: first.start, end: Math.max(...steps.map(({ end }) => end)), steps }
-    : undefined;
+/** The time of a whole visit. */
+export function chosenVisit(steps: readonly ChosenStep[]): ChosenTime | undefined {
+  const time = visitTime(steps);
+  return time && { ...time, schedule: '' };
 }
 
 /** How long somebody is at the clinic, in milliseconds. */
@@ -76,7 +64,7 @@ function parseStep(text: string): ChosenStep | undefined {
 function parseVisit(text: string): ChosenTime | undefined {
   const steps = (text.length > LONGEST_VISIT ? [] : text.split(' ')).map(parseStep);
   const known = steps.filter((step) => step !== undefined);
-  return known.length === steps.length && known.length <= MOST_STEPS ? visitTime(known) : undefined;
+  return known.length === steps.length && known.length <= MOST_STEPS ? chosenVisit(known) : undefined;
 }
 
 /** Reads the value of a button; `undefined` if it is not one. Whether the time can be booked is for the service to say. */

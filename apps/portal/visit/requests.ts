@@ -9,8 +9,9 @@ import type {
   RelatedPerson,
 } from '@medplum/fhirtypes';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import type { ChosenStep } from '../../../packages/web/refusal.ts';
 import type { BookableService } from '../clinic/services.ts';
-import type { ChosenStep, ChosenTime } from './chosen-time.ts';
+import type { ChosenTime } from './chosen-time.ts';
 
 /** An appointment of a visit, as it is asked for. */
 export interface WantedStep extends ChosenStep {

@@ -1,6 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Schedule, Task } from '@medplum/fhirtypes';
-import { offersAllServices } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { outdated } from '../../../core/calendar/publish/due.ts';
 import {
   publicationIn,
@@ -11,7 +10,7 @@ import {
   sweepTask,
 } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
+import { idIn, offersAllServices, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { rowSearch } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';

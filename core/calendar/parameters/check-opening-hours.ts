@@ -1,6 +1,7 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { SCHEDULING_PARAMETERS } from '../../fhir/scheduling-parameters.ts';
 import { type CalendarProblem, faulty } from '../problem.ts';
 import { closedTime, isClosedDays } from '../publish/closed-days.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
@@ -16,7 +17,6 @@ import {
   tooMany,
   tooManySlots,
 } from './parameter-values.ts';
-import { SCHEDULING_PARAMETERS } from './scheduling-parameters.ts';
 
 /** A resource that says when appointments are possible. */
 type OpeningHoursHolder = Schedule | HealthcareService;

@@ -1,4 +1,5 @@
 import type { Extension, Resource } from '@medplum/fhirtypes';
+import { type Length, lengths, lengthValue } from '../../fhir/scheduling-parameters.ts';
 import { isTimeZone } from '../../time/time-zone.ts';
 import { type CalendarProblem, type Checked, faulty, sound } from '../problem.ts';
 
@@ -16,20 +17,7 @@ export interface Alignment {
   readonly timeZone: string;
 }
 
-const minutesOf: Readonly<Record<string, number>> = { min: 1, h: 60, d: 1440, wk: 10_080 };
-
 const MINUTES_OF_A_DAY = 1440;
-
-/** Bounds of each length, in minutes. No appointment is longer than a day. */
-const lengths = {
-  duration: { least: 1, most: MINUTES_OF_A_DAY },
-  bufferBefore: { least: 0, most: MINUTES_OF_A_DAY },
-  bufferAfter: { least: 0, most: MINUTES_OF_A_DAY },
-  alignmentInterval: { least: 0, most: MINUTES_OF_A_DAY },
-  alignmentOffset: { least: 0, most: MINUTES_OF_A_DAY },
-} as const;
-
-type Length = keyof typeof lengths;
 
 /** The most places at the same time. */
 const MOST_PLACES = 100;
@@ -74,11 +62,9 @@ export function length(layers: readonly Layer[], name: Length): Checked<number |
   if (!found) {
     return { value: undefined, problems };
   }
-  const { value, unit, code, comparator } = found.extension.valueDuration ?? {};
   const { least, most } = lengths[name];
-  const minutes = (value ?? Number.NaN) * (minutesOf[unit ?? code ?? ''] ?? Number.NaN);
-  const isUsable = comparator === undefined && Number.isInteger(minutes) && minutes >= least && minutes <= most;
-  return isUsable
+  const minutes = lengthValue(found.extension, name);
+  return minutes !== undefined
     ? sound(minutes)
     : faulty(
         name.startsWith('alignment') ? 'alignment-invalid' : 'duration-invalid',

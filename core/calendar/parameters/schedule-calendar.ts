@@ -1,12 +1,9 @@
-import type { CodeableConcept, HealthcareService, Reference, Resource, Schedule } from '@medplum/fhirtypes';
+import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
-import { SERVICE_TYPE_REFERENCE, serviceIdsOf } from '../../fhir/reference.ts';
+import { offersAllServices, serviceIdsOf } from '../../fhir/reference.ts';
 import type { CalendarProblem } from '../problem.ts';
 import { MOST_SLOTS_A_DAY, slotsADay } from './parameter-values.ts';
 import { type SchedulingParameters, schedulingParameters } from './scheduling-parameters.ts';
-
-/** Medplum's code for a Schedule that offers every service. */
-const allServices = { system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' } as const;
 
 /** A service that a Schedule offers, with its hours and lengths. */
 export interface ServiceCalendar {
@@ -33,21 +30,6 @@ interface ScheduleContext {
 
 function hasId<T extends { readonly id?: string }>(resource: T): resource is T & { readonly id: string } {
   return resource.id !== undefined;
-}
-
-/** Whether a Schedule offers all services. */
-export function offersAllServices({ serviceType = [] }: Pick<Schedule, 'serviceType'>): boolean {
-  return serviceType.some(({ coding = [] }) =>
-    coding.some(({ system, code }) => system === allServices.system && code === allServices.code),
-  );
-}
-
-/** How a published Slot names its service: by its codes, and by reference, as Medplum's `$find` does. */
-export function serviceTypeOf(service: HealthcareService & { readonly id: string }): CodeableConcept[] {
-  const valueReference: Reference<HealthcareService> = { reference: `HealthcareService/${service.id}` };
-  const link = { url: SERVICE_TYPE_REFERENCE, valueReference };
-  const types: CodeableConcept[] = service.type?.length ? service.type : [{}];
-  return types.map((type) => ({ ...type, extension: [...(type.extension ?? []), link] }));
 }
 
 function isSwitchedOff({ extension = [] }: Schedule, config: PublicConfig): boolean {

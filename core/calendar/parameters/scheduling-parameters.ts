@@ -1,4 +1,5 @@
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
+import { SCHEDULING_PARAMETERS } from '../../fhir/scheduling-parameters.ts';
 import type { Interval } from '../../time/interval.ts';
 import { type Checked, faulty, sound, together } from '../problem.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
@@ -16,9 +17,6 @@ import {
   tooMany,
   tooManySlots,
 } from './parameter-values.ts';
-
-/** Medplum's extension for opening hours and lengths, on Schedule and HealthcareService. */
-export const SCHEDULING_PARAMETERS = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';
 
 /** What Medplum's scheduling parameters say about the appointments of one service in one Schedule. */
 export interface SchedulingParameters {

@@ -1,7 +1,7 @@
 import type { Bundle, HealthcareService } from '@medplum/fhirtypes';
-import { serviceTypeOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { sweepIn } from '../../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../../core/config/config.ts';
+import { serviceTypeOf } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { rowSearch } from '../../../core/rows/row.ts';
 import { portions } from '../../../core/rows/search.ts';

@@ -1,9 +1,9 @@
 import type { Appointment, HealthcareService } from '@medplum/fhirtypes';
 import { expect, type Page } from '@playwright/test';
 import { changeService } from '../../../../core/calendar/change/opening-hours.ts';
-import { serviceTypeOf } from '../../../../core/calendar/parameters/schedule-calendar.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { formatInstant } from '../../../../core/fhir/instant.ts';
+import { serviceTypeOf } from '../../../../core/fhir/reference.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { DAY } from '../../../../core/time/time-zone.ts';
 import { parseHours } from '../../../../scripts/calendar/hours-text.ts';

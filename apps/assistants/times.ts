@@ -1,9 +1,8 @@
 import type { CodeableConcept, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../core/config/config.ts';
 import { parseInstant } from '../../core/fhir/instant.ts';
 import { isId, offeredServiceIds } from '../../core/fhir/reference.ts';
-import { granularityOf } from '../../core/slots/terms.ts';
-import type { CredentialKeys } from '../sealing/credential-keys.ts';
+import { isObject } from '../../core/fhir/resource.ts';
+import { appointmentMinutes } from '../../core/fhir/scheduling-parameters.ts';
 
 /** A time that was offered to an assistant. Instants are milliseconds since 1970 UTC. */
 export interface OfferedTime {
@@ -14,59 +13,56 @@ export interface OfferedTime {
   readonly service: string;
 }
 
+const isTime = (value: unknown): value is OfferedTime => isObject(value) && Array.isArray(value.slots);
+
 /** What an assistant holds: ids of the appointment and of its service. */
 interface Hold {
   readonly appointment: string;
   readonly service: string;
 }
 
-/** How long an offer can be held, in milliseconds. */
+/** Seals texts, so that they can be opened for the same owner only. */
+export interface Seal {
+  readonly seal: (text: string, owner: string) => string;
+  /** `undefined` if the text is foreign, changed, or another owner's. */
+  readonly open: (sealed: string, owner: string) => string | undefined;
+}
+
+/** How long an offered time can be held, in milliseconds. */
 const STANDS = 1_800_000;
 
 /** The longest text that is looked at, in characters. */
 export const LONGEST_TOKEN = 2_000;
 
-/** Seals what one client was offered and what it holds: another client can do nothing with it, and nobody can make it. */
-export interface Offers {
-  readonly seal: (time: OfferedTime, client: string) => string;
-  /** The time in an offer; `undefined` if that is foreign, changed, another client's, or too old. */
-  readonly open: (offer: string, client: string) => OfferedTime | undefined;
-  readonly sealHold: (hold: Hold, client: string) => string;
-  /** What is held; `undefined` if it is not that client's. */
-  readonly openHold: (hold: string, client: string) => Hold | undefined;
-}
+export type Tokens = ReturnType<typeof createTokens>;
 
 /**
- * @param keys - the first seals, all of them open
+ * Seals what one client was offered and what it holds: another client can do nothing with it, and nobody can make it.
+ *
  * @param now - the clock, in milliseconds
  */
-export function createOffers(keys: CredentialKeys, now: () => number): Offers {
-  const [newest] = keys;
-  const seal = (kind: string, client: string, value: unknown): string =>
-    `${newest.id}.${newest.offers.seal(JSON.stringify(value), `${kind} ${client}`)}`;
-  const open = (kind: string, client: string, text: string): unknown => {
-    const [id, content = ''] = text.length <= LONGEST_TOKEN ? text.split('.') : [];
-    const opened = keys.find((key) => key.id === id)?.offers.open(content, `${kind} ${client}`);
-    return opened === undefined ? undefined : JSON.parse(opened);
+export function createTokens(seal: Seal, now: () => number) {
+  const close = (kind: string, client: string, value: unknown): string =>
+    seal.seal(JSON.stringify(value), `${kind} ${client}`);
+  const open = (kind: string, client: string, text: string): unknown[] => {
+    const opened = text.length <= LONGEST_TOKEN ? seal.open(text, `${kind} ${client}`) : undefined;
+    return opened === undefined ? [] : JSON.parse(opened);
   };
   return {
-    seal: ({ slots, start, end, service }, client) =>
-      seal('offer', client, [slots, start, end, service, now() + STANDS]),
-    open: (offer, client) => {
-      const found = open('offer', client, offer);
-      const [slots, start, end, service, until] = Array.isArray(found) ? found : [];
-      return until > now() ? { slots, start, end, service } : undefined;
+    sealTime: (time: OfferedTime, client: string) => close('offer', client, [time, now() + STANDS]),
+    /** The time in a token; `undefined` if that is foreign, changed, another client's, or too old. */
+    openTime: (token: string, client: string): OfferedTime | undefined => {
+      const [time, until] = open('offer', client, token);
+      return isTime(time) && Number(until) > now() ? time : undefined;
     },
-    sealHold: ({ appointment, service }, client) => seal('hold', client, [appointment, service]),
-    openHold: (hold, client) => {
-      const found = open('hold', client, hold);
-      const [appointment, service]: unknown[] = Array.isArray(found) ? found : [];
+    sealHold: ({ appointment, service }: Hold, client: string) => close('hold', client, [appointment, service]),
+    /** What is held; `undefined` if it is not that client's. */
+    openHold: (hold: string, client: string): Hold | undefined => {
+      const [appointment, service] = open('hold', client, hold);
       return isId(appointment) && isId(service) ? { appointment, service } : undefined;
     },
   };
 }
-
-type Stored<T> = T & { readonly id: string };
 
 const codesOf = (concepts: readonly CodeableConcept[] = []): string[] =>
   concepts.flatMap(({ coding = [] }) => coding.map(({ system = '', code = '' }) => `${system}|${code}`));
@@ -95,8 +91,7 @@ const MOST_PARTS = 20;
 export function timesIn(
   { id, start, end, serviceType }: Slot,
   schedule: Schedule,
-  service: Stored<HealthcareService>,
-  config: PublicConfig,
+  service: HealthcareService & { readonly id: string },
 ): OfferedTime[] {
   const [from, to] = [parseInstant(start), parseInstant(end)];
   const named = codesOf(serviceType);
@@ -104,7 +99,8 @@ export function timesIn(
   if (!id || from === undefined || to === undefined || from >= to || isOther) {
     return [];
   }
-  const length = Math.min(to - from, granularityOf(schedule, [service], config).longest ?? to - from);
+  const minutes = appointmentMinutes(schedule, service);
+  const length = Math.min(to - from, minutes === undefined ? to - from : minutes * 60_000);
   const count = Math.min(MOST_PARTS, Math.floor((to - from) / length));
   return Array.from({ length: count }, (_, index) => ({
     slots: [id],

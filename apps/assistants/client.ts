@@ -1,0 +1,69 @@
+import type { ExtractResource, ResourceType } from '@medplum/fhirtypes';
+import { isResource } from '../../core/fhir/resource.ts';
+import { type Problem, problemsIn } from '../../packages/web/refusal.ts';
+
+/** The interface, as one assistant calls it. */
+export interface Client {
+  /** The name of the assistant's client: what it was given is good for no other. */
+  readonly name: string;
+  /** Calls the interface with the rights of that client. */
+  readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;
+}
+
+/** The interface has not done what was asked. */
+export interface Refusal {
+  readonly refused: readonly Problem[];
+}
+
+/** Whether the interface has refused. */
+export const isRefusal = (answer: object): answer is Refusal => 'refused' in answer;
+
+/** The most resources that a page of a search has. */
+const MOST = '1000';
+
+type Found<T extends ResourceType> = Promise<ExtractResource<T> | Refusal>;
+
+/** What the tools ask of the interface. */
+export interface Service {
+  readonly read: <T extends ResourceType>(type: T, id: string) => Found<T>;
+  readonly search: <T extends ResourceType>(
+    type: T,
+    query?: readonly (readonly [string, string])[],
+  ) => Promise<(ExtractResource<T> & { readonly id: string })[] | Refusal>;
+  readonly hold: (body: object) => Found<'Appointment'>;
+}
+
+/**
+ * @param baseUrl - FHIR base address of the service
+ * @param alternative - the address of the extension by which a refusal names other times
+ */
+export function serviceFor({ fetch }: Client, baseUrl: string, alternative: string): Service {
+  async function call<T extends ResourceType>(type: T, path: string, body?: object): Found<T> {
+    const unreachable = new Response('{}', { status: 503 });
+    const answer = await fetch(`${baseUrl}/${path}`, {
+      method: body ? 'POST' : 'GET',
+      headers: { accept: 'application/fhir+json', ...(body && { 'content-type': 'application/fhir+json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    }).catch(() => unreachable);
+    const found: unknown = await answer.json();
+    if (answer.ok && isResource(found, type)) {
+      return found;
+    }
+    const problems = problemsIn(found, { alternative });
+    const none = { code: 'exception', text: `The service answered with status ${answer.status}.`, alternatives: [] };
+    return { refused: problems.length > 0 ? problems : [none] };
+  }
+  return {
+    read: (type, id) => call(type, `${type}/${encodeURIComponent(id)}`),
+    search: async (type, query = []) => {
+      const params = new URLSearchParams([['_count', MOST], ...query].map(([name = '', value = '']) => [name, value]));
+      const found = await call('Bundle', `${type}?${params}`);
+      return isRefusal(found)
+        ? found
+        : (found.entry ?? []).flatMap(({ resource }) =>
+            isResource(resource, type) && resource.id ? [{ ...resource, id: resource.id }] : [],
+          );
+    },
+    hold: (body) => call('Appointment', 'Appointment/$hold', body),
+  };
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import type { Identifier, Patient } from '@medplum/fhirtypes';
+import * as z from 'zod';
+import { mailboxOf } from '../../core/fhir/mailbox.ts';
+
+const name = z.string().trim().min(1).max(100);
+
+/** The schema of whom an appointment is for, as an assistant says it. */
+export const personSchema = (languages: readonly string[]) =>
+  z
+    .strictObject({
+      given: name.describe('First name'),
+      family: name.describe('Last name'),
+      birthDate: z.iso.date().describe('YYYY-MM-DD'),
+      email: z.email().max(200).optional().describe('Where the clinic asks the person'),
+      phone: z
+        .string()
+        .regex(/^\+?[0-9][0-9 ()/.-]{4,24}$/)
+        .optional()
+        .describe('For a text message, where the clinic sends any'),
+      language: z.enum(languages).optional().describe('The language in which the clinic writes'),
+    })
+    .refine(({ email, phone }) => email !== undefined || phone !== undefined, {
+      error: 'an e-mail address or a telephone number is needed, to ask the person',
+    });
+
+/** Who an appointment is for. */
+type AssistedPerson = z.infer<ReturnType<typeof personSchema>>;
+
+const hash = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('base64url');
+
+/** By what a client's person is known again: everything that was said, so that nothing of it can be swapped. */
+export const identifierOf = (person: AssistedPerson, client: string, origin: string): Identifier => {
+  const { given, family, birthDate, email, phone } = person;
+  return { system: `${origin}/mcp/person`, value: hash([client, given, family, birthDate, email, phone]) };
+};
+
+/** The person as a Patient. */
+export function patientOf(
+  { given, family, birthDate, email, phone, language }: AssistedPerson,
+  own: Identifier,
+): Patient {
+  return {
+    resourceType: 'Patient',
+    identifier: [own],
+    name: [{ use: 'official', family, given: [given] }],
+    birthDate,
+    telecom: [
+      ...(email ? [{ system: 'email' as const, value: email }] : []),
+      ...(phone ? [{ system: 'phone' as const, value: phone }] : []),
+    ],
+    ...(language && {
+      communication: [{ language: { coding: [{ system: 'urn:ietf:bcp:47', code: language }] }, preferred: true }],
+    }),
+  };
+}
+
+/** How often one address is asked in an hour, whichever assistant asks. */
+const QUESTIONS = 3;
+const HOUR = 3_600_000;
+
+/** How many addresses are counted; the one that was asked least recently is forgotten first. */
+const MOST_ADDRESSES = 10_000;
+
+/**
+ * Counts the questions to each address.
+ *
+ * @param now - the clock, in milliseconds
+ * @returns counts one to a person; returns what takes it back, or `undefined` if there were too many
+ */
+export function createQuestions(now: () => number) {
+  const asked = new Map<string, readonly number[]>();
+  const recent = (key: string) => (asked.get(key) ?? []).filter((time) => time > now() - HOUR && time <= now());
+  const keep = (key: string, times: readonly number[]): void => {
+    asked.delete(key);
+    asked.set(key, times);
+    const [oldest = ''] = asked.size > MOST_ADDRESSES ? asked.keys() : [];
+    asked.delete(oldest);
+  };
+  return ({ email, phone }: AssistedPerson): (() => void) | undefined => {
+    const keys = [email, phone].flatMap((one) => (one ? [hash(mailboxOf(one))] : []));
+    const at = now();
+    if (keys.some((key) => recent(key).length >= QUESTIONS)) {
+      return undefined;
+    }
+    for (const key of keys) {
+      keep(key, [...recent(key), at]);
+    }
+    return () => {
+      for (const key of keys) {
+        const times = recent(key);
+        keep(key, times.toSpliced(times.lastIndexOf(at), times.includes(at) ? 1 : 0));
+      }
+    };
+  };
+}
