@@ -106,7 +106,7 @@ function createContext({
     bots: bots ? botsInGateway(bots, host) : botsInMedplum(upstream, config),
     addresses,
     callers,
-    calendars: createCalendars(upstream, now, config),
+    calendars: createCalendars(upstream, now, config, all.collapseMs),
     searches: createCollapsing(all.collapseMs),
     leads: createLeads(now),
     turns: createBookingQueue(all.turnMs),

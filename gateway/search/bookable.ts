@@ -6,7 +6,7 @@ import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import { type CalendarList, MOST } from './calendars.ts';
+import { type CalendarList, MAX_SCHEDULES } from './calendars.ts';
 import { type SearchParam, searchIssue } from './parameters/param.ts';
 import { isForFree } from './parameters/strings.ts';
 
@@ -16,10 +16,10 @@ function idsNamed(params: readonly SearchParam[]): string | undefined {
   return named.length > 0 ? named.map((one) => one.replace(/^Schedule\//, '')).join(',') : undefined;
 }
 
-/** A search, and its first page if it has been carried out. */
+/** A search, and its result if it has been carried out. */
 interface Narrowed {
   readonly params: readonly SearchParam[];
-  readonly slots?: Bundle;
+  readonly found?: Bundle | FhirResponse;
 }
 
 /**
@@ -27,11 +27,11 @@ interface Narrowed {
  * booking policy would refuse. Medplum evaluates the conditions, so that pages and totals are right. Any other search is
  * left unchanged.
  *
- * The search itself is carried out in the call that reads the policies, narrowed by those remembered. What it finds counts
- * only if the policies as they are now narrow it in the same way.
+ * The search itself is carried out while the policies are read, narrowed by those remembered. Its result counts only if
+ * the policies as they are now narrow it in the same way.
  *
  * @param params - of a rewritten search, without chains
- * @param queryOf - the query to send for the narrowed search; without it, nothing is searched
+ * @param find - carries out the narrowed search; without it, nothing is searched
  * @returns the parameters (the same list if nothing is added), or the answer to give instead
  */
 export async function onlyBookable(
@@ -40,31 +40,31 @@ export async function onlyBookable(
   exchange: FhirRequest,
   context: GatewayContext,
   now: number,
-  queryOf?: (params: readonly SearchParam[]) => string,
+  find?: (params: readonly SearchParam[]) => Promise<Bundle | FhirResponse>,
 ): Promise<Narrowed | FhirResponse> {
-  const { caller } = exchange;
+  const { caller, upstreamHeaders } = exchange;
   if (type !== 'Slot' || !isForFree(params) || !caller) {
     return { params };
   }
   const { config, calendars } = context;
-  const narrowedBy = ({ schedules, services, rows }: CalendarList): readonly SearchParam[] => {
-    const value = bookableFilter(schedules, services, rows, caller.role, now, config);
-    return value ? [...params, { name: '_filter', value }] : params;
-  };
-  const urlOf = (list: readonly SearchParam[]): string => `Slot?${queryOf?.(list)}`;
-  const found = await calendars.read(
-    idsNamed(params),
-    exchange.upstreamHeaders,
-    queryOf && ((remembered) => urlOf(narrowedBy(remembered))),
-  );
-  if (!('services' in found)) {
-    return isSuccess(found) ? problem('bad-gateway') : upstreamProblem(found, config);
+  const filterBy = ({ schedules, services, rows }: CalendarList): string | undefined =>
+    bookableFilter(schedules, services, rows, caller.role, now, config);
+  const narrowedBy = (value: string | undefined): readonly SearchParam[] =>
+    value ? [...params, { name: '_filter', value }] : params;
+  const ids = idsNamed(params);
+  const remembered = find && calendars.recall(ids, upstreamHeaders);
+  const expected = remembered && filterBy(remembered);
+  const [current, found] = await Promise.all([
+    calendars.read(ids, upstreamHeaders),
+    remembered?.isWhole ? find?.(narrowedBy(expected)) : undefined,
+  ]);
+  if (!('services' in current)) {
+    return isSuccess(current) ? problem('bad-gateway') : upstreamProblem(current, config);
   }
-  if (!found.isWhole) {
-    const diagnostics = `There are more than ${MOST} schedules: use the parameter schedule to name those to search.`;
+  if (!current.isWhole) {
+    const diagnostics = `There are more than ${MAX_SCHEDULES} schedules: use the parameter schedule to name those to search.`;
     return refusal([searchIssue('schedule', diagnostics)], config);
   }
-  const narrowed = narrowedBy(found);
-  const { searched } = found;
-  return { params: narrowed, ...(searched?.url === urlOf(narrowed) && { slots: searched.bundle }) };
+  const filter = filterBy(current);
+  return { params: narrowedBy(filter), ...(found && filter === expected && { found }) };
 }

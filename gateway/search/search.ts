@@ -61,21 +61,29 @@ async function carryOut(
   const resolved = await resolveChains(type, search.params, exchange, context);
   const named = 'status' in resolved ? resolved : await withSurvivors(type, resolved, exchange, context);
   const isInPart = isCountedInPart(type, search.params);
-  const queryOf = (params: readonly SearchParam[]): string => formatQuery(withTotal(params, isInPart));
   const isFiltered = search.filters.length > 0;
+  const find = (params: readonly SearchParam[]): Promise<Bundle | FhirResponse> => {
+    const isChanged = params !== search.params;
+    return searchMedplum(
+      type,
+      formatQuery(withTotal(params, isInPart)),
+      isChanged ? 'POST' : method,
+      exchange,
+      context,
+    );
+  };
   const narrowed =
     'status' in named
       ? named
-      : await onlyBookable(type, named, exchange, context, Date.now(), isFiltered ? undefined : queryOf);
+      : await onlyBookable(type, named, exchange, context, Date.now(), isFiltered ? undefined : find);
   if ('status' in narrowed) {
     return narrowed;
   }
-  const { params, slots } = narrowed;
+  const { params } = narrowed;
   if (isFiltered) {
     return searchFiltered(type, { ...search, params }, exchange, context);
   }
-  const isChained = params !== search.params;
-  const found = slots ?? (await searchMedplum(type, queryOf(params), isChained ? 'POST' : method, exchange, context));
+  const found = narrowed.found ?? (await find(params));
   if (!isBundle(found)) {
     return found;
   }
