@@ -5,6 +5,7 @@ import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { serviceIdsOf } from '../../core/fhir/reference.ts';
+import { isByService } from '../../core/fhir/tags.ts';
 import { givesBack, type Taking, takingSlot } from '../../core/slots/guard.ts';
 import type { Act } from '../../core/slots/reservation.ts';
 import {
@@ -92,7 +93,8 @@ async function takingIssues(
 /** What a stored Slot has taken a moment ago, and no longer takes, is reserved no longer. */
 async function forget(medplum: MedplumClient, stored: Slot): Promise<void> {
   const act = actOf(stored);
-  await (isTaken(stored) && mayBeReserved(stored) && withdraw(medplum, act, ({ id }) => id === act.id));
+  const isYoung = isTaken(stored) && !isByService(stored.meta, config) && mayBeReserved(stored);
+  await (isYoung && withdraw(medplum, act, ({ id }) => id === act.id));
 }
 
 /** A Slot that is set free as it is to be stored: void where it gives its time back to offers. */
@@ -121,6 +123,7 @@ export async function handler(
   { input: slot, headers }: BotEvent<Slot>,
 ): Promise<true | Slot | OperationOutcome> {
   if (isDeletion({ headers })) {
+    await forget(medplum, slot);
     return true;
   }
   const { id } = slot;

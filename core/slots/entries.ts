@@ -2,8 +2,9 @@ import type { BundleEntry, Slot } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../config/config.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import { updateEntry } from '../fhir/resource.ts';
-import { type Calendar, type CalendarSlot, offerResource } from './slot.ts';
-import type { ScheduleServices } from './terms.ts';
+import { overlaps } from '../time/interval.ts';
+import { type Calendar, type CalendarSlot, newCalendarSlot, offerResource, takesTimeOf } from './slot.ts';
+import type { ScheduleServices, TermsOf } from './terms.ts';
 
 /** A Slot that is to be created, or changed if it still has the version that was read. */
 export interface SlotChange {
@@ -79,14 +80,30 @@ export function calendarEntries(before: Calendar, after: Calendar, config: Publi
 }
 
 /**
- * The changes that may be written whatever else is written at that moment: a group that creates Slots is among them only
- * if it also changes a stored one, on condition of its version. Two runs that only create the same Slot at the same
- * moment do not notice each other.
+ * The free Slots that new ones exclude. They get a new version with these: a booking of one of them that has read the
+ * calendar before fails, and withdraws the new ones the next time.
+ *
+ * @param calendar - as it is stored
  */
-export function onVersions(changes: readonly SlotChange[]): SlotChange[] {
-  const creating = new Set(changes.flatMap(({ stored, group }) => (stored ? [] : group)));
-  const changing = new Set(changes.flatMap(({ stored, group }) => (stored ? group : [])));
-  return changes.filter(({ group }) => !creating.has(group) || changing.has(group));
+export function besideNew(
+  changes: readonly SlotChange[],
+  calendar: Calendar,
+  termsOf: TermsOf,
+  config: PublicConfig,
+): CalendarSlot[] {
+  const created = changes.flatMap(({ stored, resource }) =>
+    !stored && resource.status === 'free' ? (newCalendarSlot('', resource, config) ?? []) : [],
+  );
+  const isChanging = (slot: CalendarSlot): boolean => changes.some(({ stored }) => stored?.id === slot.id);
+  const isExcluded = (slot: CalendarSlot): boolean =>
+    created.some((one) => {
+      const { before, after, services } = termsOf(one);
+      const reach = { start: one.start - before - after, end: one.end + before + after };
+      return overlaps(slot, reach) && takesTimeOf(slot, one, services);
+    });
+  return [...calendar.values()].filter(
+    (slot) => slot.role === 'offer' && slot.status === 'free' && !isChanging(slot) && isExcluded(slot),
+  );
 }
 
 /** The time by which changes are ordered: a Slot is withdrawn before the overlapping ones that replace it are created. */

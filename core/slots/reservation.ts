@@ -153,10 +153,15 @@ export function reservedSlots(
   reservations: readonly Reservation[],
   { calendar, now, open = new Map() }: Reading,
 ): CalendarSlot[] {
-  const counts = (one: Reservation): boolean => {
+  /** Whether the stored appointment has the time that was announced: a move that was refused left it where it was. */
+  const isOfStored = (one: Reservation): boolean => {
     const time = open.get(appointmentOf(one) ?? '');
-    return now < one.until || (time !== undefined && overlaps(time, one));
+    const announced = reservations.filter(({ id, until }) => id === one.id && until === one.until);
+    const start = Math.min(...announced.map((part) => part.start));
+    const end = Math.max(...announced.map((part) => part.end));
+    return time !== undefined && contains({ start, end }, time);
   };
+  const counts = (one: Reservation): boolean => now < one.until || isOfStored(one);
   return reservations
     .filter((one) => counts(one) && !isStored(one, calendar))
     .map(({ start, end, id, lane }) => {

@@ -281,7 +281,10 @@ function slotsTaken(stage: Stage, isQuiet: boolean): Violation[] {
     const name = `${appointment.status} ${text(times(appointment))}`;
     for (const id of (appointment.slot ?? []).map(reference)) {
       const status = slots.get(id)?.status;
-      holders.set(id, [...(holders.get(id) ?? []), appointment]);
+      // Sent before its new Slot, one request after the other, it names none yet.
+      if (id) {
+        holders.set(id, [...(holders.get(id) ?? []), appointment]);
+      }
       if ((isQuiet || (isByService && status)) && !taken.includes(status ?? '') && !isOverbooking(appointment)) {
         const rule = 'every slot of an open appointment is taken';
         found.push({ rule, text: `${name} has a Slot that is ${status ?? 'deleted'}` });

@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { BundleEntry, Reference } from '@medplum/fhirtypes';
+import type { BundleEntry, Reference, Resource } from '@medplum/fhirtypes';
 import type { Offer } from '../../../core/booking/appointment/expiry.ts';
 import { type BookingContext, type Knowledge, learned } from '../../../core/booking/booking/knowledge.ts';
 import { type BookingPlan, planBooking } from '../../../core/booking/booking/plan.ts';
@@ -140,7 +140,10 @@ async function readSlots(medplum: MedplumClient, searches: readonly BundleEntry[
   return resourceSet(slots.length > 0 ? (await readInBatch(medplum, urls)).flat() : []);
 }
 
-/** Slots are written back whole: with what the clinic notes at them, which the caller is not shown. */
+/**
+ * Slots are written back whole: with what the clinic notes at them, which the caller is not shown. Of two copies the earlier
+ * one counts, with its version: what was read around it is as old.
+ */
 async function withNotes(
   medplum: MedplumClient,
   shown: ResourceSet,
@@ -150,7 +153,11 @@ async function withNotes(
   const lacking = resourcesOfType(shown, 'Slot').flatMap(({ id = '' }) => (known.has(`Slot/${id}`) ? [] : id));
   const more = await readSlots(medplum, [...searchByIds('Slot', lacking), ...searches.filter(isForRows)]);
   const rows = [...known, ...more].filter(([, { resourceType }]) => resourceType === 'Task');
-  return new Map([...[...shown].map(([key, one]) => [key, known.get(key) ?? more.get(key) ?? one] as const), ...rows]);
+  const earlier = (key: string, one: Resource): Resource => {
+    const whole = known.get(key) ?? more.get(key) ?? one;
+    return (whole.meta?.lastUpdated ?? '') <= (one.meta?.lastUpdated ?? '') ? whole : one;
+  };
+  return new Map([...[...shown].map(([key, one]) => [key, earlier(key, one)] as const), ...rows]);
 }
 
 /** The appointments that reservations in the way of a request announced a while ago. */

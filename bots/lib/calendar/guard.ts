@@ -3,11 +3,10 @@ import type { BundleEntry, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import { atTime, holderSearch, holdersOf } from '../../../core/booking/appointment/reads.ts';
 import { isOpen } from '../../../core/booking/appointment/status.ts';
-import { publicationOf, publicationTask, reservationEntry } from '../../../core/calendar/publish/publication.ts';
+import { publicationOf, reservationEntry } from '../../../core/calendar/publish/publication.ts';
 import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
-import { creation } from '../../../core/rows/row.ts';
 import { searchUrl } from '../../../core/rows/search.ts';
 import { touchEntry } from '../../../core/slots/entries.ts';
 import { excludes, planTaking, type Taking } from '../../../core/slots/guard.ts';
@@ -26,9 +25,10 @@ import { type Calendar, type CalendarSlot, calendarOf, isOverbooking, isTaken } 
 import { neededBuffers, reachOf, termsFor, withBuffers } from '../../../core/slots/terms.ts';
 import { contains, type Interval, overlaps } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';
-import { retryOvertaken, sendTransaction, writeUnlessOvertaken } from '../medplum.ts';
+import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
 import { hoursSearches, type KeyedHours, readOpeningHours } from './opening-hours.ts';
+import { ensureRow } from './request.ts';
 
 /** How many Slots are read, and how many of those that a taking excludes are written: of a block of many weeks the others follow within seconds. */
 const [MOST, MAX_TOUCHED] = ['1000', 500];
@@ -103,12 +103,6 @@ export async function readOpenTimes(medplum: MedplumClient, ids: readonly string
   );
 }
 
-/** A Schedule without a publication row gets one, once, whoever is faster: publishing looks at it when its turn comes. */
-async function createRow(medplum: MedplumClient, schedule: string): Promise<void> {
-  const row = publicationTask({ schedule, status: 'accepted', due: Date.now() }, config);
-  await sendTransaction(medplum, [creation(row, publicationOf(schedule, config))]);
-}
-
 const laneOf = ({ from }: Taking): string | undefined => (from.role === 'offer' && !from.isNew ? from.id : undefined);
 
 /** Whether time is reserved already: by the appointment that names the Slot, or before Medplum tried again. */
@@ -161,7 +155,7 @@ async function attempt(
     return { kind: 'reserved' };
   }
   if (!row) {
-    await createRow(medplum, schedule);
+    await ensureRow(medplum, schedule);
     return { kind: 'overtaken' };
   }
   // A bookable Slot that somebody has deleted meanwhile can no longer be taken.

@@ -20,10 +20,7 @@ import { ofType, readInBatch } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { goneHours, type KeyedHours, readOpeningHours } from './opening-hours.ts';
 import { publicationRow } from './request.ts';
-import { publishWindow, type WindowResult, type Writing } from './window.ts';
-
-/** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
-const CHUNK = 20;
+import { publishWindow, type WindowResult } from './window.ts';
 
 /** How far back Slots are looked for that were taken while clocks differ, in milliseconds. */
 const TOLERANCE = 60_000;
@@ -85,10 +82,9 @@ class Progress {
   }
 
   /** Writes Slots only while nothing else is published of the Schedule. */
-  writing(until: number): Writing {
+  writing(until: number): Parameters<typeof publishWindow>[3] {
     return {
-      chunk: CHUNK,
-      entry: () => [rowEntry(this.row, Date.now(), config, publicationTask(this.publication, config))],
+      row: () => [rowEntry(this.row, Date.now(), config, publicationTask(this.publication, config))],
       written: ({ entry = [] }) => {
         const next = entry.at(-1)?.resource;
         this.row = isResource(next, 'Task') ? next : this.row;

@@ -10,7 +10,7 @@ import {
 } from '../../../core/calendar/publish/publication.ts';
 import { creation, rowSearch } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
-import { retryOvertaken } from '../medplum.ts';
+import { retryOvertaken, sendTransaction } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { writeRows } from '../rows.ts';
 
@@ -24,6 +24,17 @@ import { writeRows } from '../rows.ts';
 export async function publicationRow(medplum: MedplumClient, schedule: string): Promise<Task | undefined> {
   const [found] = await readInBatch(medplum, [publicationOf(schedule, config)]);
   return ofType('Task', found)[0];
+}
+
+/** The publication row of a Schedule, which gets one, once, whoever is faster: publishing looks at it when its turn comes. */
+export async function ensureRow(medplum: MedplumClient, schedule: string): Promise<Task | undefined> {
+  const found = await publicationRow(medplum, schedule);
+  if (found) {
+    return found;
+  }
+  const row = publicationTask({ schedule, status: 'accepted', due: Date.now() }, config);
+  await sendTransaction(medplum, [creation(row, publicationOf(schedule, config))]);
+  return publicationRow(medplum, schedule);
 }
 
 /** An entry that changes a row, or creates it where its search finds none. */

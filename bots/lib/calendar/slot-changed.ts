@@ -5,7 +5,7 @@ import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import { hasOtherTime, holdersUrl } from '../../../core/booking/appointment/held.ts';
 import { takesTime } from '../../../core/booking/appointment/overbooking.ts';
 import { holderSearch } from '../../../core/booking/appointment/reads.ts';
-import { windowsFrom } from '../../../core/calendar/publish/publication.ts';
+import { rowEntry, windowsFrom } from '../../../core/calendar/publish/publication.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isTaken } from '../../../core/slots/slot.ts';
@@ -18,8 +18,8 @@ import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
 import { RUN_LIMIT } from '../rows.ts';
 import { goneHours, hoursSearches, readOpeningHours } from './opening-hours.ts';
-import { requestPublication } from './request.ts';
-import { publishWindow, slotsUrl } from './window.ts';
+import { ensureRow, requestPublication } from './request.ts';
+import { publishWindow, slotsUrl, type WindowResult } from './window.ts';
 
 /** A period longer than this, in milliseconds, changes a calendar as a whole. */
 const LONG = 14 * DAY;
@@ -95,40 +95,35 @@ async function follow(medplum: MedplumClient, slot: Slot): Promise<boolean> {
 /** The time of an appointment, to be compared with that of a Slot. */
 const asSlot = ({ start = '', end = '' }: Appointment, slot: Slot): Slot => ({ ...slot, start, end });
 
-/**
- * Publishes the time around a Slot that was taken or released again. If Slots are missing there that were never published,
- * the publication of the calendar creates them: there is one at a time.
- */
+/** Publishes the time around a Slot that was taken or released again; whoever creates Slots there writes the row with them. */
 async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Promise<void> {
   const windows = (await timesOf(medplum, slot)).filter(({ end }) => end > Date.now());
+  if (windows.length === 0) {
+    return;
+  }
   if (isLong(windows)) {
     await requestPublication(medplum, id);
     return;
   }
   const along = windows.flatMap(({ start, end }) => windowsFrom(start, end, undefined)).slice(0, 1);
-  const { hours = goneHours(id), reader = medplum } =
-    windows.length > 0
-      ? await readOpeningHours(
-          medplum,
-          id,
-          slot.serviceType,
-          along.map((window) => slotsUrl(id, window)),
-        )
-      : {};
-  let isMissing = false;
+  const urls = along.map((window) => slotsUrl(id, window));
+  const read = await readOpeningHours(medplum, id, slot.serviceType, urls);
+  const { hours = goneHours(id), reader } = read;
+  let isFirst = true;
   for (const window of windows.flatMap(({ start, end }) => windowsFrom(start, end, hours.publishing))) {
-    const { kind, problems } = await retryOvertaken(
-      () => publishWindow(reader, hours, window),
-      (result) => result.kind === 'overtaken',
-      { within: RUN_LIMIT },
-    );
-    isMissing ||= kind === 'missing';
-    if (kind !== 'published' && kind !== 'missing') {
+    const attempt = async () => {
+      const row = isFirst ? read.row : await ensureRow(medplum, id);
+      isFirst = false;
+      const lock = (isCreating: boolean) => (isCreating ? row && [rowEntry(row, Date.now(), config)] : []);
+      return publishWindow(reader, hours, window, { row: lock });
+    };
+    const isOvertaken = ({ kind }: WindowResult): boolean => kind === 'overtaken';
+    const { kind, problems } = await retryOvertaken(attempt, isOvertaken, { within: RUN_LIMIT });
+    if (kind !== 'published') {
       const reasons = kind === 'refused' ? problems.map(({ diagnostics }) => diagnostics) : [];
       throw new Error([`The Slots of Schedule/${id} could not be written (${kind}).`, ...reasons].join(' '));
     }
   }
-  await (isMissing && requestPublication(medplum, id));
 }
 
 /** How long the transaction that deletes a Slot is waited for, look by look, in milliseconds. */

@@ -1,11 +1,13 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Bundle, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
+import type { Bundle, BundleEntry, OperationOutcome, Resource } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
 import type { CalendarProblem } from '../../../core/calendar/problem.ts';
-import { type PublishPlan, type PublishState, planSlots, slotsToRead } from '../../../core/calendar/publish/publish.ts';
+import { type PublishState, planSlots, slotsToRead } from '../../../core/calendar/publish/publish.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { onVersions, portions, type SlotChange, slotChangeEntries } from '../../../core/slots/entries.ts';
+import { besideNew, portions, type SlotChange, slotChangeEntries, touchEntry } from '../../../core/slots/entries.ts';
+import { calendarOf } from '../../../core/slots/slot.ts';
+import { termsFor } from '../../../core/slots/terms.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { refillRows } from '../../../core/waitlist/refill.ts';
 import { config } from '../config.ts';
@@ -54,41 +56,48 @@ const freeOnes = (changes: readonly SlotChange[]): string[] =>
   changes.flatMap(({ stored }) => (stored?.status === 'free' ? (stored.id ?? []) : []));
 
 /** Decides about a window. What looks free is looked up among the appointments before it is touched. */
-async function plan(medplum: MedplumClient, hours: KeyedHours, window: Interval): Promise<PublishPlan> {
+async function plan(medplum: MedplumClient, hours: KeyedHours, window: Interval) {
   const state = await readWindow(medplum, hours, window);
   const first = planSlots(state, config);
   const held = await readHeld(medplum, freeOnes(first.changes));
+  if (held.size === 0) {
+    return { ...first, slots: state.slots };
+  }
   // An appointment may have taken them since they were read, and have changed others with them.
-  return held.size > 0 ? planSlots({ ...(await readWindow(medplum, hours, window)), held }, config) : first;
+  const again = await readWindow(medplum, hours, window);
+  return { ...planSlots({ ...again, held }, config), slots: again.slots };
 }
 
 /** How a window is written, chunk by chunk. */
-export interface Writing {
-  /** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
-  readonly chunk: number;
-  /** What is written together with each chunk, so that no other run writes the same. */
-  readonly entry: () => BundleEntry[];
+interface Writing {
+  /**
+   * The publication row, in the version that was read before the Slots: two runs never create the same Slot. `undefined` if
+   * there was none.
+   */
+  readonly row: (isCreating: boolean) => BundleEntry[] | undefined;
   /**
    * Takes the answer to a chunk.
    *
    * @returns whether there is time for another chunk
    */
-  readonly written: (answer: Bundle) => boolean;
+  readonly written?: (answer: Bundle) => boolean;
 }
+
+/** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
+const CHUNK = 20;
 
 /** The result of publishing a window. */
 export interface WindowResult {
   /**
-   * `published` if nothing is left to do, `unfinished` if the time was over first, `missing` if Slots are lacking that only
-   * a guarded run creates, `refused` if Medplum does not accept the Slots; otherwise why the window was not written.
+   * `published` if nothing is left to do, `unfinished` if the time was over first, `refused` if Medplum does not accept the
+   * Slots; otherwise why the window was not written.
    */
-  readonly kind: Exclude<BundleAnswer['kind'], 'done' | 'invalid'> | 'published' | 'unfinished' | 'missing' | 'refused';
+  readonly kind: Exclude<BundleAnswer['kind'], 'done' | 'invalid'> | 'published' | 'unfinished' | 'refused';
   /** Why the opening hours are not published, if so: then published Slots stay as they are unless their time is taken. */
   readonly problems: readonly CalendarProblem[];
 }
 
-/** How a window is written without the protection against concurrent runs. */
-const unprotected: Writing = { chunk: 20, entry: () => [], written: () => true };
+const resourcesOf = ({ entry = [] }: Bundle): Resource[] => entry.flatMap(({ resource }) => resource ?? []);
 
 /** Medplum does not accept the Slots: trying again would change nothing. */
 function refused({ issue }: OperationOutcome): CalendarProblem {
@@ -101,34 +110,43 @@ function refused({ issue }: OperationOutcome): CalendarProblem {
  * Brings the Slots of a Schedule that begin in a window in line with its opening hours and with what takes its time. It
  * starts from what is stored, so a run that is missed or comes twice does no harm.
  *
- * @param writing - without it, concurrent runs may do the same: Slots are changed, but none is created
  * @throws ReadError when the server could not be read
  */
 export async function publishWindow(
   medplum: MedplumClient,
   hours: KeyedHours,
   window: Interval,
-  writing?: Writing,
+  { row, written: isTime = () => true }: Writing,
 ): Promise<WindowResult> {
-  const { chunk: size, entry, written: isTime } = writing ?? unprotected;
-  const { changes, problems } = await plan(medplum, hours, window);
-  const possible = writing ? changes : onVersions(changes);
+  const { changes, problems, slots } = await plan(medplum, hours, window);
   const { schedule, services, actor } = hours;
   const offering = { schedule, services: isResource(actor, 'HealthcareService') ? [...services, actor] : services };
-  const all = portions(possible, size);
+  const termsOf = termsFor([hours], config);
+  const calendar = new Map(calendarOf(slots, config));
+  const all = portions(changes, CHUNK);
   for (const [index, chunk] of all.entries()) {
-    const rows = refillRows(chunk, [offering], Date.now(), config, true);
-    const written = await sendTransaction(medplum, [...slotChangeEntries(chunk), ...rows, ...entry()]);
+    const locked = row(chunk.some(({ stored }) => !stored));
+    if (!locked) {
+      return { kind: 'overtaken', problems };
+    }
+    const written = await sendTransaction(medplum, [
+      ...slotChangeEntries(chunk),
+      ...besideNew(chunk, calendar, termsOf, config).map((slot) => touchEntry(slot, config)),
+      ...refillRows(chunk, [offering], Date.now(), config, true),
+      ...locked,
+    ]);
     if (written.kind === 'invalid') {
       return { kind: 'refused', problems: [refused(written.outcome)] };
     }
     if (written.kind !== 'done') {
       return { kind: written.kind, problems };
     }
-    const hasTime = isTime(written.bundle);
-    if (!hasTime && index + 1 < all.length) {
+    for (const [id, slot] of calendarOf(ofType('Slot', resourcesOf(written.bundle)), config)) {
+      calendar.set(id, slot);
+    }
+    if (!isTime(written.bundle) && index + 1 < all.length) {
       return { kind: 'unfinished', problems };
     }
   }
-  return { kind: possible.length < changes.length ? 'missing' : 'published', problems };
+  return { kind: 'published', problems };
 }

@@ -2,15 +2,12 @@ import '../../config.ts';
 import { expect, it } from '@jest/globals';
 import type { Schedule, Slot } from '@medplum/fhirtypes';
 import { readOpeningHours } from '../../../../bots/lib/calendar/opening-hours.ts';
-import { publishWindow, type Writing } from '../../../../bots/lib/calendar/window.ts';
+import { publishWindow } from '../../../../bots/lib/calendar/window.ts';
 import { at, type Calendar, DAY, day, open, type Stored, wholeDay, withCalendars } from '../../calendar/fixtures.ts';
 
 const medplum = withCalendars();
 
 const theDay = { start: day, end: day + DAY };
-
-/** Everything at once. */
-const atOnce: Writing = { chunk: 100, entry: () => [], written: () => true };
 
 /** Publishes the day of a calendar. */
 async function publish({ id }: Stored<Schedule>) {
@@ -18,7 +15,7 @@ async function publish({ id }: Stored<Schedule>) {
   if (!hours) {
     throw new Error('There is no such Schedule.');
   }
-  return publishWindow(medplum().medplum, hours, theDay, atOnce);
+  return publishWindow(medplum().medplum, hours, theDay, { row: () => [] });
 }
 
 /** A calendar whose day is published. */
