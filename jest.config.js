@@ -32,7 +32,7 @@ const slow = [
   '/test/contract/visits/(find|several|waitlist)[.]test[.]ts$',
   '/test/scripts/consistency/repair[.]test[.]ts$',
   '/test/scripts/start/start[.]test[.]ts$',
-  '/test/bots/(faults|messages/send-messages)[.]test[.]ts$',
+  '/test/bots/(cost|faults|messages/send-messages)[.]test[.]ts$',
   '/test/core/absence/assign[.]test[.]ts$',
   '/test/gateway/largest-inputs[.]test[.]ts$',
 ];

@@ -1,6 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
 import { mustBeWhole } from '../../core/booking/appointment/reads.ts';
+import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type ResourceSet, resourceSet } from '../../core/rows/resource-set.ts';
 import { hasMore, pagesOf, portions } from '../../core/rows/search.ts';
@@ -170,17 +171,28 @@ export const readByIds = async (medplum: MedplumClient, type: string, ids: reado
 const gone = [
   ...['ClientApplication', 'Patient', 'Practitioner', 'RelatedPerson'].map((type) => `${type}?_deleted=true`),
   'Practitioner?active=false',
-];
+].map((search) => `${search}&_fields=id`);
 
 /** Who of some profiles has left the clinic: they were deleted, or are practitioners who are no longer active. */
 export async function readFormer(medplum: MedplumClient, profiles: readonly string[]): Promise<string[]> {
   const former: string[] = [];
   for (const ids of portions(profiles)) {
-    const searches = gone.map((one) => `${one}&_id=${ids.join(',')}&_count=${ids.length}&_fields=id`);
+    const searches = gone.map((one) => `${one}&_id=${ids.join(',')}&_count=${ids.length}`);
     former.push(...(await readInTransaction(medplum, searches)).flat().flatMap(({ id }) => id ?? []));
   }
   return former;
 }
+
+/** Who has left the clinic since a moment; without one, ever. */
+export const readLeaving = async (medplum: MedplumClient, since: number | undefined): Promise<string[]> => {
+  const lately = since === undefined ? '' : `&_lastUpdated=ge${formatInstant(since)}`;
+  return (
+    await readAll(
+      medplum,
+      gone.map((one) => `${one}${lately}`),
+    )
+  ).flatMap(({ id }) => id ?? []);
+};
 
 /**
  * The answers to a batch that is sent with somebody's rights, whatever they say.

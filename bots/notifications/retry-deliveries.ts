@@ -39,15 +39,17 @@ import {
   type SubscriptionOutbox,
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
-import { ofType, readAll, readFormer, readInTransaction } from '../lib/read.ts';
+import { ofType, readAll, readInTransaction, readLeaving } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 /** What a run started by the clock begins with. */
 interface DueOutboxes {
   /** How far the events of all changes are recorded. */
   readonly checkpoint: Task | undefined;
-  /** Ids of the profiles that are to be told about appointments. */
-  readonly listening: readonly string[];
+  /** Whether anybody is to be told about appointments. */
+  readonly isListened: boolean;
+  /** Those who have left the clinic since everything was recorded, as far as they have outboxes. */
+  readonly former: readonly SubscriberState[];
   /** The subscribers for whom something may be due, or who have a Subscription that was changed. */
   readonly subscribers: readonly SubscriberState[];
 }
@@ -82,24 +84,32 @@ const subscriberOf = (resource: Resource): string | undefined =>
  * @throws Error when the server does not answer
  */
 async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<DueOutboxes> {
-  const [checkpoints] = await readInTransaction(medplum, [checkpointSearch(config)]);
-  const [checkpoint] = ofType('Task', checkpoints);
-  const open = await readAll(medplum, [
-    rowSearch(['outboxes'], { status: OPEN, _fields: 'id,groupIdentifier' }, config),
+  const [checkpoints, open = []] = await readInTransaction(medplum, [
+    checkpointSearch(config),
+    rowSearch(['outboxes'], { status: OPEN, _fields: 'id', _count: '1' }, config),
   ]);
+  const [checkpoint] = ofType('Task', checkpoints);
+  const settled = settledAt(checkpoint);
   const found = await readAll(medplum, searches(checkpoint, now));
   const subscribers = [...new Set(found.flatMap((one) => subscriberOf(one) ?? []))];
-  const listening = open.flatMap((one) => subscriberOf(one) ?? []);
-  return { checkpoint, listening, subscribers: await readSubscribers(medplum, subscribers) };
+  const leaving = await readLeaving(medplum, settled && settled - OVERLAP);
+  return {
+    checkpoint,
+    isListened: open.length > 0,
+    former: await readSubscribers(medplum, leaving),
+    subscribers: await readSubscribers(medplum, subscribers),
+  };
 }
 
 /**
  * Switches off the Subscriptions of those who were deleted, and of practitioners who are no longer active: what they could
  * read once would be told them for ever.
+ *
+ * @returns whether all of them are off
  */
-async function endThoseOfFormer(medplum: MedplumClient, listening: readonly string[]): Promise<void> {
-  const former = await readSubscribers(medplum, await readFormer(medplum, listening));
-  await mapConcurrently(former, AT_ONCE, ({ row, subscriptions }) =>
+async function endThoseOfFormer(medplum: MedplumClient, former: readonly SubscriberState[]): Promise<boolean> {
+  const open = former.filter(({ row }) => OPEN.split(',').includes(row.task.status));
+  const written = await mapConcurrently(open, AT_ONCE, ({ row, subscriptions }) =>
     writeOutboxes(
       medplum,
       row,
@@ -110,6 +120,7 @@ async function endThoseOfFormer(medplum: MedplumClient, listening: readonly stri
       })),
     ),
   );
+  return !written.includes('overtaken');
 }
 
 /** As `RUN_LIMIT`, for outboxes that follow their Subscriptions, so that enough time is left for the events. */
@@ -201,6 +212,7 @@ async function recordMissedEvents(
   medplum: MedplumClient,
   checkpoint: Task | undefined,
   isListened: boolean,
+  areFormerOff: boolean,
 ): Promise<void> {
   const start = Date.now();
   const [found] = isListened ? await readInTransaction(medplum, [changedQuery(checkpoint, start)]) : [];
@@ -221,7 +233,7 @@ async function recordMissedEvents(
       medplum,
       checkpoint,
       isAll
-        ? { until: start, settled: start }
+        ? { until: start, settled: areFormerOff ? start : settledAt(checkpoint) }
         : { until: recordedSince(until, start, config), settled: settledAt(checkpoint) },
     );
   }
@@ -235,12 +247,15 @@ async function recordMissedEvents(
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const start = Date.now();
-  const { checkpoint, listening, subscribers } = await readDueOutboxes(medplum, start);
+  const { checkpoint, isListened, former, subscribers } = await readDueOutboxes(medplum, start);
+  let areFormerOff = false;
   await mapConcurrently(
     [
       () => startDeliveries(medplum, subscribers, start + TIMES_LIMIT),
-      () => endThoseOfFormer(medplum, listening),
-      () => recordMissedEvents(medplum, checkpoint, listening.length > 0),
+      async () => {
+        areFormerOff = await endThoseOfFormer(medplum, former);
+      },
+      () => recordMissedEvents(medplum, checkpoint, isListened, areFormerOff),
       () => followDeletions(medplum, start + RUN_LIMIT),
     ],
     1,

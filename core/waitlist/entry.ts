@@ -9,10 +9,11 @@ import { idIn, serviceIdOf } from '../fhir/reference.ts';
 import { REPLACES } from '../fhir/reserved.ts';
 import { ownerOf } from '../fhir/tags.ts';
 import { isSameService } from '../slots/slot.ts';
+import type { ScheduleServices } from '../slots/terms.ts';
 import { contains, type Interval, overlaps } from '../time/interval.ts';
 import { DAY } from '../time/time-zone.ts';
 import type { Proposal } from '../visits/search.ts';
-import { isVisit, readVisit, type Visit } from '../visits/visit.ts';
+import { isInPool, isVisit, readVisit, type Visit } from '../visits/visit.ts';
 
 /** How many entries one portal may have for one person. */
 export const MOST_ENTRIES = 5;
@@ -176,6 +177,18 @@ export function visitsFor(
     serviceType.some((wanted) => serviceIdOf(wanted) === id || type.some((one) => isSameService(one, wanted))),
   );
   return meant.every((one) => isVisit(one, config)) ? meant.flatMap((one) => readVisit(one, config).visit ?? []) : [];
+}
+
+/** The services for which time of a Schedule can be offered: its own, and the visits a step of which it can take. */
+export function servedTypes(
+  { schedule, services }: ScheduleServices,
+  all: readonly HealthcareService[],
+  config: PublicConfig,
+): CodeableConcept[] {
+  const visits = all.filter((one) =>
+    readVisit(one, config).visit?.steps.some(({ pools }) => pools.some((pool) => isInPool(pool, schedule))),
+  );
+  return [...(schedule.serviceType ?? []), ...[...services, ...visits].flatMap(({ type }) => type ?? [])];
 }
 
 /** How far from freed time a visit is looked for that has no longest gaps. */

@@ -93,13 +93,10 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
   };
 }
 
-/** The codes of the services that somebody waits for, as a search names them. */
-export const typesOf = ({ serviceType = [] }: Appointment): string => tokensOf(serviceType).join(',');
-
 /** Everything that must be known to judge a request, read with the caller's rights. */
 export function joinReads(request: BookRequest, requestor: string, config: BookingConfig): BundleEntry[] {
   const { value } = request.appointment;
-  const types = typesOf(value);
+  const types = tokensOf(value.serviceType ?? []).join(',');
   const offering = ['HealthcareService', 'Schedule'].map((type) =>
     search(type, [
       ['service-type', types],

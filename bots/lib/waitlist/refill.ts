@@ -6,15 +6,15 @@ import { canBeMoved } from '../../../core/booking/appointment/status.ts';
 import { isForPerson } from '../../../core/booking/patients/identity.ts';
 import { afterQuietHours, type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/policy.ts';
 import { bodyFor, parseBookRequest } from '../../../core/booking/request/request.ts';
-import { parseInstant } from '../../../core/fhir/instant.ts';
+import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
-import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
 import { isOfClinic } from '../../../core/messages/recipient.ts';
 import { findResource, resourceSet } from '../../../core/rows/resource-set.ts';
 import { creation } from '../../../core/rows/row.ts';
-import { portions, searchUrl } from '../../../core/rows/search.ts';
+import { portions, searchUrl, tokensOf } from '../../../core/rows/search.ts';
 import { RESERVED_FOR } from '../../../core/slots/reservation.ts';
 import { slotIdsOf } from '../../../core/slots/slot.ts';
 import type { ScheduleServices } from '../../../core/slots/terms.ts';
@@ -31,12 +31,12 @@ import {
   type Offered,
   offeredTo,
   periodsFor,
+  servedTypes,
   standingOf,
   takesFreed,
   visitsFor,
   wantedActors,
 } from '../../../core/waitlist/entry.ts';
-import { typesOf } from '../../../core/waitlist/join.ts';
 import {
   askedSearch,
   callRow,
@@ -69,6 +69,8 @@ const TOGETHER = 20;
 /** After how long a time is offered to those again who had another offer and may have declined it, in milliseconds. */
 const DECLINED_WITHIN = 15 * 60_000;
 
+const WAITING = 'Appointment?status=waitlist';
+
 const ALL_DAY = { start: 0, end: DAY };
 
 /** What a refusal means for the time, and for who else is asked. */
@@ -80,7 +82,6 @@ interface Waiting {
   readonly entries: readonly Appointment[];
   /** What still stands until something earlier is taken, by the id that an entry names: an appointment, or all of its visit. */
   readonly standing: ReadonlyMap<string, readonly Appointment[]>;
-  /** The services that they wait for. */
   readonly services: readonly HealthcareService[];
   /** Ids of the entries that have an offer that stands. */
   readonly asked: Set<string>;
@@ -88,14 +89,34 @@ interface Waiting {
   readonly former: ReadonlySet<string | undefined>;
 }
 
-async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting> {
-  const searches = ['waitlist', 'proposed'].map((status) => `Appointment?status=${status}`);
-  const found = ofType('Appointment', await readAll(medplum, searches));
+/** Those who wait for something that the free Slots of a Schedule can be part of; people who wait for others are not read. */
+async function readWaiting(
+  medplum: MedplumClient,
+  calendar: ScheduleServices,
+  slots: readonly Slot[],
+  now: number,
+): Promise<Waiting> {
+  const services = ofType('HealthcareService', await readAll(medplum, ['HealthcareService?']));
+  const types = tokensOf([
+    ...servedTypes(calendar, services, config),
+    ...slots.flatMap((slot) => slot.serviceType ?? []),
+  ]);
+  const found = ofType(
+    'Appointment',
+    await readAll(medplum, [
+      ...portions([...new Set(types)]).map(
+        (some) => `${WAITING}&${new URLSearchParams({ 'service-type': some.join() })}`,
+      ),
+      `${WAITING}&service-type:missing=true`,
+      searchUrl('Appointment', [
+        ['status', 'proposed'],
+        ['date', `ge${formatInstant(now)}`],
+      ]),
+    ]),
+  );
   const entries = found.filter(({ status }) => status === 'waitlist').toSorted(compareEntries);
-  const types = [...new Set(entries.map(typesOf))].filter((one) => one !== '').join(',');
   const portals = entries.flatMap((one) => (isOfClinic(one, config) ? [] : (ownerOf(one, config) ?? [])));
-  const [named, stand, former] = await Promise.all([
-    readAll(medplum, types ? [searchUrl('HealthcareService', [['service-type', types]])] : []),
+  const [stand, former] = await Promise.all([
     readByIds(
       medplum,
       'Appointment',
@@ -103,9 +124,6 @@ async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting
     ),
     readFormer(medplum, [...new Set(portals)]),
   ]);
-  const known = new Set(named.map(({ id }) => id));
-  const others = entries.flatMap(serviceIdsOf).filter((id) => !known.has(id));
-  const services = [...named, ...(await readByIds(medplum, 'HealthcareService', [...new Set(others)]))];
   const movable = ofType('Appointment', stand).filter(canBeMoved);
   const visits = resourceSet(await readVisits(medplum, movable));
   const offers = found.filter((one) => isOffered(one, now, config));
@@ -114,7 +132,7 @@ async function readWaiting(medplum: MedplumClient, now: number): Promise<Waiting
     standing: new Map(
       movable.map((one) => [one.id ?? '', [one, ...siblingsOf(one, visits, now, config)].toSorted(byStart)]),
     ),
-    services: ofType('HealthcareService', services),
+    services,
     asked: new Set(offers.flatMap((one) => offeredFor(one, config))),
     former: new Set(former),
   };
@@ -383,7 +401,7 @@ export async function refill(
     ]),
   ]);
   const slots = ofType('Slot', found);
-  const waiting = slots.length > 0 ? await readWaiting(medplum, now) : undefined;
+  const waiting = slots.length > 0 ? await readWaiting(medplum, calendar, slots, now) : undefined;
   const released = { ...freed, calendar, policy, now, deadline: searchEnd(now), limit };
   const candidateFor = waiting && candidates(medplum, waiting, released);
   const again: number[] = [];
