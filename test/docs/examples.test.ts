@@ -13,9 +13,11 @@ const pages = ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)
 
 const concept = '{ "coding": [{ "system": "https://example.org/services", "code": "x" }] }';
 
-/** What the shell puts into the body of a request: a concept, or a text. */
+const participant = '{ "actor": { "reference": "Patient/x", "display": "Kim Muster" }, "status": "accepted" }';
+
+/** What the shell puts into the body of a request: a concept, a participant, or a text. */
 const filledIn = (body: string): string =>
-  body.replace(/'"\$SERVICE"'/g, concept).replace(/'\$\((?:[^()]|\([^()]*\))*\)'|'\$\w+'/g, 'x');
+  body.replace(/'"\$SERVICE"'/g, concept).replace(/'"\$PERSON"'/g, participant).replace(/'\$\((?:[^()]|\([^()]*\))*\)'|'\$\w+'/g, 'x');
 
 /** The JSON in a page: blocks of it, and the bodies that curl sends. */
 function jsonIn(text: string): unknown[] {

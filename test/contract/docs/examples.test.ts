@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { aClient, type Client, removeClient } from '../clients.ts';
-import { base } from '../installation.ts';
+import { base, tokenOf } from '../installation.ts';
 
 let portal: Client;
 beforeAll(async () => {
@@ -21,7 +21,8 @@ async function run(page: string, more = '') {
   const script = [...blocks, more]
     .join('\n')
     .replaceAll('http://localhost:8080/fhir/R4', base)
-    .replaceAll('http://localhost:8080', new URL(base).origin);
+    .replaceAll('http://localhost:8080', new URL(base).origin)
+    .replaceAll('Bearer front-desk', `Bearer ${await tokenOf('front-desk')}`);
   const folder = await mkdtemp(join(tmpdir(), 'docs-'));
   await mkdir(join(folder, '.sandbox'));
   const credentials = `PORTAL_ID=${portal.id}\nPORTAL_SECRET=${portal.secret}\n`;
@@ -55,9 +56,16 @@ it('the examples for portal developers work as they are printed', async () => {
   expect(stdout).toContain('period-invalid');
   const slots = await resource('slots.json');
   const times = (isResource(slots, 'Bundle') ? slots.entry : [])?.map(({ resource: slot }) => slot);
-  const moved = answers.findLast((answer) => isResource(answer, 'Appointment'));
-  expect(moved).toMatchObject({
-    start: isResource(times?.[6], 'Slot') && times[6].start,
-    identifier: [{ system: 'https://portal.example.org/bookings', value: times?.[3]?.id }],
-  });
+  const cancelled = answers.filter((answer) => isResource(answer, 'Appointment') && answer.status === 'cancelled');
+  expect(cancelled).toMatchObject([
+    {
+      start: isResource(times?.[6], 'Slot') && times[6].start,
+      identifier: [{ system: 'https://portal.example.org/bookings', value: times?.[3]?.id }],
+    },
+  ]);
+});
+
+it('the example of an absence works as it is printed', async () => {
+  const { stdout } = await run('docs/absences.md');
+  expect(JSON.parse(stdout)).toMatchObject({ resourceType: 'Parameters' });
 });
