@@ -17,7 +17,10 @@ const participant = '{ "actor": { "reference": "Patient/x", "display": "Kim Must
 
 /** What the shell puts into the body of a request: a concept, a participant, or a text. */
 const filledIn = (body: string): string =>
-  body.replace(/'"\$SERVICE"'/g, concept).replace(/'"\$PERSON"'/g, participant).replace(/'\$\((?:[^()]|\([^()]*\))*\)'|'\$\w+'/g, 'x');
+  body
+    .replace(/'"\$SERVICE"'/g, concept)
+    .replace(/'"\$PERSON"'/g, participant)
+    .replace(/'\$\((?:[^()]|\([^()]*\))*\)'|'\$\w+'/g, 'x');
 
 /** The JSON in a page: blocks of it, and the bodies that curl sends. */
 function jsonIn(text: string): unknown[] {
