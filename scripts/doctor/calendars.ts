@@ -1,5 +1,8 @@
+import type { Resource, Slot } from '@medplum/fhirtypes';
 import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
+import { isResource } from '../../core/fhir/resource.ts';
+import { isBooked, isBuffer, slotIdsOf } from '../../core/slots/slot.ts';
 import { type Calendars, nameOf, readCalendars } from '../calendar/read.ts';
 import { reasonOf } from '../calendar/texts.ts';
 import { type Check, check, type Installation, named, ok, type Verdict, warning } from './check.ts';
@@ -91,6 +94,60 @@ const isPlace = ({ actor }: Shared): boolean => /^(?:Location|Device|HealthcareS
 const readShared = async ({ medplum, config }: Installation): Promise<Shared[]> =>
   sharedActors(await readCalendars(medplum, config));
 
+/** Slots that take time, by their references. */
+interface Doubtful {
+  readonly ofNobody: readonly string[];
+  readonly ofOneService: readonly string[];
+}
+
+/** How old a Slot is before its appointment must be there, in milliseconds. */
+const MINUTE = 60_000;
+
+/** Slots that staff or Medplum made, which no appointment names, or which newer versions of Medplum read otherwise. */
+export function doubtfulSlots(found: readonly Resource[], now: number): Doubtful {
+  const appointments = found.filter((one) => isResource(one, 'Appointment'));
+  const named = new Set(appointments.flatMap(slotIdsOf));
+  const slots = found.filter((one) => isResource(one, 'Slot'));
+  const isLeft = (slot: Slot): boolean =>
+    isBooked(slot) && !named.has(slot.id ?? '') && Date.parse(slot.meta?.lastUpdated ?? '') < now - MINUTE;
+  const isOfOneService = (slot: Slot): boolean => (isBooked(slot) || isBuffer(slot)) && !!slot.serviceType?.length;
+  const references = (isMeant: (slot: Slot) => boolean): string[] =>
+    slots.filter(isMeant).map(({ id }) => `Slot/${id}`);
+  return { ofNobody: references(isLeft), ofOneService: references(isOfOneService) };
+}
+
+async function readDoubtful({ medplum }: Installation): Promise<Doubtful> {
+  const now = Date.now();
+  const later = { end: `gt${formatInstant(now)}`, _sort: 'start', _count: '500', _revinclude: 'Appointment:slot' };
+  const search = async (more: Record<string, string>): Promise<Resource[]> => {
+    const { entry = [] } = await medplum.search('Slot', { ...later, ...more }, { cache: 'reload' });
+    return entry.flatMap(({ resource }) => resource ?? []);
+  };
+  // What the service has taken has identifiers.
+  const left = await search({ status: 'busy,busy-tentative', 'identifier:missing': 'true' });
+  const typed = await search({ status: 'busy,busy-tentative,busy-unavailable', 'service-type:missing': 'false' });
+  return {
+    ofNobody: doubtfulSlots(left, now).ofNobody,
+    ofOneService: doubtfulSlots(typed, now).ofOneService,
+  };
+}
+
+/** Slots of staff that nobody may miss. */
+export function assessDoubtful({ ofNobody, ofOneService }: Doubtful): Verdict {
+  const found = [
+    ...(ofNobody.length > 0 ? [`${ofNobody.length} are busy without an appointment: ${named(ofNobody)}`] : []),
+    ...(ofOneService.length > 0
+      ? [`${ofOneService.length} name a service, and will take time from it alone: ${named(ofOneService)}`]
+      : []),
+  ];
+  return found.length === 0
+    ? ok('each belongs to an appointment')
+    : warning(
+        found.join('. '),
+        'Delete what a refused batch has left; block time by busy-unavailable. Remove serviceType before you upgrade Medplum.',
+      );
+}
+
 /** Opening hours, and what they cannot protect. */
 export const calendarChecks: readonly Check[] = [
   check('published slots', readSilent, assessSilent),
@@ -99,5 +156,6 @@ export const calendarChecks: readonly Check[] = [
     async (one) => (await readShared(one)).filter((shared) => !isPlace(shared)),
     assessShared,
   ),
+  check('busy slots of staff', readDoubtful, assessDoubtful),
   check('shared rooms', async (one) => (await readShared(one)).filter(isPlace), assessShared),
 ];

@@ -638,6 +638,18 @@ function isAbsent({ world }: Stage, { slot = [] }: Pick<Appointment, 'slot'>): b
   );
 }
 
+/** Whether staff have booked over a time on purpose: what was offered gives way. */
+const isOverbooked = ({ world }: Stage, { start = '', end = '' }: Appointment): boolean =>
+  world.medplum
+    .all<Appointment>('Appointment')
+    .some(
+      (one) =>
+        one.status === 'booked' &&
+        (one.extension ?? []).some(({ url }) => Object.values(purposes).includes(url)) &&
+        (one.start ?? '') < end &&
+        start < (one.end ?? ''),
+    );
+
 const take: Doer<ActOf<'take'>> = async (stage, act) => {
   const offer = offerFor(stage, act.what);
   if (!offer) {
@@ -669,7 +681,7 @@ const take: Doer<ActOf<'take'>> = async (stage, act) => {
     isForGood &&
     stored?.status === 'proposed' &&
     medplum.now() < until &&
-    !sent.some((one) => isAbsent(stage, one))
+    !sent.some((one) => isAbsent(stage, one) || isOverbooked(stage, one))
   ) {
     stage.unkept.push(`${own.start?.slice(11, 16)}: ${outcome.text}`);
   }

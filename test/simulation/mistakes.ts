@@ -112,6 +112,11 @@ const idle = (by: Occasion, type?: Type): Mistake => ({
   isIdle: (occasion, input) => occasion === by && (type === undefined || isAbout(input, type)),
 });
 
+/** The guard of a type sees creations alone. */
+const allowsChange = (type: 'Slot' | 'Appointment'): Mistake => ({
+  isIdle: (occasion, input) => occasion === 'guard' && isResource(input, type) && input.meta?.versionId !== undefined,
+});
+
 /** Two mistakes at once: what one Bot forgets, another may mend. */
 const all = (one: Mistake, other: Mistake): Mistake => ({
   isIdle: (...about) => Boolean(one.isIdle?.(...about) || other.isIdle?.(...about)),
@@ -129,6 +134,20 @@ const withoutEnd = writes({ by: 'call', type: 'Appointment', status: 'proposed' 
       }
     : resource,
 );
+
+/** Reservations that count for longer than an act can take. */
+const lasting = (resource: Resource): Resource =>
+  resource.resourceType === 'Task'
+    ? {
+        ...resource,
+        extension: resource.extension?.map((one) => ({
+          ...one,
+          extension: one.extension?.map((part) =>
+            part.url === 'until' ? { ...part, valueInstant: shifted(part.valueInstant, 5) } : part,
+          ),
+        })),
+      }
+    : resource;
 
 const put = ['PUT'] as const;
 const post = ['POST'] as const;
@@ -222,6 +241,16 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
   'publishing overlooks what is booked': overlooks('job', 'busy'),
   'publishing overlooks blocks and buffers': overlooks('job', 'busy-unavailable'),
   'the clock does nothing': idle('clock'),
+  'what follows leaves the old Slots in it: staff move what a portal has booked': all(
+    leavesOut({ by: 'job', type: 'Appointment', methods: put }),
+    idle('clock'),
+  ),
+  'the guard of appointments allows a move over another appointment': allowsChange('Appointment'),
+  'the guard of Slots allows a move over another appointment': allowsChange('Slot'),
+  'a reservation counts for minutes: what is rolled back keeps no time closed': writes(
+    { by: 'guard', type: 'Task', code: 'publish' },
+    lasting,
+  ),
   'a release leaves nothing for those who wait': leavesOut({
     by: 'call',
     type: 'Task',

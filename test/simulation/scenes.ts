@@ -264,6 +264,9 @@ const byStaff: readonly Scene[] = [
       [[staffMove('x', '09:15-09:45', by, { in: ['d'] })]],
       { before: [a('09:15-09:45', { as: 'x', in: ['c'] })], ...(by === '$reschedule' || by === 'anew' ? { done: 1 } : {}) }),
   ]),
+  ...(['times', 'patch', 'anew', 'Slot alone'] as const).map((by) =>
+    scene(`a move over another appointment: ${by}`, { c: bufferedGrid }, [[staffMove('x', '10:15-10:45', by)]],
+      { before: [a('09:15-09:45', { as: 'x' }), b('10:15-10:45')], faults: 0 })),
   scene('staff move an appointment of surgeon and room', { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
     [[staffMove('x', '10:00-10:30', '$reschedule')], [b('10:00-10:30', { in: ['room'] })]],
     { before: [a('09:00-09:30', { in: ['surgeon', 'room'], as: 'x' })], done: 1 }),

@@ -5,6 +5,7 @@ import { botSource } from '../../../core/config/bots.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { buildGateway, type GatewayOptions } from '../../../gateway/server.ts';
 import { bundleBot } from '../../../scripts/build/bots.ts';
+import { assessDoubtful, doubtfulSlots } from '../../../scripts/doctor/calendars.ts';
 import type { Row } from '../../../scripts/doctor/check.ts';
 import { type DoctorOptions, examine, report } from '../../../scripts/doctor.ts';
 import { addClient } from '../../../scripts/requestor/change.ts';
@@ -228,5 +229,32 @@ test('the report is a table with the help below each finding, and a summary', ()
     ]),
   ).toBe(
     '       check    found\nok     one      fine\nerror  another  bad\n                → npm run deploy\n\n1 error, 0 warnings.',
+  );
+});
+
+test('busy slots that no appointment names, and those that will take time from one service alone, are named', () => {
+  const slot = (id: string, more: object) => ({
+    ...{ resourceType: 'Slot' as const, id, schedule: {}, start: '', end: '', status: 'busy' as const },
+    ...{ meta: { lastUpdated: '2027-01-01T00:00:00Z' }, ...more },
+  });
+  const found = [
+    slot('left', {}),
+    slot('young', { meta: { lastUpdated: '2027-01-01T00:09:30Z' } }),
+    slot('held', { serviceType: [{ text: 'CT' }] }),
+    slot('block', { status: 'busy-unavailable', serviceType: [{ text: 'CT' }] }),
+    {
+      resourceType: 'Appointment' as const,
+      status: 'booked' as const,
+      participant: [],
+      slot: [{ reference: 'Slot/held' }],
+    },
+  ];
+  const doubtful = doubtfulSlots(found, Date.parse('2027-01-01T00:10:00Z'));
+  expect(doubtful).toEqual({ ofNobody: ['Slot/left'], ofOneService: ['Slot/held'] });
+  expect(assessDoubtful(doubtful)).toEqual(
+    expect.objectContaining({
+      level: 'warning',
+      found: expect.stringMatching(/1 are busy without an appointment: Slot\/left\. 1 name a service/),
+    }),
   );
 });
