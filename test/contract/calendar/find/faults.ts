@@ -4,8 +4,7 @@ import { type Interval, intersect, subtract, union } from '../../../../core/time
 import type { GeneratedCalendar, GeneratedSlot } from './calendars.ts';
 
 /**
- * What Medplum's `$find` does otherwise than the service that publishes, each with the reason: docs/clinics.md tells
- * clinics of them.
+ * What Medplum's `$find` does otherwise than the service that publishes, each with the reason.
  */
 export const faults = {
   'over-midnight': 'Hours that began on the day before the search are lost',
