@@ -25,41 +25,6 @@ test('those who want the same run one after another, in the order in which they 
   expect(log).toEqual(['a', 'c', 'ab', 'b']);
 });
 
-test('who comes while the second one runs waits for it, too', async () => {
-  const { take } = createBookingQueue(10_000);
-  const log: string[] = [];
-  const gate = Promise.withResolvers<void>();
-  const first = take(['a'], async () => void log.push('first'));
-  const second = take(['a'], async () => {
-    log.push('second');
-    await gate.promise;
-  });
-  await first;
-  const third = take(['a'], async () => void log.push('third'));
-  await allHaveRun();
-  expect(log).toEqual(['first', 'second']);
-  gate.resolve();
-  await Promise.all([second, third]);
-  expect(log).toEqual(['first', 'second', 'third']);
-});
-
-test('who has nobody before runs at once', async () => {
-  const { take } = createBookingQueue(10_000);
-  const log: string[] = [];
-  const runs = [[], ['a'], ['b', 'c']].map((keys) => take(keys, async () => void log.push(keys.join())));
-  expect(log).toEqual(['', 'a', 'b,c']);
-  await Promise.all(runs);
-});
-
-test('who comes when all have ended runs at once', async () => {
-  const { take } = createBookingQueue(10_000);
-  const log: string[] = [];
-  await take(['a', 'b'], async () => void log.push('first'));
-  const second = take(['b'], async () => void log.push('second'));
-  expect(log).toEqual(['first', 'second']);
-  await second;
-});
-
 test('who fails gives the turn on, and who takes too long is not waited for', async () => {
   const { take } = createBookingQueue(20);
   await expect(take(['a'], () => Promise.reject(new Error('no')))).rejects.toThrow('no');

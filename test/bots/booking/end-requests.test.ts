@@ -4,7 +4,7 @@ import type { Appointment, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/end-requests.ts';
 import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
 import { artefactUri } from '../../../core/config/config.ts';
-import { later, withClock } from '../clock.ts';
+import { withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 import { booked, extension, inMinutes, meanwhile, writes } from './fixtures.ts';
@@ -46,13 +46,6 @@ const task = ({ id }: Task) => medplum().read<Task>(`Task/${id}`);
 const statusOf = async ({ id }: Appointment) => (await medplum().read<Appointment>(`Appointment/${id}`))?.status;
 
 describe('a request whose deadline is over', () => {
-  it('whose appointment was deleted ends its Task', async () => {
-    const { appointment, task: its } = await request(-1);
-    await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
-    await run();
-    expect((await task(its))?.status).toBe('completed');
-  });
-
   it('whose appointment and slot were deleted offers nothing again', async () => {
     const { appointment, slot, schedule, task: its } = await request(-1);
     await medplum().fhir('DELETE', `Slot/${slot.id}`);
@@ -84,29 +77,5 @@ describe('a request whose deadline is over', () => {
       return run();
     });
     expect([await statusOf(one.appointment), await statusOf(two.appointment)]).toEqual(['cancelled', 'pending']);
-  });
-});
-
-describe('a request whose deadline is near', () => {
-  it('is left alone while it is far, or when staff have made it urgent', async () => {
-    const far = await request(120);
-    const urgent = await request(10);
-    await medplum().change<Task>(urgent.task, { priority: 'urgent' });
-    await run();
-    expect((await task(far.task))?.priority).toBe('routine');
-    expect((await task(urgent.task))?.output).toBeUndefined();
-    await later(90 * 60_000, run);
-    expect((await task(far.task))?.priority).toBe('urgent');
-  });
-
-  it('is reminded of, however many are far', async () => {
-    const entry = Array.from({ length: 50 }, () => ({
-      request: { method: 'POST' as const, url: 'Task' },
-      resource: taskOf(100),
-    }));
-    await medplum().transaction(entry);
-    const near = await medplum().create<Task>(taskOf(110, { authoredOn: inMinutes(-6_000) }));
-    await run();
-    expect((await task(near))?.priority).toBe('urgent');
   });
 });

@@ -45,12 +45,6 @@ async function expectOne({ first, second, appointments }: Awaited<ReturnType<typ
 }
 
 describe('a patient whom two bookings have made', () => {
-  it.each(['first', 'second'] as const)('becomes one again if the %s of them is reported', async (which) => {
-    const same = await twice();
-    await asService(() => run(same[which]));
-    await expectOne(same);
-  });
-
   it('becomes one again if another job merges them at the same moment, and one was just changed', async () => {
     const same = await twice();
     await nextMoment();
@@ -70,16 +64,6 @@ describe('a patient whom two bookings have made', () => {
     const { first, second } = await twice(more);
     await by(() => run(second));
     expect([(await read(first))?.link, (await read(second))?.link]).toEqual([undefined, undefined]);
-  });
-
-  it('stays two if they belong to different portals, or to none', async () => {
-    const { first, second } = await twice([{}, {}], [await aPortal(medplum()), await aPortal(medplum())]);
-    await asService(() => run(second));
-    const none = await twice([{ meta: {} }, { meta: {} }]);
-    await asService(() => run(none.second));
-    for (const one of [first, second, none.first, none.second]) {
-      expect((await read(one))?.link).toBeUndefined();
-    }
   });
 });
 

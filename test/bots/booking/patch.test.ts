@@ -1,6 +1,6 @@
 import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Extension, QuestionnaireResponse } from '@medplum/fhirtypes';
+import type { Appointment, Extension } from '@medplum/fhirtypes';
 import { handler as patchBot } from '../../../bots/booking/patch.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
@@ -8,8 +8,6 @@ import { schedules, step } from '../../core/visits/fixtures.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 import {
-  aPortal,
-  aSchedule,
   aService,
   asks,
   booked,
@@ -24,9 +22,6 @@ import {
   only,
   type Portal,
   patchOf,
-  policy,
-  staff,
-  unavailable,
   writes,
 } from './fixtures.ts';
 
@@ -38,19 +33,6 @@ const patch = (portal: Portal, { id }: Appointment, operations: readonly Operati
   patchBot(medplum().medplum, eventOf<unknown>(patchOf(id, operations, ifMatch), portal));
 
 const read = ({ id }: Appointment) => medplum().read<Appointment>(`Appointment/${id}`);
-
-describe('a cancellation', () => {
-  const closed = { extension: [policy({ cancelUntil: 8_000 })] };
-
-  it('of a hold is not, nor a change of what is cancelled already', async () => {
-    const schedule = await aSchedule(medplum(), closed);
-    const held = extension('LocalHeldUntil', { valueInstant: inMinutes(9) });
-    const hold = await setting({ schedule, status: 'proposed', extension: [held] });
-    expect(await patch(hold.portal, hold.appointment, [cancelling])).toMatchObject({ status: 'cancelled' });
-    const over = await setting({ schedule, status: 'cancelled', from: '10:00', to: '10:30' });
-    expect(await patch(over.portal, over.appointment, [comment])).toMatchObject({ comment: 'On foot' });
-  });
-});
 
 describe('the cancellation of a visit', () => {
   /** Cancels the second step; the statuses of both afterwards. */
@@ -83,20 +65,8 @@ it('a write that somebody overtakes is decided again', async () => {
   expect(await patch(portal, appointment, [comment])).toMatchObject({ comment: 'On foot', description: 'Room 5' });
 });
 
-it('who may change is nobody whom Medplum does not name', async () => {
-  const { appointment } = await setting();
-  const call = patchBot(medplum().medplum, eventOf<unknown>(patchOf(appointment.id, [comment])));
-  await expect(call).rejects.toThrow('does not identify');
-});
-
 describe('an appointment that is not there', () => {
   const blind = () => medplum().addClient('blind', [{ resourceType: 'Patient' }]);
-
-  it('is gone to staff, whoever had booked it', async () => {
-    const { appointment } = await setting();
-    await medplum().fhir('DELETE', `Appointment/${appointment.id}`);
-    expect((await patch(staff, appointment, [comment])).id).toBe('gone');
-  });
 
   it.each([
     ['gone', true],
@@ -118,19 +88,6 @@ describe('an appointment that is not there', () => {
       })),
     );
     expect((await patch(other, appointment, [comment])).id).toBe(id);
-  });
-
-  it('and never was, or of which nothing can be learned, is unknown', async () => {
-    const portal = await aPortal(medplum());
-    const never: Appointment = {
-      resourceType: 'Appointment',
-      id: '00000000-0000-4000-8000-000000000000',
-      status: 'booked',
-      participant: [],
-    };
-    expect((await patch(portal, never, [comment])).id).toBe('not-found');
-    medplum().interfere(only(asks(/_history\?_count=2/), unavailable));
-    expect((await patch(portal, never, [comment])).id).toBe('not-found');
   });
 
   it.each([
@@ -155,30 +112,5 @@ describe('an appointment that is not there', () => {
     );
     const answer = await patch(portal, appointment, [comment]);
     expect(answer.resourceType === 'Appointment' ? 'changed' : answer.id).toBe(expected);
-  });
-});
-
-describe('answers that a patch attaches', () => {
-  const attaching = ({ id }: QuestionnaireResponse): Operation => ({
-    op: 'add',
-    path: '/supportingInformation',
-    value: [{ reference: `QuestionnaireResponse/${id}` }],
-  });
-  const answers = () =>
-    medplum().create<QuestionnaireResponse>({ resourceType: 'QuestionnaireResponse', status: 'completed' });
-
-  it('are those that the caller may read', async () => {
-    const { portal, appointment } = await setting();
-    const response = await answers();
-    expect(await patch(portal, appointment, [attaching(response)])).toMatchObject({
-      supportingInformation: [{ reference: `QuestionnaireResponse/${response.id}` }],
-    });
-  });
-
-  it('stay if they were attached before, readable or not', async () => {
-    const { portal, appointment } = await setting({
-      supportingInformation: [{ reference: 'QuestionnaireResponse/00000000-0000-4000-8000-000000000000' }],
-    });
-    expect(await patch(portal, appointment, [comment])).toMatchObject({ comment: 'On foot' });
   });
 });

@@ -1,14 +1,14 @@
 import '../config.ts';
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
-import type { Appointment, Bot, QuestionnaireResponse, Resource, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, Bot, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/join-waitlist.ts';
 import { handler as patch } from '../../../bots/booking/patch.ts';
 import { handler as refill } from '../../../bots/booking/refill.ts';
 import { artefactUri } from '../../../core/config/config.ts';
 import { refillRow } from '../../../core/waitlist/refill.ts';
 import { later, withClock } from '../clock.ts';
-import { config, configured } from '../config.ts';
+import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
 import {
   aPatient,
@@ -24,7 +24,6 @@ import {
   meanwhile,
   parameters,
   patchOf,
-  problems,
   tagsOf,
 } from './fixtures.ts';
 
@@ -52,42 +51,12 @@ async function aWaitlist() {
   };
 }
 
-it('whoever joins keeps what the patient has answered', async () => {
-  const join = await aWaitlist();
-  const answers: QuestionnaireResponse = {
-    resourceType: 'QuestionnaireResponse',
-    status: 'completed',
-    text: { status: 'generated', div: '<div xmlns="http://www.w3.org/1999/xhtml">I agree</div>' },
-    item: [{ linkId: 'consent', text: 'Your consent', answer: [{ valueString: 'I agree' }] }],
-  };
-  const { patient, answer } = await join([answers]);
-  const [kept] = (answer as Appointment).supportingInformation ?? [];
-  expect(await medplum().read<QuestionnaireResponse>(kept?.reference ?? '')).toMatchObject({
-    subject: { reference: `Patient/${patient.id}` },
-    item: [{ answer: [{ valueString: 'I agree' }] }],
-  });
-  const { text: _, item: __, ...empty } = answers;
-  expect(problems((await join([empty])).answer)).toContain(
-    'answers-text-missing Parameters.parameter[1].resource.text',
-  );
-});
-
 it('whoever joins twice at once with one identifier has one entry', async () => {
   const join = await aWaitlist();
   const identifier = [{ system: 'urn:portal', value: randomUUID() }];
   const others: unknown[] = [];
   meanwhile(medplum(), asks(/^POST Appointment/), async () => others.push((await join([], { identifier })).answer.id));
   expect([(await join([], { identifier })).answer.id]).toEqual(others);
-});
-
-it.each([
-  ['entries', { maxOpenAppointments: 2, maxBookingsPerMinute: 9 }, 'portal-limit-reached'],
-  ['a minute', { maxOpenAppointments: 9, maxBookingsPerMinute: 2 }, 'too-many-bookings'],
-])('more than the portal may have, by %s, are refused, whoever they are for', async (_, requestors, code) => {
-  const join = await aWaitlist();
-  const answers = await configured({ requestors }, async () => [await join(), await join(), await join()]);
-  const refused = answers.map(({ answer }) => problems(answer).map((problem) => problem.split(' ')[0]));
-  expect(refused).toEqual([[], [], [code]]);
 });
 
 const MINUTE = 60_000;
@@ -136,14 +105,6 @@ async function released(minutes: readonly number[], from: number, to: number) {
 const tick = (minutes: number) =>
   later(minutes * MINUTE, () => refill(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' })));
 
-it('time is offered to whoever waits for it, however much is released with it', async () => {
-  const many = Array.from({ length: 60 }, (_, index) => 30 + index * 10);
-  const { time, offers } = await released(many, 600, 610);
-  await tick(0);
-  await tick(1);
-  expect((await offers()).map(({ start }) => start)).toEqual([time(600)]);
-});
-
 it('whoever declines one time is offered another that was released with it', async () => {
   const { portal, time, offers } = await released([300], 0, 310);
   await tick(0);
@@ -173,24 +134,6 @@ it.each([
     }
   });
   expect((await offers()).map(({ start }) => start)).toEqual([time(0)]);
-});
-
-it('whoever may have only one of two times that begin together is offered it, however long the other takes', async () => {
-  const { time, slots, ahead, offers } = await released([0, 20], 0, 10);
-  const [long, short] = await slots();
-  await medplum().change(long as Slot, { end: time(30) });
-  await medplum().change(short as Slot, { end: time(10) });
-  await ahead(7, { priority: 0, requestedPeriod: [{ start: time(0), end: time(30) }] });
-  await withClock(async (skip) => {
-    medplum().interfere(({ entries }) => {
-      skip(entries.some((entry) => entry.includes('Schedule._has')) ? 2_000 : 0);
-      return undefined;
-    });
-    for (let run = 0; run < 7; run++) {
-      await refill(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' }));
-    }
-  });
-  expect((await offers()).map(({ end }) => end)).toEqual([time(10)]);
 });
 
 it('staff call whoever waits by a portal that was removed: nobody else would tell them', async () => {

@@ -18,35 +18,6 @@ const report = (input: unknown) =>
 const deleted = (deletedResource: unknown) => report({ deletedResource });
 
 describe('a Slot that somebody has taken', () => {
-  it('takes the time of published ones', async () => {
-    const { schedule } = await published(medplum());
-    await report(await medplum().slot(schedule, 'busy', '09:15', '09:45'));
-    expect(await medplum().times(schedule)).toEqual([
-      'entered-in-error 09:00-09:30',
-      'busy 09:15-09:45',
-      'entered-in-error 09:30-10:00',
-      ...wholeDay.slice(2),
-    ]);
-    expect(await medplum().publicationOf(schedule)).toBeUndefined();
-  });
-
-  it('gives back the time that it had before', async () => {
-    const { schedule } = await published(medplum());
-    const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
-    await report(slot);
-    await report(await medplum().change<Slot>(slot, { start: at('10:00', 3), end: at('10:30', 3) }));
-    expect(await medplum().times(schedule)).toEqual([...wholeDay, 'busy 10:00-10:30']);
-  });
-
-  it('gives its time back when it is deleted', async () => {
-    const { schedule } = await published(medplum());
-    const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
-    await report(slot);
-    await medplum().fhir('DELETE', `Slot/${slot.id}`);
-    await deleted(slot);
-    expect(await medplum().times(schedule)).toEqual(wholeDay);
-  });
-
   it('lets what was never there be published around it, with the row of its Schedule', async () => {
     const { schedule } = await medplum().calendar();
     await report(await medplum().slot(schedule, 'busy', '09:00', '09:30'));
@@ -79,17 +50,6 @@ describe('publish slots held', () => {
   const statusOf = async ({ resourceType, id }: Appointment | Slot) =>
     (await medplum().read<Appointment | Slot>(`${resourceType}/${id}`))?.status;
 
-  it('a hold gives way to what staff book', async () => {
-    const { schedule } = await published(medplum());
-    const [free] = await medplum().find<Slot>(`Slot?schedule=Schedule/${schedule.id}&start=${at('09:00')}`);
-    const held = free && (await medplum().change<Slot>(free, { status: 'busy-tentative' }));
-    const hold = await medplum().appointment('proposed', held ? [held] : []);
-    const taking = await medplum().slot(schedule, 'busy', '09:00', '09:30');
-    await medplum().appointment('booked', [taking]);
-    await report(taking);
-    expect(await statusOf(hold)).toBe('cancelled');
-  });
-
   describe('a Slot that an appointment holds', () => {
     /** A Slot with an appointment, as it was stored last. */
     async function held(status: Appointment['status'] = 'booked', more: Partial<Appointment> = {}) {
@@ -113,22 +73,6 @@ describe('publish slots held', () => {
       const { meta, ...stored } = (await medplum().read<Slot>(`Slot/${slot.id}`)) ?? {};
       const { meta: before, ...rest } = slot;
       expect(stored).toEqual(rest);
-    });
-
-    it('returns although the appointment still has another one', async () => {
-      const { schedule, slot, appointment } = await held();
-      const other = await medplum().slot(schedule, 'busy', '09:30', '10:00');
-      const references = [slot, other].map(({ id }) => ({ reference: `Slot/${id}` }));
-      await medplum().change<Appointment>(appointment, { slot: references, end: at('10:00') });
-      await remove(slot);
-      await deleted(slot);
-      expect(await statusOf(slot)).toBe('busy');
-    });
-
-    it('is taken again when somebody sets it free', async () => {
-      const { slot } = await held();
-      await report(await medplum().change<Slot>(slot, { status: 'free' }));
-      expect(await statusOf(slot)).toBe('busy');
     });
 
     it.each<[string, Parameters<typeof held>]>([

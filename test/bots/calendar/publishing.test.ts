@@ -2,11 +2,9 @@ import '../config.ts';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { HealthcareService, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/publish-slots.ts';
-import { handler as validatePolicy } from '../../../bots/calendar/validate-policy.ts';
 import { publicationRow } from '../../../bots/lib/calendar/request.ts';
-import { type Answer, sendTransaction } from '../../../bots/lib/medplum.ts';
-import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
-import { publicationTask, rowEntry } from '../../../core/calendar/publish/publication.ts';
+import { sendTransaction } from '../../../bots/lib/medplum.ts';
+import { rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { asks, meanwhile } from '../booking/fixtures.ts';
 import { later, passMidnight, withClock } from '../clock.ts';
@@ -30,8 +28,6 @@ const medplum = withCalendars();
 const MINUTE = 60_000;
 
 const outcome = { resourceType: 'OperationOutcome', issue: [{ details: { text: 'Not like this' } }] };
-const overtaken: Answer = { status: 412, body: outcome };
-
 /** Tells the Bot what has changed, and starts it on each row that is requested then, as Medplum does. */
 async function report(input: unknown): Promise<void> {
   await handler(medplum().medplum, { input } as Parameters<typeof handler>[1]);
@@ -146,33 +142,6 @@ describe('a change', () => {
     }
   });
 
-  it('of closed days is refused for what it brings, not for what is stored already', async () => {
-    const wrong = (start: string) => ({ description: 'x', during: { start } });
-    const closed = await medplum().create({ ...closedOn(date()), notAvailable: [wrong('2027-01-10')] });
-    const told = (...notAvailable: ReturnType<typeof wrong>[]) =>
-      validatePolicy(medplum().medplum, { input: { ...closed, notAvailable } } as Parameters<typeof validatePolicy>[1]);
-    expect(await told(wrong('2027-01-10'))).toBe(true);
-    expect(await told(wrong('2027-01-10'), wrong('2027-01-11'))).toMatchObject({
-      issue: [{ expression: ['HealthcareService.notAvailable[1].during'] }],
-    });
-  });
-
-  it('of a Schedule that offers nothing any more withdraws what was published', async () => {
-    const { schedule } = await medplum().calendar();
-    await report(schedule);
-    await report(await medplum().change<Schedule>(schedule, { serviceType: [] }));
-    expect(await freeOf(schedule)).toEqual([]);
-  });
-
-  it('while a run publishes what was before is published in the end', async () => {
-    const { schedule, service } = await medplum().calendar();
-    meanwhile(medplum(), asks(/^POST Slot$/), async () =>
-      report(await medplum().change(service, { availableTime: open('10:00', '11:00') })),
-    );
-    await report(schedule);
-    expect((await freeOf(schedule)).map(({ start }) => start)).toEqual([at('10:00'), at('10:30')]);
-  });
-
   it('whose Schedule is gone offers nothing, and is not due any more', async () => {
     const { schedule } = await medplum().calendar();
     await report(schedule);
@@ -187,26 +156,9 @@ describe('a change', () => {
     expect(await medplum().times(schedule)).toContain('busy 09:00-09:30');
     expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'cancelled', due: undefined });
   });
-
-  it('takes up what somebody has cancelled', async () => {
-    const { schedule } = await medplum().calendar();
-    const row = await medplum().publication({ schedule: schedule.id, status: 'completed', from: day + DAY });
-    await medplum().change<Task>(row, { status: 'cancelled' });
-    await report(schedule);
-    expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', task: { id: row.id } });
-    expect(await medplum().times(schedule)).toEqual(wholeDay);
-  });
 });
 
 describe('the nearest two weeks', () => {
-  it('of six new calendars are published at once', async () => {
-    const calendars = await Promise.all(Array.from({ length: 6 }, () => daily(84)));
-    await slow(500, () => Promise.all(calendars.map(({ schedule }) => report(schedule))));
-    for (const { schedule } of calendars) {
-      expect(await daysOf(schedule)).toBeGreaterThanOrEqual(13);
-    }
-  });
-
   it('of all calendars are published before the rest of any, and begin with the first day of each', async () => {
     const { service, schedule } = await daily(84);
     const serviceType = [offering(service)];
@@ -241,24 +193,6 @@ describe('a run whose time is over', () => {
     await slow(2_500, () => report(service));
     expect([await daysOf(schedule), await daysOf(second)]).toEqual([42, 42]);
     expect((await medplum().sweepOfAll())?.offset).toBeUndefined();
-  });
-
-  it('goes on with a sweep where it was', async () => {
-    const service = await medplum().create(visit());
-    const schedules: Stored<Schedule>[] = [];
-    for (let count = 0; count < 45; count++) {
-      schedules.push(await medplum().schedule({ serviceType: [offering(service)] }));
-    }
-    await withClock(async (skip) => {
-      medplum().interfere(({ entries }) => {
-        skip(entries.includes('POST Task') ? 4_000 : 0);
-        return undefined;
-      });
-      await report(service);
-    });
-    for (const schedule of schedules) {
-      expect((await medplum().publicationOf(schedule))?.status).toBe('completed');
-    }
   });
 });
 
@@ -337,20 +271,6 @@ describe('a day later', () => {
     expect(await daysOf(schedule)).toBe(15);
     expect(await medplum().publicationOf(schedule)).toMatchObject({ status: 'completed', due: midnight + DAY });
   });
-
-  it('its horizon gains a day, although it was being published at midnight', async () => {
-    const schedule = await slow(3_000, rolling, midnight - 1_000 - Date.now());
-    await tickThen(midnight + MINUTE);
-    expect(await daysOf(schedule)).toBe(15);
-  });
-
-  it('what was taken unseen is withdrawn', async () => {
-    const schedule = await rolling();
-    const [first] = (await freeOf(schedule)).slice(3);
-    await medplum().slot(schedule, 'busy', first?.start ?? '', first?.end ?? '');
-    await tickThen(midnight + MINUTE);
-    expect((await freeOf(schedule)).map(({ start }) => start)).not.toContain(first?.start);
-  });
 });
 
 describe('the clock', () => {
@@ -371,16 +291,6 @@ describe('the clock', () => {
     expect(await freeOf(schedule)).toHaveLength(4);
     await tick(11 * MINUTE);
     expect(await freeOf(schedule)).toHaveLength(2);
-  });
-
-  it('ends although a row that is due cannot be read', async () => {
-    const { schedule } = await medplum().calendar();
-    const { focus: _, ...row } = publicationTask({ schedule: 'none', status: 'accepted', due: Date.now() }, config);
-    await medplum().create(row);
-    const began = Date.now();
-    await report({});
-    expect(Date.now() - began).toBeLessThan(RUN_LIMIT);
-    expect(await medplum().times(schedule)).toEqual(wholeDay);
   });
 
   it('leaves the queue to the run that works on it, until that must be dead', async () => {
@@ -426,15 +336,4 @@ describe('opening hours that cannot be published', () => {
     await tick(midnight + MINUTE - Date.now());
     expect((await freeOf(schedule)).length).toBeGreaterThan(0);
   });
-});
-
-it('a booking that changes a Slot meanwhile has the window read again', async () => {
-  const { schedule } = await medplum().calendar();
-  let count = 0;
-  medplum().interfere(({ entries }) => {
-    count += entries.includes('POST Slot') ? 1 : 0;
-    return entries.includes('POST Slot') && count < 3 ? overtaken : undefined;
-  });
-  await report(schedule);
-  expect(await medplum().times(schedule)).toEqual(wholeDay);
 });

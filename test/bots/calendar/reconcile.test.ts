@@ -46,16 +46,6 @@ describe('what is over by itself', () => {
     await later(0, reconcile);
     expect(await statusOf(appointment)).toBe('cancelled');
   });
-
-  it.each<[string, 'proposed' | 'pending', Extension[]]>([
-    ['a hold', 'proposed', [until(instant(600_000))]],
-    ['a request', 'pending', [confirmedBy(instant(600_000))]],
-    ['a request without a deadline', 'pending', []],
-  ])('is left alone before: %s', async (_, status, extension) => {
-    const appointment = await medplum().appointment(status, [], { extension });
-    await reconcile();
-    expect(await statusOf(appointment)).toBe(status);
-  });
 });
 
 describe('what was changed lately', () => {
@@ -77,28 +67,6 @@ describe('what was changed lately', () => {
     const offer = await medplum().slot(schedule, 'free', '09:30', '10:30');
     await later(31_000, reconcile);
     expect(await medplum().read<Slot>(`Slot/${offer.id}`)).toMatchObject({ status: 'free', start: at('10:00') });
-  });
-
-  it('gives its slots back: an appointment that was cancelled', async () => {
-    const slot = await freeSlot();
-    const appointment = await medplum().appointment('booked', [slot]);
-    await reconcile();
-    await medplum().change<Appointment>(appointment, { status: 'cancelled' });
-    await reconcile();
-    expect(await statusOf(slot)).toBe('free');
-  });
-
-  it("comes back, a slot made by hand that Medplum's $cancel has deleted with its appointment", async () => {
-    const slot = await freeSlot();
-    const appointment = await medplum().appointment('booked', [slot]);
-    await reconcile();
-    await nextMoment();
-    await medplum().change<Appointment>(appointment, { status: 'cancelled' });
-    await medplum().fhir('DELETE', `Slot/${slot.id}`);
-    await reconcile();
-    await reconcile();
-    const found = await medplum().find<Slot>(`Slot?schedule=${slot.schedule.reference}`);
-    expect(found.map(({ status, start, end }) => [status, start, end])).toEqual([['free', slot.start, slot.end]]);
   });
 
   it('closes the Task of a request that waits no more', async () => {
@@ -172,17 +140,6 @@ describe('what was changed lately', () => {
     await reconcile();
     expect((await medplum().read<Encounter>(`Encounter/${untagged.id}`))?.meta?.tag).toEqual(tag);
   });
-
-  it('is looked for in the last hour, the first time', async () => {
-    const slot = await freeSlot();
-    await medplum().appointment('booked', [slot]);
-    await forget();
-    await later(3_800_000, reconcile);
-    expect(await statusOf(slot)).toBe('free');
-    await forget();
-    await later(3_500_000, reconcile);
-    expect(await statusOf(slot)).toBe('busy');
-  });
 });
 
 it('what cannot be corrected is an error, after everything else', async () => {
@@ -205,15 +162,6 @@ it('what cannot be corrected is an error, after everything else', async () => {
 });
 
 describe('how far it has come', () => {
-  it('is kept: what was looked at for good is not looked at again', async () => {
-    await forget();
-    await reconcile();
-    const first = await reached();
-    expect(first).toBeGreaterThan(Date.now() - 60_000);
-    await later(600_000, reconcile);
-    expect(await reached()).toBeGreaterThanOrEqual(first + 600_000);
-  });
-
   it('stays where something failed, for an hour', async () => {
     await forget();
     await reconcile();
@@ -251,44 +199,6 @@ describe('how far it has come', () => {
     });
     medplum().interfere(() => undefined);
     await later(2 * 3_600_000 + 60_000, reconcile);
-    expect(await statusOf(slot)).toBe('busy');
-  });
-
-  it('leaves out nothing behind what fails where a run has no time for it, however long ago it was', async () => {
-    await forget();
-    await reconcile();
-    const [bad, good] = [await freeSlot(), await freeSlot()];
-    await medplum().appointment('booked', [bad]);
-    for (let count = 0; count < 100; count++) {
-      await medplum().appointment('booked', []);
-    }
-    await medplum().appointment('booked', [good]);
-    await withClock(async (skip) => {
-      skip(2 * 3_600_000);
-      let pages = 0;
-      medplum().interfere(({ entries }) => {
-        skip(entries.some((one) => one.startsWith('GET Appointment?_lastUpdated')) && ++pages === 2 ? 7_000 : 0);
-        return entries.includes(`PUT Slot/${bad.id}`) ? { status: 500, body: {} } : undefined;
-      });
-      await expect(reconcile()).rejects.toThrow();
-    });
-    medplum().interfere(() => undefined);
-    await later(2 * 3_600_000 + 60_000, reconcile);
-    expect(await statusOf(good)).toBe('busy');
-  });
-
-  it('goes back where the clock was ahead: what fails then is looked at again', async () => {
-    await forget();
-    await later(3_600_000, reconcile);
-    const slot = await freeSlot();
-    await medplum().appointment('booked', [slot]);
-    let isBroken = true;
-    medplum().interfere((asked) =>
-      isBroken && asked.entries.includes(`PUT Slot/${slot.id}`) ? { status: 500, body: {} } : undefined,
-    );
-    await expect(reconcile()).rejects.toThrow();
-    isBroken = false;
-    await later(600_000, reconcile);
     expect(await statusOf(slot)).toBe('busy');
   });
 });

@@ -193,13 +193,6 @@ describe('the link in a message', () => {
     },
   );
 
-  it('keeps the clinic’s limit for cancellations', async () => {
-    const made = await aMessage('portal', 24 * 60);
-    expect(possible(await ask(made))).toEqual(['come', 'stop']);
-    expect(possible(await ask(made, 'cancel'))).toEqual(['cancellation-closed Appointment.status']);
-    expect((await read(made.appointment))?.status).toBe('booked');
-  });
-
   it('books what is offered, and frees what is declined, however late that is', async () => {
     const extension = offerExtensions({ reason: 'waitlist', for: [], until: Date.now() + 600_000 }, config);
     const offered = () => aMessage('portal', 24 * 60, { status: 'proposed', extension });

@@ -30,7 +30,7 @@ import { topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { atEnd } from '../../lib/at-end.ts';
 import { type MailServer, mailSecrets, startMailServer } from '../../lib/mail-server.ts';
 import { aSchedule, booked, eventOf, policy } from '../booking/fixtures.ts';
-import { later, withClock } from '../clock.ts';
+import { later } from '../clock.ts';
 import { config, configured } from '../config.ts';
 import { subscribe } from '../lib/notifications/outboxes.ts';
 import { withMedplum } from '../medplum.ts';
@@ -274,26 +274,6 @@ describe('an appointment of the clinic', () => {
     expect((await rowOf(booked)).map(({ status }) => status)).toEqual(['completed']);
   });
 
-  it('is told when it is cancelled, however many wait and for however long', async () => {
-    const all = await Promise.all(Array.from({ length: 6 }, () => aPatient()));
-    const booked = await Promise.all(all.map(({ patient }) => anAppointment(patient)));
-    await run();
-    await Promise.all(booked.map((one) => medplum().change(one, { status: 'cancelled' })));
-    await withClock(async (skip) => {
-      medplum().interfere(({ entries }) => {
-        skip(entries[0] === '/email/v1/send' ? 4_000 : 0);
-        return undefined;
-      });
-      for (const minutes of [65, 1, 1]) {
-        skip(minutes * MINUTE);
-        await run();
-      }
-    });
-    for (const { address } of all) {
-      expect(subjectsTo(address)).toEqual(['Your appointment', 'Cancelled: your appointment']);
-    }
-  });
-
   it('is told when it is cancelled, also if it is deleted before the clock runs', async () => {
     const { patient, address } = await aPatient();
     const booked = await anAppointment(patient);
@@ -435,15 +415,6 @@ describe('an appointment of the clinic', () => {
     expect(clock.format(new Date(row?.executionPeriod?.start ?? ''))).toBe('08:00');
   });
 
-  it('that is over, or in nobody’s time, is silent', async () => {
-    const { patient, address } = await aPatient();
-    await anAppointment(patient, Date.now() - HOUR);
-    await anAppointment(patient, noon(9), { status: 'proposed' });
-    await anAppointment(patient, noon(9), { status: 'cancelled' });
-    await run();
-    expect(subjectsTo(address)).toEqual([]);
-  });
-
   it('that is deleted is cancelled for its person at the next look', async () => {
     const { patient, address } = await aPatient();
     const booked = await anAppointment(patient);
@@ -520,21 +491,6 @@ describe('a visit of several steps', () => {
     );
   });
 
-  it('is still told as a whole when its first step is deleted', async () => {
-    const { patient, address } = await aPatient();
-    const { first, second } = await aVisit(patient);
-    await run();
-    await medplum().fhir('DELETE', `Appointment/${first.id}`);
-    await runAt(noon(3));
-    await medplum().change(second, { status: 'cancelled' });
-    await run();
-    expect(subjectsTo(address).filter((one) => !one?.startsWith('Reminder'))).toEqual([
-      'Your appointment',
-      'Changed: your appointment is now',
-      'Cancelled: your appointment',
-    ]);
-  });
-
   /** Three, weekly, the last first. */
   async function aSeries(patient: Patient, more: Partial<Appointment> = {}) {
     const identifier = [{ system: artefactUri(config, 'LocalVisitGroup'), value: randomUUID() }];
@@ -592,40 +548,6 @@ describe('a visit of several steps', () => {
     expect([others.length, mail?.text?.match(/12:00–12:30/g)?.length]).toEqual([0, 3]);
     expect(new Set(mail?.text?.match(/(?<=message\/)[^\s#]+(?=\n)/g)).size).toBe(1);
   });
-
-  it('that is a series tells of the others when the first is cancelled before its message is sent', async () => {
-    const { patient, address } = await aPatient();
-    const [first] = await aSeries(patient);
-    mail.behaviour = 'refuse';
-    await run();
-    mail.behaviour = 'accept';
-    await medplum().change(first as Appointment, { status: 'cancelled' });
-    await run();
-    await run();
-    expect(subjectsTo(address).sort()).toEqual(['Cancelled: your appointment', 'Your appointment']);
-    expect(
-      mailsTo(address)
-        .map(({ text }) => text?.match(/12:00–12:30/g)?.length)
-        .sort(),
-    ).toEqual([1, 2]);
-  });
-
-  it.each(Array.from({ length: 11 }, (_, index) => [index, index % 2 === 0 ? 'steps' : 'series'] as const))(
-    'killed after %i requests is one message: %s',
-    async (most, kind) => {
-      const { patient, address } = await aPatient();
-      const all = kind === 'series' ? await aSeries(patient) : Object.values(await aVisit(patient));
-      await dieAfter(most);
-      await several(2);
-      await later(3 * MINUTE, () => run());
-      await later(6 * MINUTE, () => run());
-      expect(new Set(mailsTo(address).map(({ messageId }) => messageId)).size).toBe(1);
-      expect(mailsTo(address).length).toBeLessThanOrEqual(2);
-      expect((await sentAbout({ patient })).map(({ status }) => status)).toEqual(['completed']);
-      const rows = await Promise.all(all.map((one) => rowOf(one)));
-      expect(rows.flat()).toHaveLength(kind === 'series' ? 3 : 1);
-    },
-  );
 });
 
 it.each([
@@ -673,12 +595,6 @@ describe('who is told', () => {
       await (count % 5 === 0 && run());
     }
   }
-
-  it('an address at most twenty times a day of what portals book, also where no answer comes', async () => {
-    medplum().interfere(({ entries }) => (entries[0] === '/email/v1/send' ? 'too-late' : undefined));
-    await bookedFor(26);
-    expect([20, 21, 22, 23]).toContain((await found('Communication?_count=100')).length);
-  });
 
   it('an address at most twenty times a day of what portals book, however it is written and whoever has it', async () => {
     await bookedFor(26);
@@ -814,42 +730,6 @@ describe('who is told', () => {
     await anAppointment(other.patient, noon(11));
     await run();
     expect(mail.mails).toHaveLength(3);
-  });
-
-  it('nobody, and nothing is written, without an address of the clinic', async () => {
-    const { patient } = await aPatient();
-    const booked = await anAppointment(patient);
-    const asked: unknown[] = [];
-    medplum().interfere((one) => void asked.push(one));
-    await handler(medplum().medplum, eventOf({ resourceType: 'Bot' }));
-    expect([asked, mail.offered, await rowOf(booked)]).toEqual([[], [], []]);
-  });
-
-  it('no address at which somebody has refused who takes part, also if it is that of the patient', async () => {
-    const { patient, address } = await aPatient();
-    const { id } = await medplum().create<RelatedPerson>({
-      resourceType: 'RelatedPerson',
-      patient: { reference: `Patient/${patient.id}` },
-      telecom: [{ system: 'email', value: address.toUpperCase() }],
-      extension: says(false),
-    });
-    const participant = [`Patient/${patient.id}`, `RelatedPerson/${id}`].map((reference) => ({
-      actor: { reference },
-      status: 'accepted' as const,
-    }));
-    await anAppointment(patient, noon(10), { participant });
-    await run();
-    expect(mail.offered).toEqual([]);
-  });
-
-  it('no more after the person has refused, also not at a reminder', async () => {
-    const { patient, address } = await aPatient();
-    const start = noon(10);
-    await anAppointment(patient, start);
-    await run();
-    await medplum().change(patient, { extension: says(false) });
-    await runAt(start - 7 * DAY + MINUTE);
-    expect(subjectsTo(address)).toEqual(['Your appointment']);
   });
 });
 

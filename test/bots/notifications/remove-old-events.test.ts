@@ -2,14 +2,12 @@ import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Communication, Task } from '@medplum/fhirtypes';
 import { removeLeftovers, removeOldEvents } from '../../../bots/lib/notifications/events/retention.ts';
-import { handler } from '../../../bots/notifications/remove-old-events.ts';
 import { LEASE } from '../../../core/notifications/delivery/delivery-state.ts';
 import { messageResource } from '../../../core/notifications/delivery/message.ts';
 import { outboxesOf } from '../../../core/notifications/delivery/outbox.ts';
 import type { Event } from '../../../core/notifications/events/event.ts';
 import { portal } from '../../core/notifications/support.ts';
-import { invalid } from '../booking/fixtures.ts';
-import { later, withClock } from '../clock.ts';
+import { later } from '../clock.ts';
 import { config } from '../config.ts';
 import { addEvents, eventAbout, type Given, type Subscribed, subscribe } from '../lib/notifications/outboxes.ts';
 import { withMedplum } from '../medplum.ts';
@@ -54,15 +52,6 @@ it('delivered events are removed a day after the time that they are kept', async
   expect(await left()).toEqual([...young, ...ids(other, waiting as Communication & { id: string })].sort());
 });
 
-it('delivered events are removed however many wait for a Subscription in error, also where a server counts no further', async () => {
-  const [dead, one] = [await add({ outbox: { events: 150 } }), await add({ outbox: { events: 1, delivered: 1 } })];
-  await delivered(dead, ...Array.from({ length: 150 }, (_, index) => event(index + 1, kept + 9)));
-  const [removed] = await delivered(one, event(1, kept + 2));
-  medplum().interfere(({ entries }) => (entries.some((url) => /_offset=[1-9]/.test(url)) ? invalid() : undefined));
-  await removeOldEvents(medplum().medplum, always);
-  expect(await left('Communication?_count=1000')).not.toContain(removed);
-});
-
 describe('what a Subscription has left', () => {
   const remove = () => later(LEASE + 1_000, () => removeLeftovers(medplum().medplum, always));
   const endSubscription = ({ id }: Subscribed) => medplum().fhir('DELETE', `Subscription/${id}`);
@@ -85,31 +74,4 @@ describe('what a Subscription has left', () => {
     await later(LEASE + 5_000, () => removeLeftovers(medplum().medplum, always));
     expect(await outboxes()).toEqual([]);
   });
-
-  it('is left to the next run when the time is over', async () => {
-    const [one, other] = [await add(), await add({ owner: 'other' })];
-    await endSubscription(one);
-    await endSubscription(other);
-    const times = [true, false];
-    await later(LEASE + 1_000, () => removeLeftovers(medplum().medplum, () => times.shift() ?? false));
-    expect(await outboxes()).toHaveLength(1);
-    await later(LEASE + 1_000, () => removeLeftovers(medplum().medplum, () => false));
-    expect(await outboxes()).toHaveLength(1);
-  });
-});
-
-it('the Bot ends after six seconds', async () => {
-  const one = await add({ outbox: { events: 1, delivered: 1 } });
-  await delivered(one, event(1, kept + 2));
-  await medplum().fhir('DELETE', `Subscription/${one.id}`);
-  await withClock(async (skip) => {
-    skip(LEASE + 1_000);
-    medplum().interfere(({ entries }) => {
-      skip(entries[0]?.startsWith('DELETE') ? 6_000 : 0);
-      return undefined;
-    });
-    await handler(medplum().medplum);
-  });
-  expect(await left()).toEqual([]);
-  expect(await outboxes()).toEqual([one.id]);
 });

@@ -9,16 +9,15 @@ import {
   checkpointTask,
   OVERLAP,
 } from '../../../core/notifications/delivery/checkpoint.ts';
-import { LEASE, OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
+import { LEASE } from '../../../core/notifications/delivery/delivery-state.ts';
 import type { Outbox } from '../../../core/notifications/delivery/outbox.ts';
 import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { portal } from '../../core/notifications/support.ts';
-import { asks, meanwhile, only } from '../booking/fixtures.ts';
+import { asks, only } from '../booking/fixtures.ts';
 import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import {
   anAppointment,
-  changeOutbox,
   changeSubscription,
   channelTo,
   type Given,
@@ -26,7 +25,6 @@ import {
   searchesAnswer,
   stateOf,
   subscribe,
-  writes,
 } from '../lib/notifications/outboxes.ts';
 import { withMedplum } from '../medplum.ts';
 
@@ -65,20 +63,6 @@ describe('a delivery is started', () => {
     expect(outboxes.woken ?? before).toBeGreaterThanOrEqual(before);
   });
 
-  it('that was requested and has not begun', async () => {
-    const one = await add({ outbox: { status: 'ready' } });
-    await later(OVERDUE + 1_000, run);
-    expect((await state(one)).outboxes.woken).toBeGreaterThan(Date.now());
-  });
-
-  it('that has died, whose clock was ahead, where nobody has changed the Subscription since', async () => {
-    const one = await add({ outbox: { status: 'ready' }, row: { lease: { id: 'dead', until: Date.now() + hour } } });
-    const settled = Date.now() + 2 * OVERLAP;
-    await medplum().create<Task>(checkpointTask({ until: settled, settled }, config));
-    await later(3 * OVERLAP, run);
-    expect((await state(one)).task.status).toBe('ready');
-  });
-
   it.each<[string, () => Given]>([
     ['before the next attempt is due', () => ({ outbox: { status: 'on-hold', until: Date.now() + hour } })],
     [
@@ -93,14 +77,6 @@ describe('a delivery is started', () => {
     await run();
     expect((await state(one)).task.status).toBe(one.task.status);
   });
-});
-
-it('what was switched off in Medplum is over, although the job of the change was lost', async () => {
-  const one = await add({ outbox: { status: 'on-hold', until: Date.now() + hour } });
-  await changeSubscription(medplum(), one, { status: 'off' });
-  await run();
-  const { subscription, outbox } = await state(one);
-  expect([subscription.status, outbox.status]).toEqual(['off', 'cancelled']);
 });
 
 it('a run does the rest of its work if a part of it fails, and then fails', async () => {
@@ -146,28 +122,6 @@ describe('missing events', () => {
     const all = await checkpoints();
     expect(all.map(({ id }) => id)).toEqual([first?.id]);
     expect(periodOf(all).settled).toBeGreaterThan(Date.now() + 9 * minutes);
-  });
-
-  it('are recorded by runs at the same time, which keep one checkpoint', async () => {
-    await add();
-    await anAppointment(medplum());
-    await Promise.all([run(), run()]);
-    expect(await events()).toHaveLength(1);
-    expect(await checkpoints()).toHaveLength(1);
-  });
-
-  it('leave the checkpoint as it is if another run has moved it', async () => {
-    await run();
-    const [stored] = await checkpoints();
-    const moved = checkpointTask({ until: 1_000, settled: 1_000 }, config, stored);
-    medplum().interfere(async ({ entries }) => {
-      if (entries.includes(`PUT Task/${stored?.id}`)) {
-        await medplum().change<Task>(moved, {});
-      }
-      return undefined;
-    });
-    await run();
-    expect(periodOf(await checkpoints())).toEqual({ until: 1_000, settled: 1_000 });
   });
 
   /** Runs some time later, with little time: it is over after the first write of events. */
@@ -227,40 +181,6 @@ describe('missing events', () => {
     await later(10 * minutes, run);
     expect((await state(one)).outbox.events).toBe(7);
   });
-
-  it('are recorded behind more than one run reads, and one whose history cannot be read for an hour', async () => {
-    await add();
-    const broken = await anAppointment(medplum());
-    const appointment = await anAppointment(medplum());
-    const last = await anAppointment(medplum());
-    await medplum().create<Task>(checkpointTask({ until: changedAt(broken), settled: 5_000 }, config));
-    const page = searchesAnswer([broken, ...Array<Appointment>(CHANGED_AT_ONCE - 1).fill(appointment)]);
-    medplum().interfere(({ entries: [url = ''] }) => {
-      const [, from = ''] = /^GET Appointment\?_lastUpdated=ge([^&]+)/.exec(url) ?? [];
-      const isHeld = Date.parse(decodeURIComponent(from)) <= changedAt(broken);
-      const isBroken = url.startsWith(`GET Appointment/${broken.id}/_history`);
-      return isBroken ? { status: 500, body: {} } : isHeld ? page : undefined;
-    });
-    await expect(later(10 * minutes, run)).rejects.toThrow('500');
-    expect(aboutOf(await events())).not.toContain(last.id);
-    await expect(later(70 * minutes, run)).rejects.toThrow('500');
-    await later(71 * minutes, run);
-    expect(aboutOf(await events())).toContain(last.id);
-  });
-
-  it('may be of more changes than one run reads', async () => {
-    await add({ row: { readable: ['Appointment?_tag=https://example.org|other'] } });
-    await medplum().create<Task>(checkpointTask({ until: Date.now(), settled: 5_000 }, config));
-    const appointment = await anAppointment(medplum());
-    const last = await anAppointment(medplum());
-    const first = Array<Appointment>(CHANGED_AT_ONCE - 1).fill(appointment);
-    const found = searchesAnswer([...first, last]);
-    medplum().interfere(({ entries }) =>
-      entries.some((url) => url.startsWith('GET Appointment?_lastUpdated')) ? found : undefined,
-    );
-    await later(10 * minutes, run);
-    expect(periodOf(await checkpoints())).toEqual({ until: changedAt(last) + OVERLAP, settled: 5_000 });
-  });
 });
 
 /** Runs the Bot that follows a change of a Subscription in Medplum. */
@@ -270,13 +190,6 @@ async function follow({ subscription }: Subscribed): Promise<void> {
 }
 
 describe('a Subscription that is requested again', () => {
-  it('is left to the delivery where its outbox says that something is to be sent', async () => {
-    const one = await add({ status: 'requested', outbox: { status: 'ready' } });
-    const before = (await state(one)).task.meta?.versionId;
-    await follow(one);
-    expect((await state(one)).task.meta?.versionId).toBe(before);
-  });
-
   it('by making it active in Medplum after it was in error, gets a handshake', async () => {
     const one = await add({ outbox: { status: 'failed', error: 'It fails.' }, status: 'error' });
     await changeSubscription(medplum(), one, { status: 'active' });
@@ -300,11 +213,4 @@ it.each<[Subscription['status'], Outbox['status']]>([
     status,
     expect.objectContaining({ status: followed, events: 3, delivered: 2 }),
   ]);
-});
-
-it('a change that comes in between is followed, too', async () => {
-  const one = await add({ status: 'requested', outbox: { status: 'failed' } });
-  meanwhile(medplum(), writes, () => changeOutbox(medplum(), one, { events: 7 }));
-  await follow(one);
-  expect((await state(one)).outbox).toMatchObject({ status: 'ready', events: 7 });
 });

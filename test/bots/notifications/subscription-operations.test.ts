@@ -1,19 +1,11 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { AccessPolicy, Appointment, Subscription } from '@medplum/fhirtypes';
+import type { AccessPolicy, Appointment } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/notifications/subscription-operations.ts';
 import { portal } from '../../core/notifications/support.ts';
-import {
-  addEvents,
-  anAppointment,
-  eventAbout,
-  type Subscribed,
-  storedSubscription,
-  subscribe,
-  toPortal,
-} from '../lib/notifications/outboxes.ts';
+import { addEvents, anAppointment, eventAbout, type Subscribed, subscribe } from '../lib/notifications/outboxes.ts';
 import { withMedplum } from '../medplum.ts';
-import { administrator, type Caller, codesIn, eventOf, seeingThoseOf, statesIn, type Told } from './callers.ts';
+import { administrator, type Caller, eventOf, seeingThoseOf, statesIn, type Told } from './callers.ts';
 
 const medplum = withMedplum();
 
@@ -24,7 +16,6 @@ const call = (caller: Caller, input: unknown) => handler(medplum().medplum, even
 afterEach(() => medplum().clear(['Task']));
 
 describe('$status', () => {
-  const status = (caller: Caller, input: object = {}) => call(caller, { operation: 'status', ...input });
   it('of one that was deleted is gone, and everything else', async () => {
     const { subscription } = await subscribe(medplum());
     await medplum().fhir('DELETE', `${subscription.resourceType}/${subscription.id}`);
@@ -32,24 +23,6 @@ describe('$status', () => {
       expect(await call(administrator, { operation, id: subscription.id })).toMatchObject({ id: 'gone' });
     }
   });
-
-  it('of one without an outbox tells nothing', async () => {
-    const { id } = await medplum().create<Subscription>(storedSubscription(portal, toPortal()));
-    expect(await status(administrator, { id })).toMatchObject({ total: 0 });
-    for (const operation of ['events', 'binding', 'deliver']) {
-      expect(await call(administrator, { operation, id })).toMatchObject({ id: 'not-found' });
-    }
-  });
-});
-
-it('$get-ws-binding-token gives none for one that cannot be read any more', async () => {
-  const { id } = await subscribe(medplum(), { changes: { channel: { type: 'message' } } });
-  expect(codesIn(await call(administrator, { operation: 'binding', id }))).toEqual(['channel-unsupported']);
-});
-
-it.each([undefined, {}, { operation: 'book' }])('there is no operation %j', async (input) => {
-  const answer = await call(administrator, input);
-  expect(codesIn(answer)).toEqual(['malformed-request']);
 });
 
 const seeing = (owner: string, more?: AccessPolicy['resource']) => seeingThoseOf(medplum(), owner, more);
@@ -87,12 +60,6 @@ describe('$events', () => {
     expect(statesIn(answer)[0]?.error).toMatch(/^The events 1, 3–4 are no longer kept/);
   });
 
-  it('are a thousand at most', async () => {
-    const kept = [5, 6, 1003, 1004, 1005];
-    const stored = await told(await anAppointment(medplum()), 2000, kept);
-    expect(numbersIn(await events(administrator, stored, { since: 5 }))).toEqual([5, 6, 1003, 1004]);
-  });
-
   it('are told in full as far as there is room, and where the rest is', async () => {
     const appointment = await anAppointment(medplum(), { comment: 'x'.repeat(300_000) });
     const stored = await told(appointment, 8, [1, 2, 3, 4, 5, 6, 7, 8]);
@@ -118,14 +85,6 @@ describe('$events', () => {
       [7, 8],
     ]);
     expect(numbersIn(await events(administrator, stored, { content: 'id-only' }))).toHaveLength(8);
-  });
-
-  it('tell nothing of appointments if nobody can read any more what the Subscription asks for', async () => {
-    const stored = await told(await anAppointment(medplum()), 1, [1]);
-    const { subscription } = stored;
-    await medplum().change<Subscription>(subscription, { channel: { type: 'rest-hook' } });
-    const answer = await events(administrator, stored);
-    expect([numbersIn(answer), appointmentsIn(answer)]).toEqual([[1], []]);
   });
 
   it('tell only of appointments that the caller may read now', async () => {

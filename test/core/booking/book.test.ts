@@ -9,7 +9,6 @@ import {
   appointment,
   at,
   config,
-  issuesOf,
   parameters,
   patient,
   plan,
@@ -141,11 +140,6 @@ describe('a patient handed over in the booking', () => {
     expect(written(result, 'Patient')).toEqual([]);
     expect(written(result, 'Appointment')[0]?.participant[0]?.actor?.reference).toBe(`Patient/${id}`);
   });
-
-  it('is ambiguous where only one of two came with a booking', () => {
-    const result = book(pointingAt('#p1'), again, duplicate('a'), duplicate('b', 'ClientApplication/portal'));
-    expect(issuesOf(result)).toEqual(['patient-ambiguous Parameters.parameter[1].resource.identifier']);
-  });
 });
 
 describe('a related person who books for the patient', () => {
@@ -170,16 +164,6 @@ describe('a related person who books for the patient', () => {
     };
     expect(written(relatedOf('Patient/anna'), 'RelatedPerson')).toEqual([]);
     expect(written(relatedOf('Patient/other'), 'RelatedPerson')[0]?.patient).toEqual({ reference: 'Patient/anna' });
-  });
-
-  it('is not the patient who has the same id', () => {
-    const body = parameters(
-      resourceParameter('appt-resource', appointment()),
-      resourceParameter('related-person', { ...mother, id: 'anna' }),
-    );
-    const references = written(plan(body), 'Appointment')[0]?.participant.map(({ actor }) => actor?.reference);
-    expect(references?.[0]).toBe('Patient/anna');
-    expect(references?.[1]).toMatch(/^urn:uuid:/);
   });
 });
 

@@ -79,11 +79,6 @@ describe('an appointment that loses its time', () => {
   const of = (more: Partial<Appointment>, own: Partial<Slot> = {}) =>
     found(taking(own), [nine], [holder('nine', { id: 'a', ...more }), holder('taking', { id: 'staff' })]);
 
-  it('under a Slot of nobody stays as it is: it is a block', () => {
-    const alone = found(taking(), [nine], [holder('nine', { id: 'a', status: 'pending' })]);
-    expect(alone.map((one) => [one.isBlock, givesWay(one)])).toEqual([[true, false]]);
-  });
-
   it.each<[Appointment['status'], Slot['status'], boolean]>([
     ['proposed', 'busy', true],
     ['pending', 'busy', true],
@@ -126,20 +121,6 @@ it.each<[string, Slot | undefined, Appointment[]]>([
 ])('a slot that %s may be given any status, time and schedule', (_, before, holders) => {
   const changed: Partial<Slot> = { status: 'free', end: at('10:00'), schedule: { reference: 'Schedule/other' } };
   expect(issuesOf(changed, before, ...holders)).toEqual([]);
-});
-
-describe('a slot that a request holds', () => {
-  const requested = slot('nine', '09:00', '09:30', {
-    status: 'busy-tentative',
-    identifier: [{ system: artefactUri(config, 'LocalSlotOrigin'), value: 'nine' }],
-  });
-  const pending = appointment({ id: 'a', status: 'pending' });
-
-  it('may be confirmed with it by who has read it, not be taken from a page of before', () => {
-    expect(issuesOf({ ...requested, status: 'busy' }, requested, pending)).toEqual([]);
-    expect(issuesOf({ status: 'busy' }, requested, pending)).toEqual(['slot-not-free Slot.status']);
-    expect(issuesOf({ status: 'busy-unavailable' }, requested, pending)).toEqual([]);
-  });
 });
 
 const originSystem = artefactUri(config, 'LocalSlotOrigin');
@@ -209,13 +190,6 @@ describe('slots that follow their appointment', () => {
       slot('rest', '09:30', '12:00', piece('nine')),
     ];
     expect(written(with_('cancelled'), slots)).toEqual(['PUT free 09:00-12:00', 'PUT entered-in-error 09:30-12:00']);
-  });
-
-  it('are offered again if they were published and deleted: what follows the deletion may have been too early', () => {
-    const value = `offer/1/service/${at('09:00')}/1`;
-    const identifier = [{ system: artefactUri(config, 'LocalPublishedSlot'), value }];
-    const lost = slot('nine', '09:00', '09:30', { status: 'busy', identifier });
-    expect(written(with_('cancelled'), [], [lost])).toEqual(['POST free 09:00-09:30']);
   });
 
   it('never lose or double a minute', () => {

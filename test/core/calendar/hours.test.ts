@@ -194,13 +194,6 @@ describe('opening hours that would take too long to publish', () => {
     const all = { ...forGood, identifier };
     expect(problems(all)).toEqual(['period-invalid HealthcareService.notAvailable[0].during']);
   });
-
-  it('many services of one Schedule', () => {
-    const services = (count: number) =>
-      Array.from({ length: count }, (_, index) => ({ ...dense(5, 10), id: `service-${index}` }));
-    expect(publishing(...services(3)).kind).toBe('on');
-    expect(publishing(...services(4))).toMatchObject({ kind: 'kept', problems: [{ code: 'slots-too-many' }] });
-  });
 });
 
 it.each([
@@ -232,19 +225,6 @@ const problemsOf = (...args: Parameters<typeof read>): string[] =>
 const serviceParameters = `HealthcareService/visit.extension('${PARAMETERS}')`;
 
 describe('scheduling parameters', () => {
-  it('come from the service, with defaults', () => {
-    expect(read(schedule).value).toEqual({
-      duration: 30,
-      bufferBefore: 0,
-      bufferAfter: 0,
-      alignment: { interval: 30, offset: 0, timeZone: 'Etc/UTC' },
-      timeZone: 'Europe/Berlin',
-      hours: [{ days: [1], start: 9 * 3_600_000, end: 12 * 3_600_000 }],
-      closed: [],
-      capacity: 1,
-    });
-  });
-
   it('come from the Schedule where it has them, field by field', () => {
     const own = scheduleWith(minutes('duration', 45), code('timezone', 'Asia/Tokyo'), {
       url: 'availability',
@@ -267,10 +247,6 @@ describe('scheduling parameters', () => {
     const { availableTime: _, ...always } = visit;
     expect(read(schedule, always).value?.hours).toEqual([{ days: [0, 1, 2, 3, 4, 5, 6], start: 0, end: 0 }]);
     expect(read(schedule, { ...visit, availableTime: [] }).value?.hours).toEqual([]);
-  });
-
-  it('take an alignment of 0 for an hour, as Medplum does', () => {
-    expect(read(schedule, service([minutes('alignmentInterval', 0)])).value?.alignment.interval).toBe(60);
   });
 
   it('close on the days that Schedule and service name, whole days of the time zone', () => {

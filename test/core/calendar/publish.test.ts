@@ -1,17 +1,11 @@
 import { describe, expect, it, test } from '@jest/globals';
-import type { HealthcareService, Slot, Task } from '@medplum/fhirtypes';
+import type { HealthcareService, Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { publishingOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { nextDay, outdated, type ScheduleState } from '../../../core/calendar/publish/due.ts';
-import {
-  type Publication,
-  publicationIn,
-  publicationTask,
-  rowEntry,
-} from '../../../core/calendar/publish/publication.ts';
+import type { Publication } from '../../../core/calendar/publish/publication.ts';
 import { type PublishState, planSlots } from '../../../core/calendar/publish/publish.ts';
 import type { Closure } from '../../../core/calendar/time/not-available.ts';
-import { told } from '../../lib/told.ts';
 import {
   actor,
   at,
@@ -47,38 +41,6 @@ function again(
 
 describe('publishing opening hours', () => {
   const slots = publish(stateOf());
-
-  it('makes Slots of one duration, with everything that the service says', () => {
-    expect(times(slots)).toEqual(morning);
-    expect(slots[0]).toEqual({
-      resourceType: 'Slot',
-      id: expect.any(String),
-      meta: { profile: ['https://example.org/fhir/StructureDefinition/LocalSlot'] },
-      identifier: [
-        {
-          system: 'https://example.org/fhir/NamingSystem/LocalPublishedSlot',
-          value: 'offer/calendar/visit/2027-01-04T08:00:00.000Z/1',
-        },
-      ],
-      schedule: { reference: 'Schedule/calendar' },
-      status: 'free',
-      start: '2027-01-04T08:00:00.000Z',
-      end: '2027-01-04T08:30:00.000Z',
-      serviceType: [
-        {
-          coding: [{ system: 'urn:services', code: 'visit' }],
-          extension: [
-            {
-              url: 'https://medplum.com/fhir/service-type-reference',
-              valueReference: { reference: 'HealthcareService/visit' },
-            },
-          ],
-        },
-      ],
-      serviceCategory: [{ coding: [{ system: 'urn:categories', code: 'care' }] }],
-      specialty: [{ coding: [{ system: 'urn:specialties', code: 'general' }] }],
-    });
-  });
 
   it('says whom they are for, and follows the service when that changes; what others have added stays', () => {
     const url = 'https://example.org/fhir/StructureDefinition/LocalPayerKind';
@@ -124,23 +86,6 @@ describe('publishing opening hours', () => {
     expect(widened).toHaveLength(slots.length);
   });
 
-  it('writes a changed Slot only if it still has the version that was read', async () => {
-    const versioned = slots.map((one) => ({ ...one, meta: { ...one.meta, versionId: '7' } }));
-    const off = stateOf(versioned, { publishing: { kind: 'off', reason: 'switched-off' } });
-    const { changes } = planSlots(off, config);
-    expect(changes).toHaveLength(6);
-    expect(
-      changes.every(
-        ({ stored, resource }) => stored?.meta?.versionId === '7' && resource.status === 'entered-in-error',
-      ),
-    ).toBe(true);
-  });
-
-  it('never publishes twice what two runs have published at the same moment', () => {
-    const twice = [...slots, ...slots.map((one) => ({ ...one, id: `${one.id}-twin` }))];
-    expect(times(again(twice))).toEqual(morning);
-  });
-
   it('does not publish again what was split off from a booked Slot', () => {
     const [first] = slots;
     const split = [
@@ -153,17 +98,6 @@ describe('publishing opening hours', () => {
     const closed = planSlots(stateOf(split, { publishing: { kind: 'off', reason: 'no-service' } }), config);
     expect(times(carriedOut(split, closed))).toEqual([]);
     expect(times(carriedOut(split, closed), 'busy')).toEqual(['09:00–09:10']);
-  });
-
-  it('makes a split Slot whole again once all of it is free', () => {
-    const [first] = slots;
-    const split = [
-      ...with_(slots, '09:00', { end: at('09:10') }),
-      slot('rest', '09:10', '09:30', 'free', {
-        identifier: [{ system: 'https://example.org/fhir/NamingSystem/LocalSlotOrigin', value: first?.id ?? '' }],
-      }),
-    ];
-    expect(times(again(split))).toEqual(morning);
   });
 
   it('offers the time of two services once: what is booked for one is withdrawn for the other', () => {
@@ -186,16 +120,6 @@ describe('publishing opening hours', () => {
 });
 
 describe('taken time', () => {
-  it('narrows a Slot made by hand to what is left, and gives it back', () => {
-    const byHand = [slot('long', '14:00', '16:00'), slot('taken', '14:30', '15:00', 'busy-tentative')];
-    const narrowed = again(byHand);
-    expect(times(narrowed).slice(6)).toEqual(['14:00–14:30', '15:00–16:00']);
-    expect(planSlots(stateOf(narrowed), config).changes).toEqual([]);
-    const back = again(narrowed.filter(({ id }) => id !== 'taken'));
-    expect(times(back).slice(6)).toEqual(['14:00–16:00']);
-    expect(back.find(({ id }) => id === 'long')).not.toHaveProperty('extension');
-  });
-
   it('blocks only the service it names, unless it is an appointment', () => {
     const other = { serviceType: [{ coding: [{ system: 'urn:services', code: 'other' }] }] };
     expect(times(again([slot('block', '09:00', '10:00', 'busy-unavailable', other)]))).toEqual(morning);
@@ -242,22 +166,6 @@ describe('closed days', () => {
 });
 
 describe('what is published of a Schedule', () => {
-  const published = (more: Parameters<typeof scheduleOf>[1], services = [visit]) =>
-    publishingOf({ schedule: scheduleOf([visit], more), services, actor }, config);
-
-  it('stays as it is while it is inactive', () => {
-    expect(published({ active: false })).toEqual({ kind: 'kept', problems: [] });
-  });
-
-  it('stays as it is when its service is gone, or it has two actors', () => {
-    const codes = (result: ReturnType<typeof publishingOf>) =>
-      result.kind === 'kept' ? told(result.problems).map((one) => one.split(' ')[0]) : [];
-    expect(codes(published({}, []))).toEqual(['service-not-found']);
-    expect(codes(published({ actor: [{ reference: 'Practitioner/ada' }, { reference: 'Location/room' }] }))).toEqual([
-      'actor-not-single',
-    ]);
-  });
-
   it('ends with the planning horizon of the Schedule, else with the day', () => {
     const schedule = { ...calendar, planningHorizon: { start: '2027-01-04', end: '2027-01-18' } };
     expect(times(publish(stateOf([], { schedule })))).toHaveLength(18);
@@ -311,25 +219,6 @@ const publication: Publication = {
   ...{ schedule: 's', status: 'completed', due: 500, from: 100, inputs: 'a', began: 50 },
   services: ['h'],
 };
-
-describe('a row', () => {
-  it('keeps a publication', () => {
-    expect(publicationIn(publicationTask(publication, config))).toEqual(publication);
-  });
-
-  it('is changed by every write', () => {
-    let row: Task = { ...publicationTask(publication, config), id: 'row', meta: { versionId: '7' } };
-    const seen = new Set([row.description]);
-    for (let count = 1; count <= 12; count++) {
-      const { request, resource } = rowEntry(row, 0, config);
-      expect(request).toEqual({ method: 'PUT', url: 'Task/row', ifMatch: 'W/"7"' });
-      row = resource as Task;
-      seen.add(row.description);
-    }
-    expect(seen.size).toBe(13);
-    expect(publicationIn(row)).toEqual(publication);
-  });
-});
 
 describe('a Schedule in a sweep', () => {
   const now = 1_000;

@@ -19,11 +19,6 @@ test.each(Object.keys(presets))('with the preset %s nothing of the service stand
   expect(own).toContain('https://clinic.example/fhir/CodeSystem/LocalRequestor');
 });
 
-test('an installation can keep its own artefacts where they have been', () => {
-  const config = resolveConfig({ preset: 'isik', baseUrl, localBase: 'https://gematik.de/fhir/isik' });
-  expect(artefactUri(config, 'LocalRequestor')).toBe('https://gematik.de/fhir/isik/CodeSystem/LocalRequestor');
-});
-
 test('what the file says wins over the preset', () => {
   const config = resolveConfig({
     preset: 'isik',
@@ -33,12 +28,6 @@ test('what the file says wins over the preset', () => {
   });
   expect(artefactUri(config, 'LocalSlot')).toBe('https://clinic.example/fhir/StructureDefinition/OurSlot');
   expect(artefactUri(config, 'LocalTermin')).toBe('https://clinic.example/fhir/StructureDefinition/ISiKTermin');
-});
-
-test('a topic cannot have the name of a resource type', () => {
-  const named = (name: string) => () => resolveConfig({ baseUrl, names: { 'appointment-update': name } });
-  expect(named('Appointment')).toThrow(/small letter/);
-  expect(named('our-updates')).not.toThrow();
 });
 
 test('days are those of UTC, or of the preset, or of the file; so is what becomes of unknown search parameters', () => {
@@ -58,7 +47,3 @@ test.each(['localhost:8080/fhir/R4', 'urn:uuid:1', 'https://clinic.example/fhir/
     expect(() => resolveConfig({ baseUrl: wrong, messages: { page: wrong } })).toThrow(/baseUrl.*messages\.page/s);
   },
 );
-
-test('an unknown preset is refused with the presets that exist', () => {
-  expect(() => resolveConfig({ preset: 'other', baseUrl })).toThrow(/default.*isik/);
-});

@@ -184,20 +184,6 @@ describe('taken time', () => {
   const offer = (id: string, status: Slot['status'], from: string, to: string) =>
     slot(id, status, from, to, { identifier: [{ system: originSystem, value: id }] });
 
-  const bufferFor = (id: string, from: string, to: string) =>
-    slot(`buffer-${id}`, 'busy-unavailable', from, to, {
-      comment: 'buffer after appointment',
-      identifier: [{ system: artefactUri(config, 'LocalBuffer'), value: id }],
-    });
-
-  const booked = (id: string): Appointment => ({
-    resourceType: 'Appointment',
-    id: `of-${id}`,
-    status: 'booked',
-    slot: [{ reference: `Slot/${id}` }],
-    participant: [{ status: 'accepted' }],
-  });
-
   const stateOf = (resources: readonly Resource[]) =>
     new Map(resources.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
 
@@ -232,20 +218,6 @@ describe('taken time', () => {
     ])('%s', (_, other, expected) => {
       expect(find(first, other)).toEqual(expected);
     });
-
-    it('overlap though another lies between', () => {
-      const long = published('long', 'busy', '08:00', '11:00');
-      expect(find(long, first, published('b', 'busy', '10:00', '10:30'))).toEqual([
-        'time-taken-twice Slot/a',
-        'time-taken-twice Slot/b',
-      ]);
-    });
-
-    it('overlap on purpose', () => {
-      const url = artefactUri(config, 'LocalOverbooking');
-      const meant = { ...booked('b'), extension: [{ url, valueBoolean: true }] };
-      expect(find(first, published('b', 'busy', '09:15', '09:45'), meant)).toEqual([]);
-    });
   });
 
   describe('what takes the time of a Schedule', () => {
@@ -267,19 +239,6 @@ describe('taken time', () => {
       ],
     ])('compared with %s', (_, other, expected) => {
       expect(find(taking, other)).toEqual(expected);
-    });
-
-    it('a buffer is not found on the appointment beside it, but on one that it overlaps', () => {
-      const [first, buffer] = [offer('b', 'busy', '08:30', '09:00'), bufferFor('b', '09:00', '09:10')];
-      expect(find(first, booked('b'), buffer)).toEqual([]);
-      expect(find(first, booked('b'), buffer, taking)).toEqual(['time-taken-twice Slot/taking']);
-    });
-
-    it('an overbooking on purpose is none of it, nor is what has passed', () => {
-      const url = artefactUri(config, 'LocalOverbooking');
-      const meant = { ...booked('b'), extension: [{ url, valueBoolean: true }] };
-      expect(find(taking, offer('b', 'busy', '09:00', '10:00'), meant)).toEqual([]);
-      expect(find(slot('past', 'busy', '06:00', '06:30'), offer('b', 'busy', '06:00', '06:30'))).toEqual([]);
     });
   });
 });

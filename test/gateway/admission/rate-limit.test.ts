@@ -67,30 +67,6 @@ test('what is large counts several times; what is larger than the limit is allow
   expect(take('a', 1)).toEqual(taken);
 });
 
-test('a portal stores only so much in a minute: patients with photos count, small ones do not', async () => {
-  const gateway = limitedTo({ requestors: { maxBookingsPerMinute: 20 } });
-  fake.answer = () => ({ status: 201, body: { resourceType: 'Patient', id: 'p1', meta: { versionId: '1' } } });
-  const submit = async (photo: string, headers = {}) => {
-    const patient = { resourceType: 'Patient', photo: [{ contentType: 'image/jpeg', data: photo }] };
-    const payload = JSON.stringify(patient);
-    return gateway.inject({ method: 'POST', url: '/fhir/R4/Patient', headers: { ...fhirJson, ...headers }, payload });
-  };
-  const photo = 'AAAA'.repeat(150_000);
-  const statuses = [];
-  for (let count = 0; count < 4; count++) {
-    statuses.push((await submit(photo)).statusCode);
-  }
-  expect(statuses).toEqual([201, 201, 429, 429]);
-  expect((await submit('AAAA')).statusCode).toBe(201);
-  expect((await submit(photo, { authorization: 'Bearer portal-b' })).statusCode).toBe(201);
-});
-
-test('those under way count: many at once are no more than the limit', async () => {
-  const gateway = limitedTo({ requestors: { maxBookingsPerMinute: 3 } });
-  const answers = await Promise.all(Array.from({ length: 8 }, () => patching(gateway)));
-  expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 200, 200, 429, 429, 429, 429, 429]);
-});
-
 test('what was refused does not count, what may have been done does', async () => {
   const gateway = limitedTo({ requestors: { maxBookingsPerMinute: 2 } });
   const patch = async () => (await patching(gateway)).statusCode;
@@ -113,31 +89,6 @@ test('what only reads does not count: the place of an entry, what can be answere
   expect([await wait(place), await wait(place), await answer(said()), await answer(said())]).not.toContain(429);
   expect([await answer(said({ name: 'answer', valueCode: 'come' })), await wait(appointment)]).toEqual([200, 429]);
   expect(await wait(place)).not.toBe(429);
-});
-
-test('Subscriptions are written so often, whatever else is changed', async () => {
-  const gateway = limitedTo({ notifications: { maxSubscriptions: 1 } });
-  fake.answer = () => ({ body: { resourceType: 'Subscription', id: 's1', meta: { versionId: '1' } } });
-  const subscribe = posting(gateway, 'Subscription');
-  const body = { resourceType: 'Subscription' };
-  const statuses: number[] = [];
-  while (statuses.length < 42) {
-    statuses.push(await subscribe(body));
-  }
-  expect(statuses).toEqual([...Array(41).fill(201), 429]);
-  fake.answer = () => ({ body: appointment });
-  expect(await posting(gateway, 'Appointment/$waitlist')(appointment)).not.toBe(429);
-});
-
-test('what is refused counts by its size, and so does what only asks', async () => {
-  fake.answer = () => ({ status: 403, body: {} });
-  for (const url of ['Appointment/$book', 'Appointment/$find', 'Schedule/$feed']) {
-    const gateway = limitedTo({ requestors: { maxBookingsPerMinute: 20 } });
-    const post = posting(gateway, url);
-    const resource = { resourceType: 'Patient', photo: [{ data: 'AAAA'.repeat(150_000) }] };
-    const large = { resourceType: 'Parameters', parameter: [{ name: 'patient', resource }] };
-    expect([await post(large), await post(large), await post(large)]).toEqual([403, 403, 429]);
-  }
 });
 
 test('patches of one appointment count one by one, a dry run does not; staff and other portals go on', async () => {

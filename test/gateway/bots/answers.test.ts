@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import type { OperationOutcome } from '@medplum/fhirtypes';
-import { wouldBeCarriedOut } from '../../../core/booking/booking/answer.ts';
 import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { bookingResponse } from '../../../gateway/bots/booking-response.ts';
@@ -29,32 +28,6 @@ describe('the answer to $book', () => {
         'last-modified': 'Fri, 01 Jan 2027 09:00:00 GMT',
       },
     });
-  });
-
-  const answered = (isExisting: boolean, status = 'booked') => ({
-    resourceType: 'Parameters',
-    parameter: [
-      { name: 'return', resource: appointment(status) },
-      { name: 'existing', valueBoolean: isExisting },
-    ],
-  });
-
-  test('the Bot says whether the appointment is new: 201, or 200 and 202 for an existing one', () => {
-    expect(bookingResponse(answered(false), config)).toMatchObject({ status: 201, resource: appointment('booked') });
-    expect(bookingResponse(answered(true), config)).toMatchObject({ status: 200, resource: appointment('booked') });
-    expect(bookingResponse(answered(true, 'pending'), config)).toMatchObject({ status: 202 });
-  });
-
-  test('of a dry run is that nothing was written: 200, without a resource that could be read', () => {
-    const { id: _, ...resource } = wouldBeCarriedOut;
-    const answer = { resourceType: 'Parameters', parameter: [{ name: 'dry-run', resource: wouldBeCarriedOut }] };
-    expect(bookingResponse(answer, config)).toEqual({ status: 200, resource });
-  });
-
-  test('no tag of an appointment makes it an existing one', () => {
-    const tag = [{ system: `${config.profileBase}/CodeSystem/LocalBookingAnswer`, code: 'existing' }];
-    const resource = { ...appointment('booked'), meta: { versionId: '7', tag } };
-    expect(bookingResponse(resource, config)).toMatchObject({ status: 201, resource });
   });
 
   test.each(Object.entries(bookingErrors))('the error %s keeps its status', (code, { status }) => {
@@ -89,18 +62,6 @@ describe('a refusal of the service', () => {
   test('has the status of its gravest issue, whatever status Medplum gave it', () => {
     expect(refusedByBot(answer(200, ours), context)).toEqual({ status: 409, resource: ours });
     expect(refusedByBot(answer(400, ours), context)).toEqual({ status: 409, resource: ours });
-  });
-
-  test('loses what Medplum adds to it', () => {
-    const stored = { ...ours, id: 'x', meta: { project: 'secret' }, extension: [{ url: 'urn:x' }] };
-    expect(ownRefusal(stored, config)).toEqual({ status: 409, resource: { ...ours, id: 'x' } });
-  });
-
-  test('depends on what was asked for', () => {
-    const violation = toOperationOutcome([{ code: 'profile-violation', diagnostics: 'x' }], config);
-    const statuses = [ownRefusal(violation, config), ownRefusal(violation, config, 'patch')].map((one) => one?.status);
-    expect(statuses).toEqual([422, 400]);
-    expect(refusedByBot(answer(400, violation), context, 'patch').status).toBe(400);
   });
 
   test('that is soon over says when', () => {

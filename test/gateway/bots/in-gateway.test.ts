@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { BotEvent, MedplumClient } from '@medplum/core';
+import type { MedplumClient } from '@medplum/core';
 import pino from 'pino';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { createBotConnections } from '../../../gateway/bots/connections.ts';
@@ -91,24 +91,6 @@ const outcome = (id: string) => ({ resourceType: 'OperationOutcome', id, issue: 
 const noAnswer = toOperationOutcome([{ code: 'upstream-unavailable', diagnostics: 'x' }], config);
 
 describe('a Bot that runs', () => {
-  test('is told what Medplum tells Bots', async () => {
-    const events: BotEvent<unknown>[] = [];
-    const { run } = hosted(async (_, event) => void events.push(event));
-    await run({ caller: { ...caller, display: 'Portal A' } });
-    await run();
-    const event = {
-      bot: {},
-      contentType: 'application/fhir+json',
-      input: { a: 1 },
-      secrets: {},
-      headers: { authorization: 'Bearer a' },
-    };
-    expect(events).toStrictEqual([
-      { ...event, requester: { reference: 'ClientApplication/a', display: 'Portal A' } },
-      { ...event, requester: { reference: 'ClientApplication/a' } },
-    ]);
-  });
-
   test.each<[unknown, number]>([
     [{ resourceType: 'Appointment' }, 200],
     [undefined, 200],
@@ -120,17 +102,6 @@ describe('a Bot that runs', () => {
     [{ ...outcome('forbidden'), id: undefined }, 400],
   ])('and returns %j is answered with the status that Medplum makes of it: %i', async (body, status) => {
     expect(await hosted(async () => body).run()).toEqual(answered(status, body));
-  });
-
-  test('is counted until it has ended', async () => {
-    const gate = Promise.withResolvers<void>();
-    const { bots, run } = hosted(() => gate.promise);
-    const [one, other] = [run(), run()];
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(bots.pending()).toBe(2);
-    gate.resolve();
-    await Promise.all([one, other]);
-    expect(bots.pending()).toBe(0);
   });
 
   test('too long is a time-out, and is counted on', async () => {
@@ -175,18 +146,6 @@ describe('whether a caller may call a Bot', () => {
     expect(runs).toEqual([]);
   });
 
-  test('is asked again after ten seconds', async () => {
-    let answer = found;
-    const { run, asked, clock } = hosted(async () => 'done', { medplum: () => answer });
-    await run();
-    clock.now = 9_000;
-    await run();
-    expect(asked).toHaveLength(1);
-    clock.now = 11_000;
-    answer = answered(200, { resourceType: 'Bundle' });
-    expect(await run()).toEqual(answered(403));
-  });
-
   test.each([
     ['another Project', { ...caller, project: 'other' }],
     ['no Project that Medplum names', { ...caller, project: undefined }],
@@ -195,11 +154,6 @@ describe('whether a caller may call a Bot', () => {
     const runs: unknown[] = [];
     const { run } = hosted(async () => runs.push('run'));
     expect([await run({ caller: stranger }), runs]).toEqual([answered(403), []]);
-  });
-
-  test('does not matter while the gateway is not let in: nothing was sent', async () => {
-    const { run } = hosted(async () => 'done', { logIn: () => Promise.reject(new Error('no')) });
-    expect(await run()).toEqual({ failure: 'unavailable', isUnsent: true });
   });
 });
 

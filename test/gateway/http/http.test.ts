@@ -75,21 +75,6 @@ describe('body', () => {
         malformed('The body contains the character U+0000, which FHIR does not allow in strings.'),
       );
     });
-
-    test('that is not UTF-8 is refused', async () => {
-      expect(await read(Buffer.from([0x22, 0xfc, 0x22]))).toEqual(malformed('The body is not valid UTF-8.'));
-    });
-
-    test('that is empty has no value', async () => {
-      const answer = await app.inject({
-        method: 'POST',
-        url: '/',
-        headers: { 'content-type': 'application/fhir+json', 'content-length': '1' },
-        payload: ' ',
-      });
-      expect(answer.json().isRead).toBe(true);
-      expect(await read('')).toBeUndefined();
-    });
   });
 
   describe('a body of XML', () => {
@@ -285,14 +270,6 @@ describe('cors', () => {
       ]);
     });
 
-    test('may not call from another origin', async () => {
-      for (const origin of ['https://evil.example.org', 'null', `${portal}.evil.org`, 'http://portal.example.org']) {
-        expect((await open.inject(preflight(origin))).headers['access-control-allow-origin']).toBeUndefined();
-        const called = await open.inject({ url: '/fhir/R4/Slot/s1', headers: { ...bearer, origin } });
-        expect(called.headers['access-control-allow-origin']).toBeUndefined();
-      }
-    });
-
     test('may not call from anywhere by default', async () => {
       const asked = await closed.inject(preflight(portal));
       expect([asked.statusCode, asked.headers['access-control-allow-origin']]).toEqual([405, undefined]);
@@ -353,9 +330,5 @@ describe('Prefer (RFC 7240)', () => {
         expect([...parsePrefer(header)]).toEqual(pairs);
       }),
     );
-  });
-
-  test('no header is too strange', () => {
-    fc.assert(fc.property(fc.string(), (header) => parsePrefer(header) instanceof Map));
   });
 });

@@ -4,7 +4,7 @@ import { presets } from '../../../core/config/presets.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { capabilityStatement } from '../../../gateway/interactions/capability-statement.ts';
 import { isServedType } from '../../../gateway/served-types.ts';
-import { base, bearer, config, searchset, withGateway } from '../fake-medplum.ts';
+import { bearer, config, searchset, withGateway } from '../fake-medplum.ts';
 
 describe('definitions', () => {
   const { fake, inject } = withGateway();
@@ -28,15 +28,6 @@ describe('definitions', () => {
     return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
   }
 
-  const bodies = () => fake.received.map(({ path, body }) => [path, Object.fromEntries(new URLSearchParams(body))]);
-
-  describe('a definition that the CapabilityStatement names', () => {
-    test('is not there if the installation has it not', async () => {
-      fake.answer = () => ({ body: searchset(fake.url, 'StructureDefinition', []) });
-      expect((await get('StructureDefinition/LocalTermin')).status).toBe(404);
-    });
-  });
-
   test('a definition that the client has is not sent again', async () => {
     const headers = { ...bearer, 'if-none-match': 'W/"4"' };
     const { statusCode, body } = await inject({ url: '/fhir/R4/StructureDefinition/LocalTermin', headers });
@@ -44,18 +35,6 @@ describe('definitions', () => {
   });
 
   describe('the definitions', () => {
-    test('are all of them, if none is named', async () => {
-      const { body } = await get('StructureDefinition');
-      expect(body.link).toEqual([{ relation: 'self', url: `${base}/StructureDefinition` }]);
-      const [, sent] = bodies()[0] ?? [];
-      expect(typeof sent === 'object' && sent.url?.split(',').length).toBeGreaterThan(3);
-    });
-
-    test('of several conditions must meet each', async () => {
-      const { body } = await get(`StructureDefinition?url=${url}&url=urn:other`);
-      expect([body.total, body.entry, fake.received]).toEqual([0, undefined, []]);
-    });
-
     test.each(['x_format', '_formats', 'x_pretty', '_format2'])('are not found by %s', async (name) => {
       const { status, body } = await get(`StructureDefinition?${name}=json`);
       expect([status, body.issue[0].expression]).toEqual([400, [`http.${name}`]]);
@@ -122,8 +101,4 @@ test.each([
     definition,
     type: 'date',
   });
-});
-
-test('scripts of other origins may call it only where that is said', () => {
-  expect(statementOf('default').rest?.[0]?.security?.cors).toBe(false);
 });

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
-import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { knownPatient } from '../../profiles/isik.ts';
 import { base, config, fhirJson, gatewayTo, type Reply, withGateway } from '../fake-medplum.ts';
 
@@ -25,12 +24,6 @@ const update = (patient: object, headers = {}) =>
 const stored = () => JSON.parse(fake.received.find(({ method }) => method !== 'GET')?.body ?? '{}');
 
 describe('POST /Patient', () => {
-  test('a patient from staff is not tagged, also from a client of theirs', async () => {
-    fake.verify = () => ({ body: { profile: { resourceType: 'Practitioner', id: 'x' } } });
-    await create({ resourceType: 'Patient' });
-    expect(stored().meta).toBeUndefined();
-  });
-
   test.each([
     ['?identifier=s|1', 'identifier=s%7C1'],
     ['identifier=s|1&_count=5&_sort=_id', 'identifier=s%7C1'],
@@ -62,13 +55,6 @@ describe('POST /Patient', () => {
       ],
     ]);
     expect(fake.received).toEqual([]);
-  });
-
-  test('what a Bot has against it is said in the words of the Bot', async () => {
-    const outcome = toOperationOutcome([{ code: 'too-many-bookings', diagnostics: 'Slower.' }], config);
-    respond({ status: 400, body: outcome });
-    const answer = await create({ resourceType: 'Patient' });
-    expect([answer.statusCode, answer.json()]).toEqual([429, outcome]);
   });
 });
 
@@ -109,11 +95,6 @@ describe('PUT /Patient/{id}', () => {
     expect((await update(patient, { authorization: 'Bearer portal-b' })).statusCode).toBe(422);
     respondToPut({ status: 412 });
     expect((await update(patient)).statusCode).toBe(409);
-  });
-
-  test('an If-Match that Medplum would pass over is 400', async () => {
-    expect((await update(patient, { 'if-match': 'v1' })).statusCode).toBe(400);
-    expect(fake.received).toEqual([]);
   });
 
   test.each([

@@ -70,11 +70,6 @@ describe('client', () => {
       expect([await call(url, 'GET'), count]).toEqual([{ failure: 'unavailable' }, 1]);
     });
 
-    test('silence: a time-out', async () => {
-      const url = await startServer(() => undefined);
-      expect(await call(url, 'GET', { upstreamTimeoutMs: 200 })).toEqual({ failure: 'timeout' });
-    });
-
     test.each([
       ['GET', 'destroy', 3, 200],
       ['GET', 'resetAndDestroy', 3, 200],
@@ -126,17 +121,6 @@ describe('client', () => {
       expect(await upstream.send({ method: 'GET', path: '' })).toEqual({ failure: 'too-large' });
       await upstream.close();
     });
-
-    test('has its headers by name, those that come twice in one', async () => {
-      const url = await startServer((socket) => socket.write(sent('200 OK', 'x', 'X-A: 1', 'Vary: a', 'vary: b')));
-      const upstream = createUpstream(url, defaultLimits(config));
-      expect(await upstream.send({ method: 'GET', path: '' })).toEqual({
-        status: 200,
-        headers: { 'x-a': '1', vary: 'a, b', 'content-length': '1' },
-        text: 'x',
-      });
-      await upstream.close();
-    });
   });
 
   describe('a call of Medplum', () => {
@@ -158,21 +142,6 @@ describe('client', () => {
       },
     );
 
-    test('is counted until it is over', async () => {
-      const waiting: Socket[] = [];
-      const url = await startServer((socket) => void waiting.push(socket));
-      const upstream = createUpstream(url, defaultLimits(config));
-      const calls = [upstream.call({ method: 'GET', path: 'a' }), upstream.call({ method: 'GET', path: 'b' })];
-      expect(upstream.pending()).toBe(2);
-      await until(() => waiting.length === 2);
-      for (const socket of waiting) {
-        socket.write(ok);
-      }
-      await Promise.all(calls);
-      expect(upstream.pending()).toBe(0);
-      await upstream.close();
-    });
-
     test('has as many connections as allowed, and waits for them', async () => {
       const waiting: Socket[] = [];
       const url = await startServer((socket) => void waiting.push(socket));
@@ -186,13 +155,6 @@ describe('client', () => {
       await Promise.all(calls);
       await upstream.close();
     });
-
-    test('may have a time limit of its own', async () => {
-      const url = await startServer(() => undefined);
-      const upstream = createUpstream(url, defaultLimits(config));
-      expect(await upstream.call({ method: 'GET', path: 'a', timeoutMs: 50 })).toEqual({ failure: 'timeout' });
-      await upstream.close();
-    });
   });
 
   describe('a connection that was never made: nothing has arrived', () => {
@@ -204,11 +166,6 @@ describe('client', () => {
       ['there is no way', 'http://224.0.0.1'],
     ])('%s', async (_, url) => {
       expect(await call(url, 'POST')).toEqual(unsent);
-    });
-
-    test('it takes too long', async () => {
-      const url = await startServer(() => undefined);
-      expect(await call(url.replace('http', 'https'), 'POST', { connectTimeoutMs: 50 })).toEqual(unsent);
     });
   });
 });

@@ -95,20 +95,6 @@ describe('proxy', () => {
       expect(sent?.['x-forwarded-for']).toBe('127.0.0.1');
     });
 
-    test('is a question without a body, for keys', async () => {
-      fake.answer = () => ({ body: '{"keys":[]}', headers: json });
-      const answer = await inject('/.well-known/jwks.json');
-      expect([answer.statusCode, answer.json()]).toEqual([200, { keys: [] }]);
-      expect(fake.received).toMatchObject([{ method: 'GET', path: '/.well-known/jwks.json', body: '' }]);
-      expect(Object.keys(fake.received[0]?.headers ?? {})).not.toContain('content-type');
-    });
-
-    test('is a form of up to 64 KB', async () => {
-      fake.answer = () => ({ body: {} });
-      expect((await post('/oauth2/token', 'a'.repeat(64 * 1024))).statusCode).toBe(200);
-      expect((await post('/oauth2/token', 'a'.repeat(64 * 1024 + 1))).statusCode).toBe(413);
-    });
-
     test('is no signed assertion, at the token endpoint alone', async () => {
       fake.answer = () => ({ body: {} });
       const refused = await post('/oauth2/token', 'client_assertion=x');
@@ -151,16 +137,6 @@ describe('proxy', () => {
       expect((await answering({ headers: json, body: '{"iss":7}' })).json()).toEqual({ iss: 7 });
     });
 
-    test('as an error of OAuth stays one', async () => {
-      const headers = { ...json, 'www-authenticate': 'Basic', 'x-medplum': 'x' };
-      const answer = await answering({ status: 401, headers, body: `{"error":"invalid_client","iss":"${fake.url}/"}` });
-      expect([answer.statusCode, answer.json()]).toEqual([
-        401,
-        { error: 'invalid_client', iss: 'https://booking.example.org/' },
-      ]);
-      expect([answer.headers['www-authenticate'], answer.headers['x-medplum']]).toEqual(['Basic', undefined]);
-    });
-
     const outcome = (issue: object) => ({ resourceType: 'OperationOutcome', issue: [issue] });
     test.each<[number, unknown, string, string]>([
       [400, 'Plain.', 'invalid_request', 'The request was refused with status 400.'],
@@ -198,12 +174,6 @@ describe('proxy', () => {
         'no-store',
         'application/json; charset=utf-8',
       ]);
-    });
-
-    test('what is below OAuth alone', async () => {
-      for (const url of ['/oauth2', '/x/oauth2/token']) {
-        expect((await inject(url)).json().resourceType).toBe('OperationOutcome');
-      }
     });
 
     test('too many attempts, and says when to come again', async () => {

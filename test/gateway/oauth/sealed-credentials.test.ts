@@ -58,9 +58,6 @@ describe('sealed answers', () => {
     fake.answer = () => ({ status, headers: json, body: typeof body === 'string' ? body : JSON.stringify(body) });
   };
 
-  const signed = (claims: object) =>
-    new SignJWT({ ...claims }).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.alloc(32));
-
   /** Medplum says that a token is a portal's. */
   const portal = () => ({
     body: {
@@ -70,21 +67,6 @@ describe('sealed answers', () => {
   });
 
   describe('a token of the service', () => {
-    test('whose end Medplum does not sign ends when the answer says; what is no text is left empty', async () => {
-      answering({ access_token: await signed({ client_id: 5, profile: {} }), expires_in: 7, scope: ['x'] });
-      const { access_token: token } = (await logIn()).json();
-      expect(decodeJwt(token)).toMatchObject({ exp: seconds + 7, client_id: '', profile: '', scope: '' });
-    });
-
-    test('can be made of any token', async () => {
-      answering({ access_token: 'opaque', expires_in: 7 });
-      const { access_token: token } = (await logIn()).json();
-      expect(await createSealedTokens(keys, issuer, () => now).open(token)).toEqual({
-        token: 'opaque',
-        expires: seconds + 7,
-      });
-    });
-
     test('comes with what belongs to it, and nothing else of the answer of Medplum', async () => {
       const more = { scope: 's', project: { reference: 'Project/1' }, profile: { reference: 'X/1' } };
       answering({ access_token: 'a', expires_in: 7, ...more, refresh_token: 'r', login: 'l' });
@@ -117,39 +99,6 @@ describe('sealed answers', () => {
     });
   });
 
-  describe('Medplum is asked for a token', () => {
-    test.each<[string, Record<string, string>, string]>([
-      ['with the scope', { scope: 'openid a' }, 'client_id=portal&client_secret=own&scope=openid+a'],
-      ['without a scope that was not sent', {}, 'client_id=portal&client_secret=own'],
-      ['without a client that was not sent', { client_id: '', client_secret: 'x' }, 'client_secret=x'],
-    ])('%s', async (_, values, expected) => {
-      answering({}, 400);
-      await logIn(values);
-      expect(fake.received[0]?.body).toBe(`grant_type=client_credentials&${expected}`);
-    });
-
-    test('without a secret that was not sent', async () => {
-      answering({}, 400);
-      await post('/oauth2/token', { grant_type: 'client_credentials', client_id: 'portal' });
-      expect(fake.received[0]?.body).toBe('grant_type=client_credentials&client_id=portal');
-    });
-  });
-
-  test('a client that needs no secret at Medplum needs none here', async () => {
-    answering({ access_token: 'd', expires_in: 7 });
-    const answer = await post('/oauth2/token', { grant_type: 'client_credentials', client_id: 'staff' });
-    expect([answer.statusCode, fake.verified]).toEqual([200, ['Bearer d']]);
-  });
-
-  test('a request that is malformed is no failed login', async () => {
-    const answer = await post('/oauth2/token', {});
-    expect([answer.statusCode, answer.headers['www-authenticate'], answer.headers['cache-control']]).toEqual([
-      400,
-      undefined,
-      'no-store',
-    ]);
-  });
-
   describe('a client is refused', () => {
     test("that is a portal and sends Medplum's own secret; the operator learns which", async () => {
       fake.verify = portal;
@@ -174,12 +123,6 @@ describe('sealed answers', () => {
       answering({ access_token: 'b', expires_in: 7 });
       const answer = await logIn({ client_secret: 'own' });
       expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable']);
-    });
-
-    test('not if it is staff: nothing is logged', async () => {
-      answering({ access_token: 'c', expires_in: 7 });
-      expect((await logIn({ client_secret: 'own' })).statusCode).toBe(200);
-      expect(lines).toEqual([]);
     });
   });
 
@@ -209,11 +152,6 @@ describe('sealed answers', () => {
       expect(fake.received).toMatchObject([{ method: 'POST', path: '/oauth2/introspect', body: 'token=opaque' }]);
     });
 
-    test('of a token of Medplum that staff has: as Medplum says', async () => {
-      answering({ active: true, iss: 'https://x.example/' });
-      expect((await introspect('opaque')).json()).toEqual({ active: true, iss: 'https://x.example/' });
-    });
-
     test('of a token of Medplum that nobody has, or a portal: it is not active', async () => {
       answering({ active: true });
       fake.verify = (authorization) => (authorization.includes('portal') ? portal() : { status: 401 });
@@ -223,21 +161,6 @@ describe('sealed answers', () => {
       }
       expect(fake.received).toEqual([]);
     });
-
-    test('is refused as Medplum refuses it', async () => {
-      answering({ error: 'invalid_client' }, 401);
-      const answer = await introspect(await sealed());
-      expect([answer.statusCode, answer.json()]).toEqual([401, { error: 'invalid_client' }]);
-    });
-  });
-
-  test('the keys of the service are kept nowhere: they may change', async () => {
-    const answer = await inject('/.well-known/jwks.json');
-    expect([answer.statusCode, answer.headers['cache-control'], answer.json().keys.length]).toEqual([
-      200,
-      'no-store',
-      1,
-    ]);
   });
 });
 
@@ -348,12 +271,6 @@ describe('sealed credentials', () => {
       expect(fake.verified).toEqual([]);
     });
 
-    test('takes it while portals change over, and seals the token all the same', async () => {
-      gateway = start({ unsealed: 'accepted' });
-      const answer = await logIn('portal', 'own');
-      expect(decodeJwt(answer.json().access_token)).toMatchObject({ iss: issuer });
-    });
-
     test.each([
       ['', 'invalid_request', 'Missing grant_type'],
       ['grant_type=refresh_token&refresh_token=a', 'unsupported_grant_type', 'client_credentials'],
@@ -383,23 +300,6 @@ describe('sealed credentials', () => {
       seal({ token: await medplumToken(client), expires, client, profile: '', scope: '' });
     beforeEach(useMedplum);
 
-    test('reaches Medplum opened, everywhere', async () => {
-      const sealed = await sealedFor('portal');
-      await readWith(sealed);
-      await gateway.inject({
-        method: 'POST',
-        url: '/fhir/R4/Appointment/$book',
-        headers: { authorization: `Bearer ${sealed}`, 'content-type': 'application/fhir+json' },
-        payload: '{"resourceType":"Appointment"}',
-      });
-      const seen = [...fake.verified, ...fake.received.map(({ headers }) => headers.authorization)];
-      expect(fake.received.map(({ path }) => path)).toEqual(['/fhir/R4/Slot/s1', '/fhir/R4/Bot/$execute']);
-      expect(new Set(seen.map((authorization) => decodeJwt(String(authorization).slice(7)).iss))).toEqual(
-        new Set(['http://medplum:8103/']),
-      );
-      expect(fake.verified).toHaveLength(1);
-    });
-
     test('belongs to its client whatever token it has: limits count them together', async () => {
       gateway = gatewayTo(fake, { requestsPerMinute: 2 }, { sealing: { keys, unsealed: 'refused' } });
       const statuses = [];
@@ -425,16 +325,6 @@ describe('sealed credentials', () => {
       const answer = await readWith(await token());
       expect([answer.statusCode, answer.json().resourceType]).toEqual([401, 'OperationOutcome']);
       expect(fake.verified).toEqual([]);
-    });
-
-    test('strangers who try many are limited by their address', async () => {
-      gateway = gatewayTo(fake, { attemptsPerMinuteAndAddress: 3 }, { sealing: { keys, unsealed: 'refused' } });
-      const broken = `${(await sealedFor('portal')).slice(0, -6)}AAAAAA`;
-      const statuses = [];
-      for (let count = 0; count < 5; count++) {
-        statuses.push((await readWith(broken)).statusCode);
-      }
-      expect(statuses).toEqual([401, 401, 401, 429, 429]);
     });
 
     test('that is not good here is not active, also if Medplum takes it', async () => {

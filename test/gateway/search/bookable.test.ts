@@ -216,7 +216,7 @@ describe('calendars', () => {
   };
   const { fake } = withGateway();
   let upstream: Upstream;
-  let now = 0;
+  const now = 0;
   let stored: Resource[] = [];
 
   const service = (id: string, versionId = '1'): Resource => ({
@@ -274,31 +274,6 @@ describe('calendars', () => {
     change();
     expect((await read(calendars))[1]).toBe(expected);
     expect(listsRead()).toEqual(['Schedule', 'HealthcareService']);
-  });
-
-  test('each caller has lists of its own, and they are read again after half a minute', async () => {
-    const calendars = createCalendars(upstream, () => now, config, 1_000);
-    await read(calendars);
-    await read(calendars, undefined, 'two');
-    expect(listsRead()).toHaveLength(4);
-    now += 29_000;
-    await read(calendars);
-    expect(listsRead()).toHaveLength(0);
-    now += 2_000;
-    await read(calendars);
-    expect(listsRead()).toHaveLength(2);
-  });
-
-  test('what is changed while a list is read is seen the next time', async () => {
-    const calendars = createCalendars(upstream, () => now, config, 1_000);
-    fake.answer = ({ body }) => {
-      const answer = answeredBatch(body, answered);
-      stored = stored.filter(({ id }) => id !== 'a');
-      return answer;
-    };
-    await read(calendars);
-    stored.push(service('c'));
-    expect((await read(calendars))[1]).toBe('b,c');
   });
 
   test.each<[string, Partial<Bundle>, boolean]>([

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { rows } from '../../lib/rows.ts';
-import { base, bearer, type Received, searchset, withGateway } from '../fake-medplum.ts';
-import { answeredBatch, foundEntry, urlsOf } from './batch.ts';
+import { bearer, type Received, searchset, withGateway } from '../fake-medplum.ts';
 
 const { fake, inject } = withGateway();
 
@@ -78,15 +77,6 @@ describe('chain', () => {
       expect(searches()).toEqual(expected);
     });
 
-    test('stands as sent in the links of the answer', async () => {
-      answering([own], { Patient: 1, Appointment: 1 });
-      const { body } = await get('Appointment?patient.family=a&_count=1&_format=json');
-      expect(body.link).toEqual([
-        { relation: 'self', url: `${base}/Appointment?patient.family=a&_format=json&_count=20` },
-        { relation: 'next', url: `${base}/Appointment?patient.family=a&_format=json&_count=1&_offset=1` },
-      ]);
-    });
-
     test('that leads to too many resources is refused', async () => {
       answering([own], { Patient: 301 });
       const { status, body } = await get('Appointment?patient.active=true');
@@ -116,30 +106,6 @@ describe('chain', () => {
       const search = 'Slot?schedule.actor:HealthcareService.service-type=ct';
       expect((await get(`${search}&_total=none`)).status).toBe(200);
       expect(searches()).toEqual(['Schedule/_search?actor:HealthcareService.service-type=ct', search]);
-    });
-
-    test('of free Slots needs to know no other Schedules than those that it leads to', async () => {
-      answering(open('Schedule', 'HealthcareService'), { Schedule: 2, Slot: 1 });
-      const { answer } = fake;
-      const read: string[] = [];
-      fake.answer = (request) => {
-        if (/R4\/\w/.test(request.path)) {
-          return answer(request);
-        }
-        read.push(...urlsOf(request.body).filter((one) => one.startsWith('Schedule') && !one.includes('_sort')));
-        return answeredBatch(request.body, () => foundEntry({ total: 0 }));
-      };
-      const { status } = await get('Slot?schedule.actor:HealthcareService.type=ct&status=free&_total=none');
-      expect(status).toBe(200);
-      expect(read.map((one) => new URLSearchParams(one.split('?')[1]).get('_id'))).toEqual(['0,1']);
-    });
-
-    test('of Slots counts as one that names no Schedule: up to a thousand by the way', async () => {
-      answering(open('Schedule', 'HealthcareService'), { Schedule: 1, Slot: 2 });
-      const { body } = await get('Slot?schedule.actor:HealthcareService.type=ct');
-      expect(body.total).toBe(2);
-      const counts = fake.received.map(({ body: form }) => new URLSearchParams(form).get('_total'));
-      expect(counts).toEqual([null, 'none', null]);
     });
   });
 });
@@ -184,13 +150,6 @@ describe('appointments of a patient', () => {
       'Patient/a,Patient/b,Location/a',
       'booked',
     ]);
-  });
-
-  test('who was merged again and again are followed to the end', async () => {
-    knowing(into('a', 'b'), into('b', 'c'), into('c', 'a'));
-    const { patients, sent } = await search('Appointment?patient=a');
-    expect(patients).toEqual(['_id=a&_count=1', '_id=b&_count=1', '_id=c&_count=1']);
-    expect(sent?.get('patient')).toBe('Patient/a,Patient/b,Patient/c');
   });
 
   test('over eight merges at most, and of up to a hundred patients', async () => {

@@ -34,14 +34,6 @@ describe('what was ignored', () => {
       found({ ...more, entry: [...entries, outcome] }),
     );
   });
-
-  test('is not said where all was understood, nor where the search failed', () => {
-    const response = found({ total: 0 });
-    expect(sayingIgnored(response, [])).toBe(response);
-    const refused: FhirResponse = { status: 503, resource: { resourceType: 'OperationOutcome', issue: [] } };
-    expect(sayingIgnored(refused, [ignored('a')])).toBe(refused);
-    expect(sayingIgnored({ status: 304 }, [ignored('a')])).toEqual({ status: 304 });
-  });
 });
 
 const { fake, inject } = withGateway();
@@ -149,13 +141,6 @@ describe('pages of what matches', () => {
     expect([bundle.total, idsIn(bundle), linksIn(bundle)]).toEqual([count, ids, links]);
   });
 
-  test('hold twenty resources where nothing else is asked for', async () => {
-    storing(many(21));
-    const bundle = await get(schedules);
-    expect([bundle.total, bundle.entry?.length]).toEqual([21, 20]);
-    expect(linksIn(bundle)).toEqual(['self _count=20', 'first _count=20', 'next _count=20&_offset=20']);
-  });
-
   test('show what is included after what matches', async () => {
     const included = { resource: { resourceType: 'CodeSystem', id: 'b' }, search: { mode: 'include' } };
     const again = { resource: { resourceType: 'CodeSystem', id: 'a' }, search: { mode: 'include' } };
@@ -190,18 +175,6 @@ describe('looking through what may match', () => {
         },
       ],
     });
-  });
-
-  test('takes ten pages, if the tenth is the last', async () => {
-    fake.answer = ({ method }) => (method === 'POST' || fake.received.length === 10 ? page([]) : page([], '_offset=1'));
-    expect((await get(schedules)).total).toBe(0);
-    expect(fake.received).toHaveLength(10);
-  });
-
-  test('finds nothing in an answer without entries', async () => {
-    fake.answer = () => ({ body: { resourceType: 'Bundle', type: 'searchset' } });
-    const bundle = await get(schedules);
-    expect([bundle.total, bundle.entry]).toEqual([0, undefined]);
   });
 });
 

@@ -271,19 +271,6 @@ test('a chain is given also in its parts, with its end as Medplum understands it
   ]);
 });
 
-test('of unknown parameters, where they may be, everything is ignored but the rest', () => {
-  const kept = [
-    { name: 'status', value: 'busy' },
-    { name: '_count', value: '3' },
-  ];
-  expect(rewritten('Slot?foo=1&status=busy&schedule.bar.x=2&_has:a:b:c=1&_count=3', 'lenient')).toMatchObject({
-    params: kept,
-    asked: kept,
-    ignored: ['foo', 'schedule.bar.x', '_has:a:b:c'].map((name) => ({ param: { name } })),
-  });
-  expect(rewritten('Slot?foo=1&status:below=busy&_sort=bar', 'lenient')).toHaveLength(2);
-});
-
 test('what is rewritten is accepted again and stays as it is: links lead back', () => {
   const parameter = fc
     .constantFrom(...servedTypeNames)

@@ -3,7 +3,7 @@ import type { Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { type Binding, createBindingTokens } from '../../../gateway/websocket/binding-token.ts';
 import { arrived, type Order, orderAfter, released } from '../../../gateway/websocket/event-order.ts';
-import { bindingIn, readClientMessage, readMedplumMessage } from '../../../gateway/websocket/messages.ts';
+import { readClientMessage, readMedplumMessage } from '../../../gateway/websocket/messages.ts';
 import { keysOf } from '../sealing/keys.ts';
 
 const now = Date.parse('2027-01-01T00:00:00Z');
@@ -43,12 +43,6 @@ describe('a binding token', () => {
     expect(unseal(seal({ ...binding, expiration: new Date(now + ms).toISOString() })) !== undefined).toBe(isGood);
   });
 
-  test('is good in the process that made it alone, where none is given a key', () => {
-    const [one, other] = [createBindingTokens(), createBindingTokens()];
-    const token = one.seal({ ...binding, expiration: new Date(Date.now() + 3_600_000).toISOString() });
-    expect([one.unseal(token)?.id, other.unseal(token)]).toEqual(['m1', undefined]);
-  });
-
   test.each<unknown>([
     ...['id', 'token', 'expiration', 'client', 'handshake'].map((name) => ({ ...binding, [name]: undefined })),
     { ...binding, id: 'a/b' },
@@ -60,24 +54,6 @@ describe('a binding token', () => {
     expect(unseal(sealer.seal(text))).toBeUndefined();
     expect(unseal(keys[0].offers.seal(JSON.stringify(binding)))).toBeUndefined();
   });
-});
-
-test('the binding in the answer of the Bot is read as a whole, or not at all', () => {
-  const all = [
-    { name: 'message-subscription', valueString: binding.id },
-    { name: 'token', valueString: binding.token },
-    { name: 'expiration', valueDateTime: binding.expiration },
-    { name: 'handshake', resource: handshake },
-  ];
-  const read = (parameter?: object[]) => bindingIn({ resourceType: 'Parameters', parameter }, binding.client);
-  expect(read(all.toReversed())).toEqual(binding);
-  const slot = { ...all[3], resource: { resourceType: 'Slot' } };
-  const none = [
-    read(),
-    read([...all.slice(0, 3), slot]),
-    ...all.map((left) => read(all.filter((one) => one !== left))),
-  ];
-  expect([...none, bindingIn({ parameter: all }, 'x'), bindingIn(null, 'x')].filter(Boolean)).toEqual([]);
 });
 
 describe('a message of a client', () => {

@@ -1,6 +1,6 @@
 import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment, Patient, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { handler as validate } from '../../../../bots/booking/validate-appointment.ts';
 import { handler as reconcile } from '../../../../bots/calendar/reconcile.ts';
 import { syncAppointment } from '../../../../bots/lib/booking/slot-sync.ts';
@@ -9,12 +9,10 @@ import {
   aPatient,
   aPortal,
   aService,
-  asks,
   booked,
   eventOf,
   extension,
   invalid,
-  meanwhile,
   overtaken,
   refused,
   unavailable,
@@ -28,9 +26,6 @@ const medplum = withMedplum();
 
 const sync = (seen: Appointment) => syncAppointment(medplum().medplum, seen);
 const statusOf = async (slot: Slot) => (await medplum().read<Slot>(`Slot/${slot.id}`))?.status;
-const remove = ({ resourceType, id }: Appointment | Slot | Patient) =>
-  medplum().fhir('DELETE', `${resourceType}/${id}`);
-
 const stepOfVisit = (name: string) => ({
   url: 'step',
   extension: [
@@ -45,35 +40,6 @@ async function setting({ status = 'booked', ...more }: Parameters<typeof booked>
   const made = await booked(medplum(), await aPortal(medplum()), { ...more, status: isCancelled ? 'booked' : status });
   return isCancelled ? { ...made, appointment: await medplum().change(made.appointment, { status }) } : made;
 }
-
-describe('the slot of an appointment', () => {
-  it.each([
-    ['stays taken if the cancelled appointment is booked again meanwhile', 'cancelled', 'booked', 'busy'],
-    ['stays free if the appointment is cancelled meanwhile', 'booked', 'cancelled', 'free'],
-  ] as const)('%s', async (_, before, after, expected) => {
-    const { appointment, slot } = await setting({ status: before });
-    await medplum().change(slot, { status: expected === 'busy' ? 'free' : 'busy' });
-    let isRead = false;
-    meanwhile(medplum(), asks(/^GET Appointment\?slot=/), async () => {
-      isRead = true;
-      await medplum().change(appointment, { status: after });
-      await medplum().change(slot, { status: expected });
-    });
-    await sync(appointment);
-    expect([isRead, await statusOf(slot)]).toEqual([true, expected]);
-  });
-
-  it.each([
-    ['is offered again if it was deleted with an appointment that held it', 'booked', 1],
-    ['stays deleted if the appointment was cancelled before it was deleted', 'cancelled', 0],
-  ] as const)('%s', async (_, status, count) => {
-    const { appointment, slot, schedule } = await setting({ status });
-    await remove(slot);
-    await remove(appointment);
-    await sync(appointment);
-    expect(await medplum().find(`Slot?schedule=Schedule/${schedule.id}`)).toHaveLength(count);
-  });
-});
 
 it.each(['booked', 'cancelled'] as const)(
   'a visit of which the clinic has answered one step is %s as a whole, wherever the job dies',
@@ -113,13 +79,6 @@ it.each(['booked', 'cancelled'] as const)(
 
 describe('a write', () => {
   const cancelled = () => setting({ status: 'cancelled' });
-
-  it('is decided again when it was overtaken: a slot that staff blocked meanwhile stays theirs', async () => {
-    const { appointment, slot } = await cancelled();
-    meanwhile(medplum(), writes, () => medplum().change(slot, { status: 'busy-unavailable', comment: 'Room 5' }));
-    await sync(appointment);
-    expect(await medplum().read(`Slot/${slot.id}`)).toMatchObject({ status: 'busy-unavailable', comment: 'Room 5' });
-  });
 
   it.each([
     ['overtaken each time', overtaken],

@@ -8,11 +8,9 @@ import {
   appointment,
   issuesOf,
   now,
-  parameters,
   patient,
   plan,
   requestor,
-  resourceParameter,
   schedule,
   slot,
   stateOf,
@@ -39,27 +37,6 @@ const booking = (body: unknown, given = state) => plan(body, given, { config });
 const displays = (body: unknown, given = state) =>
   written(booking(body, given), 'Appointment')[0]?.participant.map(({ actor }) => actor?.display);
 
-test('who takes part gets the name that the service knows, unless the request says one', () => {
-  expect(displays(appointment(by({ reference: 'Patient/anna' }, { reference: 'HealthcareService/ct' })))).toEqual([
-    'Dr. Anna Eva Muster',
-    'Computed tomography',
-  ]);
-  expect(displays(appointment(by({ reference: 'Patient/anna', display: 'A. M.' })))).toEqual(['A. M.']);
-});
-
-test('who is handed over gets the name that was handed over; without one it is called what it is', () => {
-  const kim = { resourceType: 'Patient', id: 'kim', name: [{ text: 'Kim' }] };
-  const mother = { resourceType: 'RelatedPerson', patient: { reference: '#kim' }, name: [{ family: 'Muster' }] };
-  const body = (submitted: object) =>
-    parameters(
-      resourceParameter('appt-resource', appointment(by({ reference: '#kim' }))),
-      resourceParameter('patient', submitted),
-      resourceParameter('related-person', mother),
-    );
-  expect(displays(body(kim))).toEqual(['Kim', 'Muster']);
-  expect(displays(body({ ...kim, name: undefined }))).toEqual(['Patient', 'Muster']);
-});
-
 test('where the service does not know who it is the request has to say it', () => {
   const body = appointment(by({ reference: 'Patient/anna' }, { reference: 'Practitioner/unknown' }));
   expect(issuesOf(booking(body))).toEqual(['profile-violation Appointment.participant[1].actor.display']);
@@ -80,24 +57,4 @@ test.each(['isik3', 'isik5', 'isik'])('%s: whoever is unknown to the service may
   const added = { status: 'accepted' as const, actor: { reference: 'Practitioner/p' } };
   const result = { ...stored, participant: [...stored.participant, added] };
   expect(told(validateChange(stored, result, 'requestor', new Map([['anna', anna]]), now, own))).toEqual([]);
-});
-
-test('a participant that a change adds says who it is; those from before may stay as they are', () => {
-  const stored = { ...appointment(by({ reference: 'Patient/anna' })), id: 'a', status: 'booked' as const };
-  const change = (...added: object[]) =>
-    told(
-      validateChange(
-        stored,
-        { ...stored, participant: [...(by(...added).participant ?? []), ...stored.participant] },
-        'requestor',
-        new Map([['anna', anna]]),
-        now,
-        config,
-      ),
-    );
-  expect(change()).toEqual([]);
-  expect(change({ reference: 'Practitioner/p', display: 'Dr. Who' })).toEqual([]);
-  expect(change({ reference: 'Practitioner/p' })).toEqual([
-    'profile-violation Appointment.participant[0].actor.display',
-  ]);
 });

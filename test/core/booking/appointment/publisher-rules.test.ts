@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { validateChange } from '../../../../core/booking/appointment/change.ts';
-import { profileIssues, publisherIssues } from '../../../../core/booking/appointment/profile.ts';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { publisherIssues } from '../../../../core/booking/appointment/profile.ts';
 import { presets } from '../../../../core/config/presets.ts';
 import { resolveConfig } from '../../../../core/config/resolve.ts';
 import { told } from '../../../lib/told.ts';
@@ -12,15 +11,6 @@ const configOf = (preset: string) => resolveConfig({ preset, baseUrl: 'https://c
 const ihe = { system: 'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen', code: 'NEUR' };
 const other = { system: 'https://example.org/specialties', code: 'neurology' };
 const type = { coding: [{ system: 'https://example.org/services', code: 'ct' }] };
-
-const priority = (system: string) => ({
-  extension: [
-    {
-      url: artefactUri(configOf('isik'), 'LocalTerminPriorityExtension'),
-      valueCodeableConcept: { coding: [{ system, code: '394848005' }] },
-    },
-  ],
-});
 
 const appointment = (more: object = {}): Appointment => ({
   resourceType: 'Appointment',
@@ -37,26 +27,6 @@ const issuesOf = (preset: string, value: Appointment) =>
 const isik = Object.keys(presets).filter((name) => name !== 'default');
 
 describe.each(isik)('with the preset %s', (preset) => {
-  test('an appointment names its service type; what conforms has no issues', () => {
-    expect(issuesOf(preset, appointment())).toEqual([]);
-    expect(issuesOf(preset, appointment({ specialty: [{ coding: [ihe] }] }))).toEqual([]);
-    expect(issuesOf(preset, appointment({ serviceType: undefined }))).toEqual([
-      'profile-violation Appointment.serviceType',
-    ]);
-    expect(issuesOf(preset, appointment({ serviceType: [] }))).toEqual(['profile-violation Appointment.serviceType']);
-  });
-
-  test('a service type may be given in words, but not as nothing', () => {
-    const config = configOf(preset);
-    const judged = (concept: object) =>
-      profileIssues({ value: appointment({ serviceType: [concept] }), path: 'Appointment' }, config).map(
-        ({ expression }) => expression,
-      );
-    expect(judged({ text: 'Consultation' })).toEqual([]);
-    expect(judged({ text: '' })).toEqual(['Appointment.serviceType[0].coding']);
-    expect(judged({ coding: [{ code: 'x' }], text: 'x' })).toEqual(['Appointment.serviceType[0].coding[0]']);
-  });
-
   test('priority and reason for a cancellation are bound', () => {
     const { system = '', codes = [] } = configOf(preset).appointmentRules?.cancelationReason ?? {};
     for (const code of codes) {
@@ -82,13 +52,6 @@ describe.each(isik)('with the preset %s', (preset) => {
       'Appointment.cancelationReason',
     ]);
   });
-});
-
-test('a priority is coded in SNOMED CT', () => {
-  expect(issuesOf('isik', appointment({ _priority: priority('http://snomed.info/sct') }))).toEqual([]);
-  expect(issuesOf('isik', appointment({ _priority: priority('https://example.org/p') }))).toEqual([
-    'profile-violation Appointment.priority.extension[0].value',
-  ]);
 });
 
 const department = { system: 'http://fhir.de/CodeSystem/dkgev/Fachabteilungsschluessel-erweitert', code: '3600' };

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { narrativeIssues, narrativeProblem } from '../../../../core/fhir/narrative/narrative.ts';
+import { narrativeProblem } from '../../../../core/fhir/narrative/narrative.ts';
 import { NARRATIVE_PATTERN } from '../../../../core/fhir/narrative/narrative-pattern.ts';
-import { told } from '../../../lib/told.ts';
 
 const pattern = new RegExp(NARRATIVE_PATTERN);
 
@@ -135,27 +134,5 @@ describe('the pattern that Medplum judges narratives by', () => {
       }),
       { numRuns: 2_000 },
     );
-  });
-});
-
-describe('in a resource', () => {
-  const bad = { status: 'generated', div: '<<<' };
-
-  test('each narrative is named, contained ones too', () => {
-    const patient = { resourceType: 'Patient', text: bad, contained: [{ text: { div: div('x') } }, { text: bad }] };
-    expect(told(narrativeIssues(patient, 'Patient'))).toEqual([
-      'profile-violation Patient.text.div',
-      'profile-violation Patient.contained[1].text.div',
-    ]);
-  });
-
-  test('what is stored already is not judged again', () => {
-    expect(narrativeIssues({ text: bad, active: true }, 'Patient', { text: bad })).toEqual([]);
-    expect(narrativeIssues({ text: { div: '<<' } }, 'Patient', { text: bad })).toHaveLength(1);
-  });
-
-  test('too many narratives are refused without reading them', () => {
-    const contained = Array.from({ length: 10_000 }, () => ({ text: bad }));
-    expect(narrativeIssues({ contained }, 'Appointment')).toHaveLength(1);
   });
 });

@@ -53,16 +53,6 @@ describe('an event that cannot be delivered', () => {
     expect([subscription.status, subscription.error]).toEqual(['error', error]);
     expect(outbox).toMatchObject({ status: 'failed', error, delivered: 0 });
   });
-
-  it('is told over a websocket later if Medplum does not answer', async () => {
-    const { endpoint: _, ...channel } = channelTo('', { type: 'message' });
-    const subscribed = await withEvents(1, { changes: { channel }, outbox: { attempts: 1 } });
-    medplum().interfere(({ entries }) => (entries.some((one) => /%2Flast/.test(one)) ? 'too-late' : undefined));
-    await deliver(subscribed);
-    const { status, error } = (await state(subscribed)).outbox;
-    expect(status).toBe('on-hold');
-    expect(error).toMatch(/^The notification could not be sent \(ReadError: The FHIR server could not be read\./);
-  });
 });
 
 describe('nothing is sent any more', () => {
@@ -83,31 +73,6 @@ describe('nothing is sent any more', () => {
     const { subscription, outbox } = await state(subscribed);
     expect(subscription.status).toBe(status);
     expect(outbox).toMatchObject({ status: status === 'off' ? 'cancelled' : 'failed', error: reason });
-  });
-
-  it('from the very end of a Subscription on', () =>
-    withClock(async (skip) => {
-      const end = new Date(Date.now() + 60_000).toISOString();
-      const subscribed = await withEvents(1, { changes: { channel: channelTo(endpoint().url), end } });
-      skip(60_000);
-      await deliver(subscribed);
-      expect(told()).toEqual([]);
-      expect((await state(subscribed)).subscription.status).toBe('off');
-    }));
-
-  it.each<[string, Given, number]>([
-    ['during its handshake', { status: 'requested' }, 200],
-    ['during the last attempt', { outbox: { attempts: config.notifications.maxAttempts - 1 } }, 503],
-  ])('for one that is switched off %s, and it stays off', async (_, given, status) => {
-    const subscribed = await withEvents(1, given);
-    endpoint().reply = async (response) => {
-      await changeSubscription(medplum(), subscribed, { status: 'off' });
-      response.writeHead(status).end();
-    };
-    await deliver(subscribed);
-    await deliver(subscribed);
-    const { subscription, outbox } = await state(subscribed);
-    expect([subscription.status, outbox.status]).toEqual(['off', 'cancelled']);
   });
 });
 

@@ -8,7 +8,6 @@ import type { Bundle } from '@medplum/fhirtypes';
 import { resolveEndpoint } from '../../../../../bots/lib/notifications/delivery/resolve-endpoint.ts';
 import { postNotification } from '../../../../../bots/lib/notifications/delivery/rest-hook.ts';
 import { type Listener, listen } from '../../../../contract/notifications/listener.ts';
-import { freePort } from '../../../../lib/free-port.ts';
 import { config } from '../../../config.ts';
 import { withNameServer } from './name-server.ts';
 
@@ -41,17 +40,6 @@ it('an address must be in a network to which notifications are sent', async () =
 });
 
 describe('a name', () => {
-  const loopback = [
-    { address: '127.0.0.1', family: 4 },
-    { address: '::1', family: 6 },
-  ];
-
-  it('of this machine needs no name server', async () => {
-    expect(await resolve('http://localhost/', { allowed: ['127.0.0.0/8', '::1/128'] })).toEqual({
-      addresses: loopback,
-    });
-  });
-
   const [address = '', name = ''] =
     readFileSync('/etc/hosts', 'utf8')
       .split('\n')
@@ -60,11 +48,6 @@ describe('a name', () => {
   (name ? it : it.skip)('that the machine knows needs no name server', async () => {
     const addresses = expect.arrayContaining([{ address, family: 4 }]);
     expect(await resolve(`http://${name}/`, { allowed: ['0.0.0.0/0', '::/0'] })).toEqual({ addresses });
-  });
-
-  it('has addresses of both kinds', async () => {
-    server.answer = (type) => ({ addresses: records[type] });
-    expect(await resolve(portal)).toEqual({ addresses: [v4, v6] });
   });
 
   it('must have no address to which no notifications are sent', async () => {
@@ -77,14 +60,6 @@ describe('a name', () => {
     server.answer = (type) => ({ addresses: records[type], after: 700 });
     expect(await resolve(portal, { limit: 200 })).toEqual(unknown);
     expect(await resolve(portal, { limit: 4_000 })).toEqual({ addresses: [v4, v6] });
-  });
-
-  it('that was found in time does not disturb the next one', async () => {
-    const resolver = server.resolver();
-    server.answer = (type) => ({ addresses: records[type] });
-    expect(await resolve(portal, { limit: 300, resolver })).toEqual({ addresses: [v4, v6] });
-    server.answer = (type) => ({ addresses: records[type], after: 500 });
-    expect(await resolve('https://other.example/', { resolver })).toEqual({ addresses: [v4, v6] });
   });
 
   it('of which a name server says nothing is given up and delays nobody', async () => {
@@ -119,7 +94,6 @@ describe('rest hook', () => {
   /** The address of the endpoint with another name or protocol. */
   const endpointAs = (changes: { hostname?: string; protocol?: string }) =>
     Object.assign(new URL(endpoint.url), changes);
-  const late = 'The endpoint did not answer within 0.3 s.';
   const broken = 'The endpoint closed the connection before its response was complete.';
 
   describe('an answer', () => {
@@ -141,11 +115,6 @@ describe('rest hook', () => {
       };
     };
 
-    it('is read to its end', async () => {
-      sending(200, 10);
-      expect(await post({ timeout: 300 })).toBe(late);
-    });
-
     it.each([
       [200, undefined],
       [418, 'The endpoint answered with status 418.'],
@@ -166,21 +135,9 @@ describe('rest hook', () => {
       sending(status, 10, (response) => setTimeout(() => response.destroy(), 20));
       expect(await post()).toBe(problem);
     });
-
-    it('must come in time', async () => {
-      const closed = Promise.withResolvers<unknown>();
-      endpoint.reply = (response) => closed.resolve(once(response, 'close'));
-      expect(await post({ timeout: 300 })).toBe(late);
-      await closed.promise;
-    });
   });
 
   describe('an endpoint', () => {
-    it('that does not listen is a problem', async () => {
-      const url = `http://127.0.0.1:${await freePort()}/`;
-      expect(await post({ url })).toBe('The endpoint cannot be reached (ECONNREFUSED).');
-    });
-
     it('in another network is sent nothing', async () => {
       expect(await post({ url: 'http://10.0.0.1/' })).toBe(
         '10.0.0.1 is in a network to which no notifications are sent.',

@@ -2,15 +2,11 @@ import '../../../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { BotEvent } from '@medplum/core';
 import type { Appointment, Communication, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import {
-  followDeletions,
-  recordChange,
-  rememberDeletion,
-} from '../../../../../bots/lib/notifications/events/deletions.ts';
+import { followDeletions } from '../../../../../bots/lib/notifications/events/deletions.ts';
 import { handler } from '../../../../../bots/notifications/record-events.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
 import { deletionTask } from '../../../../../core/notifications/events/deletion.ts';
-import { later, withClock } from '../../../clock.ts';
+import { later } from '../../../clock.ts';
 import { config } from '../../../config.ts';
 import { withMedplum } from '../../../medplum.ts';
 import { anAppointment, eventsOf, subscribe } from '../outboxes.ts';
@@ -55,39 +51,6 @@ describe('a deletion whose job was lost', () => {
     ]);
     expect(await isLeft(task)).toBe(false);
   });
-
-  it('is left to its job at first', async () => {
-    const { task } = await deleted();
-    await follow();
-    expect(await isLeft(task)).toBe(true);
-  });
-
-  it('is left to the next run when the time is over', async () => {
-    const tasks = [(await deleted()).task, (await deleted()).task];
-    await later(6_000, () => followDeletions(medplum().medplum, Date.now() - 1));
-    await withClock(async (skip) => {
-      skip(6_000);
-      medplum().interfere(({ entries }) => {
-        skip(entries[0]?.startsWith('DELETE') ? 6_001 : 0);
-        return undefined;
-      });
-      await follow();
-    });
-    expect(await Promise.all(tasks.map(isLeft))).toEqual([false, true]);
-  });
-});
-
-describe('a deletion that is about to come', () => {
-  const one: Appointment = { resourceType: 'Appointment', id: 'a1', status: 'booked', participant: [] };
-  const remembered = async () => (await medplum().find<Task>('Task')).map(({ focus }) => focus?.reference);
-
-  it('is forgotten once its events are recorded, whatever else is remembered', async () => {
-    await rememberDeletion(medplum().medplum, one);
-    await rememberDeletion(medplum().medplum, one);
-    await rememberDeletion(medplum().medplum, { ...one, id: 'a2' });
-    await recordChange(medplum().medplum, { deletedResource: one });
-    expect(await remembered()).toEqual(['Appointment/a2']);
-  });
 });
 
 it.each<[number, boolean]>([
@@ -100,14 +63,6 @@ it.each<[number, boolean]>([
   await later(minutes * 60_000, follow);
   expect(await isLeft(task)).toBe(isKept);
   expect(await events()).toEqual([]);
-});
-
-it('a deletion is recorded, and then forgotten', async () => {
-  const stored = await subscribe(medplum());
-  const [{ appointment, task }, other] = [await deleted(), await deleted()];
-  await run({ deletedResource: appointment });
-  expect((await eventsOf(medplum(), stored)).map(({ kind }) => kind)).toEqual(['create', 'delete']);
-  expect([await isLeft(task), await isLeft(other.task)]).toEqual([false, true]);
 });
 
 it('a deletion is told to whoever could read the appointment by a tag that it has lost', async () => {

@@ -6,7 +6,6 @@ import { mayBeTold, recordEvents, rightsOf } from '../../../../../bots/lib/notif
 import { formerPatients, readMergedPatients } from '../../../../../bots/lib/notifications/events/merged-patients.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
 import type { Change } from '../../../../../core/notifications/events/appointment-events.ts';
-import { eventResource } from '../../../../../core/notifications/events/event.ts';
 import { portal } from '../../../../core/notifications/support.ts';
 import { ahead, nextMoment } from '../../../clock.ts';
 import { config } from '../../../config.ts';
@@ -36,16 +35,6 @@ const toldTo = async (stored: Subscribed): Promise<string[]> =>
   (await eventsOf(medplum(), stored)).map(({ number, kind, version }) => `${number} ${kind} ${version}`);
 
 describe('the events of an appointment', () => {
-  it('are told to those only whose criteria it meets', async () => {
-    const readable = ['Appointment?status=cancelled'];
-    const [other, reader] = [
-      await subscribe(medplum(), { owner: 'other', row: { readable } }),
-      await subscribe(medplum()),
-    ];
-    expect(await record(await anAppointment(medplum()))).toBe(true);
-    expect(await counts([other, reader])).toEqual([0, 1]);
-  });
-
   it('are looked for among all Subscriptions if its tags are not to matter', async () => {
     const { system } = requestorTag('other', config);
     const tag = [requestorTag('other', config)];
@@ -87,35 +76,6 @@ describe('when somebody else records events at the same moment', () => {
     await ahead({ milliseconds: -5_000 }, () => record(...(last ? [last] : [])));
     const told = new Set((await eventsOf(medplum(), stored)).map(({ appointment }) => appointment));
     expect(all.map(({ id }) => told.has(id))).toEqual([false, ...Array(20).fill(true)]);
-  });
-
-  it('the events of appointments that have not changed for ten seconds are left alone', async () => {
-    const [other, changed] = [await anAppointment(medplum()), await anAppointment(medplum())];
-    const stored = await subscribe(medplum());
-    overtake(stored, 1);
-    await ahead({ milliseconds: 60_000 }, () => record(changed));
-    const told = (await eventsOf(medplum(), stored)).map(({ appointment }) => appointment);
-    expect([told.includes(changed.id), told.includes(other.id)]).toEqual([true, false]);
-  });
-
-  it.each([
-    [1_000, true],
-    [7_001, false],
-  ])('and it takes %d ms, it is tried again: %p', async (milliseconds, isTriedAgain) => {
-    const stored = await subscribe(medplum());
-    const appointment = await anAppointment(medplum());
-    const clock = { milliseconds: 0 };
-    medplum().interfere((asked) => {
-      const isFirst = writes(asked) && clock.milliseconds === 0;
-      clock.milliseconds = isFirst ? milliseconds : clock.milliseconds;
-      return isFirst ? conflict : undefined;
-    });
-    const recorded = ahead(clock, () => record(appointment));
-    await (isTriedAgain
-      ? expect(recorded).resolves.toBe(true)
-      : expect(recorded).rejects.toThrow('Other runs recorded events at each attempt'));
-    const told = (await eventsOf(medplum(), stored)).map((event) => event.appointment);
-    expect(told.includes(appointment.id)).toBe(isTriedAgain);
   });
 
   it.each([
@@ -177,9 +137,6 @@ describe('after an outage', () => {
         resource: { ...appointment, comment: `Change ${index}` },
       })),
     );
-  const catchUp = (appointment: Appointment, isTime: () => boolean) =>
-    recordEvents(medplum().medplum, [appointment], 'all', isTime);
-
   it('what one transaction has no room for is left: 500 events of one Subscription, the oldest come first', async () => {
     const stored = await subscribe(medplum());
     const appointment = await anAppointment(medplum());
@@ -197,16 +154,6 @@ describe('after an outage', () => {
     expect(events.map(({ number }) => number)).toEqual(events.map((_, index) => index + 1));
     const versions = events.map(({ version }) => version);
     expect([versions[0], new Set(versions).size]).toEqual([appointment.meta.versionId, versions.length]);
-  });
-
-  it('of many Subscriptions the events have so many numbers; each gets as many as the others', async () => {
-    const all = await several(40);
-    const appointment = await anAppointment(medplum());
-    await rewrite(appointment, 50);
-    expect(await catchUp(appointment, () => false)).toBe(false);
-    expect(await counts(all)).toEqual(Array(40).fill(50));
-    expect(await catchUp(appointment, () => true)).toBe(true);
-    expect(await counts(all)).toEqual(Array(40).fill(51));
   });
 });
 
@@ -246,7 +193,6 @@ describe('a change of an appointment that was deleted', () => {
     meta: { tag: [requestorTag('portal', config)] },
   };
   const change = { previous: undefined, current, by: undefined };
-  const event = { number: 1, timestamp: '2027-01-01T00:00:00Z', version: 'v1', kind: 'update' as const };
   const state: EventState = { outboxes: [], changes: [], events: [], gone: new Set(['a1']), merged: [] };
   const never = () => {
     throw new Error('Medplum no longer answers for it.');
@@ -260,18 +206,6 @@ describe('a change of an appointment that was deleted', () => {
   ])('is told to a subscriber %s: %p', async (_, expected, readable) => {
     expect(mayBeTold(state, await listening(readable), change, never)).toBe(expected);
   });
-
-  it.each([
-    ['of it', 'a1', true],
-    ['of others', 'a2', false],
-  ])(
-    'is told, if rights cannot be told from it, to a subscriber who was told %s before',
-    async (_, appointment, told) => {
-      const stored = await listening(booked);
-      const known = eventResource({ ...event, appointment }, new Map([[stored.subscription.id, 1]]), config);
-      expect(mayBeTold({ ...state, events: [known] }, stored, change, never)).toBe(told);
-    },
-  );
 });
 
 const read = ({ id = '' }: Appointment) => readEventState(medplum().medplum, [id], 'any');
@@ -304,14 +238,6 @@ describe('a history that lags behind', () => {
     replicaHas([{ resource: second }, { resource: first }]);
     expect(versionsIn(await read(second))).toHaveLength(2);
   });
-
-  it('is not relied on if it lacks the deletion', async () => {
-    await subscribe(medplum());
-    const appointment = await anAppointment(medplum());
-    await medplum().fhir('DELETE', `${appointment.resourceType}/${appointment.id}`);
-    replicaHas([{ resource: appointment }]);
-    await expect(read(appointment)).rejects.toThrow(lagging);
-  });
 });
 
 const linkTo = (id: string, type: PatientLink['type'] = 'replaced-by'): PatientLink => ({
@@ -326,16 +252,6 @@ const aPatient = (link: readonly PatientLink[] = [], owner = portal) =>
     meta: { tag: [requestorTag(owner, config)] },
     ...(link.length > 0 && { link: [...link] }),
   });
-
-/** A chain of patients, each merged into the one before. */
-async function aChain(length: number): Promise<string[]> {
-  const ids: string[] = [];
-  while (ids.length < length) {
-    const before = ids.at(-1);
-    ids.push((await aPatient(before === undefined ? [] : [linkTo(before)])).id);
-  }
-  return ids;
-}
 
 const changeOf = (...actors: readonly (string | undefined)[]): Change => ({
   previous: undefined,
@@ -366,23 +282,6 @@ describe('merged patients', () => {
     await aPatient([linkTo(elsewhere.id), linkTo(survivor.id, 'seealso')]);
     expect(await read([asking], changeOf(`Patient/${survivor.id}`))).toEqual([merged.id]);
   });
-
-  it('are none if no Subscription asks for certain patients', async () => {
-    const [survivor = ''] = await aChain(2);
-    const others = [
-      await subscribe(medplum()),
-      await subscribe(medplum(), { changes: filteredBy('Appointment?status=booked') }),
-      await subscribe(medplum(), { changes: { criteria: 'https://elsewhere.example/topic' } }),
-    ];
-    expect(await read(others, changeOf(`Patient/${survivor}`))).toEqual([]);
-    expect(await read([...others, asking], changeOf(`Patient/${survivor}`))).toHaveLength(1);
-  });
-
-  it('are followed over eight merges', async () => {
-    const [survivor, ...merged] = await aChain(10);
-    const ids = await read([asking], changeOf(`Patient/${survivor}`));
-    expect(ids).toEqual(merged.slice(0, 8));
-  });
 });
 
 describe('the patients whom a subscriber may know', () => {
@@ -403,13 +302,5 @@ describe('the patients whom a subscriber may know', () => {
     expect(formerOf('Patient/a')).toEqual(expected);
     expect(formerOf('Patient/e')).toEqual([]);
     expect(formerOf('Practitioner/a')).toEqual([]);
-  });
-
-  it('were merged at most eight times, though in a circle', async () => {
-    const chain = Array.from({ length: 10 }, (_, index) => merged(`p${index + 1}`, `p${index}`));
-    const formerOf = formerPatients(chain, await subscribe(medplum()));
-    expect(formerOf('Patient/p0')).toEqual(Array.from({ length: 8 }, (_, index) => `Patient/p${index + 1}`));
-    const circle = formerPatients([merged('a', 'b'), merged('b', 'a')], await subscribe(medplum()));
-    expect(new Set(circle('Patient/a'))).toEqual(new Set(['Patient/a', 'Patient/b']));
   });
 });
