@@ -69,3 +69,12 @@ it('the example of an absence works as it is printed', async () => {
   const { stdout } = await run('docs/absences.md');
   expect(JSON.parse(stdout)).toMatchObject({ resourceType: 'Parameters' });
 });
+
+it('the Subscription of the page on notifications is accepted as it is printed', async () => {
+  const [, body = ''] = /^```json\n(.*?)^```$/ms.exec(await readFile('docs/notifications.md', 'utf8')) ?? [];
+  const headers = { authorization: `Bearer ${await tokenOf('portal-a')}`, 'content-type': 'application/fhir+json' };
+  const created = await fetch(`${base}/Subscription`, { method: 'POST', headers, body });
+  expect(created.status).toBe(201);
+  const ended = await fetch(created.headers.get('location') ?? '', { method: 'DELETE', headers });
+  expect(ended.status).toBe(204);
+});
