@@ -93,7 +93,7 @@ export const representationOrDefault = (request: FastifyRequest): Representation
   representationOf(request) ?? defaultRepresentation;
 
 /** What a handler needs of an admitted request. */
-export function exchangeOf(request: PathRequest, admission: Pick<Admission, 'countAgain'>): FhirRequest {
+function exchangeOf(request: PathRequest, admission: Pick<Admission, 'countAgain'>): FhirRequest {
   const header = (name: string): string | undefined => headerOf(request, name);
   const preferences = parsePrefer(request.headers.prefer);
   return {

@@ -1,6 +1,6 @@
 import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
+import { backport } from '../core/fhir/backport.ts';
 import { knownTypes } from '../core/notifications/subscription/channel.ts';
-import { backport } from '../core/notifications/subscription/extensions.ts';
 import { contents } from '../core/notifications/subscription/subscription-parameters.ts';
 import { topicNames, topicUrl } from '../core/notifications/subscription/topics.ts';
 import { extensions } from './extensions.ts';

@@ -1,10 +1,11 @@
+import type { Organization } from '@medplum/fhirtypes';
 import type { FastifyPluginAsync } from 'fastify';
-import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../core/fhir/artefacts.ts';
+import { isObject } from '../../core/fhir/resource.ts';
 import type { Assets } from '../../packages/web/assets.ts';
 import { caching } from '../../packages/web/security.ts';
 import { singlePage } from '../../packages/web/single-page.ts';
-import type { PortalOptions } from '../portal/portal.ts';
-import { clinicPreview } from './clinic/preview.ts';
+import { emptyPresentation, maxLength, withPresentation } from './clinic/presentation.ts';
 import { type DeskSettings, FRONT_DESK_PATH, publicConfig } from './settings.ts';
 
 /** A region as its address names it: country, state, district. */
@@ -18,7 +19,7 @@ const KEPT = 100;
 /** The public holidays: countries and states at `/holidays`, those of one year at `/holidays/DE-BY/2027`. */
 const holidays: FastifyPluginAsync = async (scope) => {
   // Loaded before anything is served: reading the rules of all countries takes a fifth of a second.
-  const { holidayCountries, holidaysOf } = await import('../../core/calendar/change/public-holidays.ts');
+  const { holidayCountries, holidaysOf } = await import('../../core/fhir/public-holidays.ts');
   const known = new Map<string, unknown>();
   const keep = (key: string, make: () => unknown): unknown => {
     const value = known.get(key) ?? make();
@@ -46,20 +47,61 @@ const holidays: FastifyPluginAsync = async (scope) => {
   });
 };
 
+const longest: ReadonlyMap<string, number> = new Map(Object.entries({ ...maxLength, language: 20 }));
+
+/** The texts of a request; what is missing is empty. `undefined` if there is anything else, or more of it. */
+function typedIn(body: unknown): Readonly<Record<string, string>> | undefined {
+  const values = Object.entries(isObject(body) && !Array.isArray(body) ? body : { nothing: undefined });
+  return values.every(
+    (entry): entry is [string, string] =>
+      typeof entry[1] === 'string' && entry[1].length <= (longest.get(entry[0]) ?? -1),
+  )
+    ? Object.fromEntries(values)
+    : undefined;
+}
+
+/** Shows the first page of the portal as patients would see it with a presentation of the clinic that is not stored. */
+type ClinicPage = (shown: {
+  readonly organization: Organization;
+  readonly language: string;
+  readonly bring: string | undefined;
+  readonly ip: string;
+}) => Promise<string>;
+
+/** `POST /clinic-preview`: what was typed of the clinic, as a page. */
+const clinicPreview =
+  (clinicPage: ClinicPage, config: PublicConfig): FastifyPluginAsync =>
+  async (scope) => {
+    scope.post('/clinic-preview', async ({ body, ip }, reply) => {
+      const typed = typedIn(body);
+      if (!typed) {
+        return reply.code(400).send({ problem: 'Send an object of texts of the clinic, none longer than it may be.' });
+      }
+      const { language = '', bring } = typed;
+      const organization = withPresentation(
+        { resourceType: 'Organization', id: 'preview' },
+        { ...emptyPresentation, ...typed },
+        artefactUri(config, 'LocalPortal'),
+      );
+      const page = await clinicPage({ organization, language, bring, ip });
+      return reply.header('cache-control', caching.personal).send({ page });
+    });
+  };
+
 /** What the front desk is served with. */
 interface FrontDeskOptions extends Omit<DeskSettings, 'config' | 'hasPortal'> {
-  readonly config: BookingConfig;
+  readonly config: PublicConfig;
   readonly assets: Assets;
-  /** The portal at the same origin, if it is served: the clinic sees there how it presents itself. */
-  readonly portal?: PortalOptions | undefined;
+  /** A page of the portal at the same origin, if it is served: the clinic sees there how it presents itself. */
+  readonly clinicPage?: ClinicPage | undefined;
 }
 
 /** The front desk for the clinic's staff, as a Fastify plugin: one script, which speaks to Medplum and to the service. */
-export function frontDesk({ config, medplumUrl, clientId, assets, portal }: FrontDeskOptions): FastifyPluginAsync {
+export function frontDesk({ config, medplumUrl, clientId, assets, clinicPage }: FrontDeskOptions): FastifyPluginAsync {
   const settings: DeskSettings = {
     medplumUrl,
     clientId,
-    hasPortal: portal !== undefined,
+    hasPortal: clinicPage !== undefined,
     config: publicConfig(config),
   };
   return singlePage({
@@ -76,8 +118,8 @@ export function frontDesk({ config, medplumUrl, clientId, assets, portal }: Fron
       // Staff's own: behind a gateway, which knows who calls, and not at all elsewhere.
       if (scope.hasRequestDecorator('caller')) {
         await scope.register(holidays);
-        if (portal) {
-          await scope.register(clinicPreview(portal));
+        if (clinicPage) {
+          await scope.register(clinicPreview(clinicPage, config));
         }
       }
     },

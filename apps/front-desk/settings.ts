@@ -1,4 +1,4 @@
-import type { BookingConfig, PublicConfig } from '../../core/config/config.ts';
+import type { PublicConfig } from '../../core/fhir/artefacts.ts';
 
 /** Where the front desk is served. */
 export const FRONT_DESK_PATH = '/front-desk';
@@ -20,7 +20,7 @@ export interface DeskSettings {
 }
 
 /** The part of a configuration that browsers may know. */
-export function publicConfig(config: BookingConfig): PublicConfig {
+export function publicConfig(config: PublicConfig): PublicConfig {
   const { baseUrl, uris, metaTagSystem, timeZone, calendar, confirmation, smallestBooking } = config;
   return { baseUrl, uris, metaTagSystem, timeZone, calendar, confirmation, smallestBooking };
 }

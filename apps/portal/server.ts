@@ -2,7 +2,7 @@ import fastifyCookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyError, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { addressGroup, addressGroups, addressNetwork, PER_NETWORK } from '../../core/address-group.ts';
+import { addressGroup, addressGroups, addressNetwork, PER_NETWORK } from '../../packages/web/address-group.ts';
 import { serveAssets } from '../../packages/web/assets.ts';
 import { compressed } from '../../packages/web/compress.ts';
 import { caching, securityHeaders } from '../../packages/web/security.ts';

@@ -9,8 +9,9 @@ import {
 } from '../../core/booking/policy/requestor-limits.ts';
 import { type Issue, serverRejectionIssues, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { isStillWaiting } from '../../core/fhir/waitlist-order.ts';
 import { resourceSet, resourcesOfType } from '../../core/rows/resource-set.ts';
-import { isStillWaiting, MOST_ENTRIES, placeElements, placeOf } from '../../core/waitlist/entry.ts';
+import { MOST_ENTRIES, placeElements, placeOf } from '../../core/waitlist/entry.ts';
 import {
   entriesOf,
   existingEntry,

@@ -5,19 +5,11 @@ import { artefactUri } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { serviceIdsOf } from '../../core/fhir/reference.ts';
+import { isBuffer, isOverbooking } from '../../core/fhir/slot-marks.ts';
 import { isByService } from '../../core/fhir/tags.ts';
 import { givesBack, type Taking, takingSlot } from '../../core/slots/guard.ts';
 import type { Act } from '../../core/slots/reservation.ts';
-import {
-  calendarOf,
-  calendarSlot,
-  isBooked,
-  isBuffer,
-  isOverbooking,
-  isTaken,
-  slotIdsOf,
-  withMarks,
-} from '../../core/slots/slot.ts';
+import { calendarOf, calendarSlot, isBooked, isTaken, slotIdsOf, withMarks } from '../../core/slots/slot.ts';
 import type { Interval } from '../../core/time/interval.ts';
 import {
   aroundUrl,

@@ -1,5 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { BundleEntry, OperationOutcome, Subscription } from '@medplum/fhirtypes';
+import { member } from '../../core/fhir/backport.ts';
 import { type Issue, serverRejectionIssues } from '../../core/fhir/outcome/outcome.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
@@ -12,7 +13,6 @@ import {
   withoutOutbox,
 } from '../../core/notifications/delivery/outbox.ts';
 import { publicSubscription } from '../../core/notifications/subscription/channel.ts';
-import { member } from '../../core/notifications/subscription/extensions.ts';
 import {
   newSubscription,
   parseSubmission,

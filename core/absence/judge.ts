@@ -1,7 +1,8 @@
 import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
-import { calendarOf, isSameService, offersService } from '../slots/slot.ts';
+import { isSameService, offersService } from '../fhir/reference.ts';
+import { calendarOf } from '../slots/slot.ts';
 import type { ScheduleServices } from '../slots/terms.ts';
 import { overlaps } from '../time/interval.ts';
 import type { Absent } from './plan.ts';

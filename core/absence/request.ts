@@ -1,5 +1,4 @@
 import type { ParametersParameter } from '@medplum/fhirtypes';
-import { YEAR } from '../booking/policy/policy.ts';
 import type { PublicConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
@@ -7,6 +6,7 @@ import { parseReference } from '../fhir/reference.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
 import { dateRange } from '../time/date-range.ts';
 import type { Interval } from '../time/interval.ts';
+import { YEAR } from '../time/time-zone.ts';
 import type { Proposal } from './plan.ts';
 
 /** What becomes of an appointment whose person does not answer to an offer. */

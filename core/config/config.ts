@@ -1,7 +1,8 @@
 import type { ResourceType } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 
-/** How a new booking is answered: confirmed by the service at once, or by the clinic's staff later. */
-export type Confirmation = 'automatic' | 'manual';
+export type { Artefact, Confirmation, PublicConfig } from '../fhir/artefacts.ts';
+export { artefactName, artefacts, artefactUri, isArtefact } from '../fhir/artefacts.ts';
 
 /** Where the Bots that are called through the gateway run: in Medplum, or in the gateway itself. */
 export type BotRuntimeName = 'medplum' | 'gateway';
@@ -13,86 +14,12 @@ type MedplumRuntime = 'vmcontext' | 'awslambda';
 export type SearchHandling = 'strict' | 'lenient';
 
 /**
- * The FHIR artefacts of the service, by the names that the specification gives them, and their kinds. An installation
- * may rename them or take over a publisher's (`BookingConfig.uris`); the code always asks for them by these keys.
- */
-export const artefacts = {
-  LocalTermin: 'StructureDefinition',
-  LocalTerminPriorityExtension: 'StructureDefinition',
-  LocalConfirmation: 'StructureDefinition',
-  LocalPublishing: 'StructureDefinition',
-  LocalOffered: 'StructureDefinition',
-  LocalReservation: 'StructureDefinition',
-  LocalOverbooking: 'StructureDefinition',
-  LocalBookingPolicy: 'StructureDefinition',
-  LocalPortal: 'StructureDefinition',
-  LocalHeldUntil: 'StructureDefinition',
-  LocalHoldProlonged: 'StructureDefinition',
-  LocalReplacedBy: 'StructureDefinition',
-  LocalOffer: 'StructureDefinition',
-  LocalPlace: 'StructureDefinition',
-  LocalVisit: 'StructureDefinition',
-  LocalVisitStep: 'StructureDefinition',
-  LocalConfirmationDeadline: 'StructureDefinition',
-  LocalSubmitted: 'StructureDefinition',
-  LocalAlternative: 'StructureDefinition',
-  LocalSchedule: 'StructureDefinition',
-  LocalSlot: 'StructureDefinition',
-  LocalPatient: 'StructureDefinition',
-  LocalQuestionnaireResponse: 'StructureDefinition',
-  LocalSubscriptionTermin: 'StructureDefinition',
-  LocalOwnChanges: 'StructureDefinition',
-  LocalMessages: 'StructureDefinition',
-  LocalPayerKind: 'StructureDefinition',
-  'appointment-update': 'SubscriptionTopic',
-  'appointment-cancel': 'SubscriptionTopic',
-  'appointment-offer': 'SubscriptionTopic',
-  book: 'OperationDefinition',
-  hold: 'OperationDefinition',
-  waitlist: 'OperationDefinition',
-  find: 'OperationDefinition',
-  absence: 'OperationDefinition',
-  deliver: 'OperationDefinition',
-  answer: 'OperationDefinition',
-  feed: 'OperationDefinition',
-  LocalBookingError: 'CodeSystem',
-  LocalServiceType: 'CodeSystem',
-  LocalSpecialty: 'CodeSystem',
-  LocalPayerKinds: 'CodeSystem',
-  LocalContextType: 'CodeSystem',
-  LocalRequestor: 'CodeSystem',
-  LocalTask: 'CodeSystem',
-  LocalChangedBy: 'CodeSystem',
-  LocalSlotOrigin: 'NamingSystem',
-  LocalPublishedSlot: 'NamingSystem',
-  LocalBuffer: 'NamingSystem',
-  LocalClosedDays: 'NamingSystem',
-  LocalBot: 'NamingSystem',
-  LocalEvent: 'NamingSystem',
-  LocalErased: 'NamingSystem',
-  LocalSentMessage: 'NamingSystem',
-  LocalVisitGroup: 'NamingSystem',
-} as const;
-
-/** One of the project's own FHIR artefacts. */
-export type Artefact = keyof typeof artefacts;
-
-/** Whether a name is that of an artefact. */
-export function isArtefact(name: string): name is Artefact {
-  return Object.hasOwn(artefacts, name);
-}
-
-/**
  * Everything an installation decides, as read from `booking.config.json` (see docs/configuration.md).
  * The first six are the placeholders of the specification.
  */
-export interface BookingConfig {
-  /** Public FHIR base address of the service, without a trailing slash: the gateway's address plus `/fhir/R4`. */
-  readonly baseUrl: string;
+export interface BookingConfig extends PublicConfig {
   /** Base address of the profile definitions, without a trailing slash. */
   readonly profileBase: string;
-  /** Code system of the tag that marks resources which originate outside the repository. */
-  readonly metaTagSystem: string;
   /** Code system of the codes in `CodeSystem.useContext.code`. */
   readonly contextTypeSystem: string;
   /** Code system of FHIR resource types, used in `CodeSystem.useContext.value`. */
@@ -111,20 +38,6 @@ export interface BookingConfig {
   readonly appointmentRules?: AppointmentRules;
   /** Likewise what every patient must have in order to claim the publisher's profile. */
   readonly patientRules?: PatientRules;
-  /**
-   * Canonical URI of each artefact in this installation, for example
-   * `https://example.org/fhir/StructureDefinition/LocalTermin`.
-   */
-  readonly uris: Readonly<Record<Artefact, string>>;
-  /** Whether bookings are confirmed at once or by hand if neither the Schedule nor its services say so. */
-  readonly confirmation: Confirmation;
-  /**
-   * The shortest appointment that takes part of a slot, and the steps in which slots are split, in minutes. The
-   * scheduling parameters of a Schedule or its HealthcareService take precedence.
-   */
-  readonly smallestBooking: number;
-  /** IANA name of the time zone in which a date without a time is a whole day. */
-  readonly timeZone: string;
   /** How searches with unknown parameters are answered if the client does not say (`Prefer: handling=…`). */
   readonly handling: SearchHandling;
   /** How long Medplum may take to answer a request of the gateway, in seconds; all other limits follow from it. */
@@ -142,13 +55,6 @@ export interface BookingConfig {
   readonly requestors: RequestorSettings;
   readonly notifications: NotificationSettings;
   readonly messages: MessageSettings;
-  readonly calendar: CalendarSettings;
-}
-
-/** What an installation decides about the publication of opening hours. */
-interface CalendarSettings {
-  /** How many weeks ahead free Slots are published, for Schedules that have no planning horizon. */
-  readonly horizonWeeks: number;
 }
 
 /** What an installation decides about holds. */
@@ -207,22 +113,6 @@ export interface NotificationSettings {
 
 /** Code of the tag that marks resources which originate outside the repository (specification 2.1). */
 export const EXTERNAL_TAG = 'external';
-
-/** The part of the configuration that browsers may know: the front desk is served with it. */
-export type PublicConfig = Pick<
-  BookingConfig,
-  'baseUrl' | 'uris' | 'metaTagSystem' | 'timeZone' | 'calendar' | 'confirmation' | 'smallestBooking'
->;
-
-/** The canonical URI of an artefact in this installation. */
-export function artefactUri({ uris }: PublicConfig, artefact: Artefact): string {
-  return uris[artefact];
-}
-
-/** The computable name of an artefact in this installation: the last part of its canonical URI. */
-export function artefactName({ uris }: PublicConfig, artefact: Artefact): string {
-  return uris[artefact].slice(uris[artefact].lastIndexOf('/') + 1);
-}
 
 /** Codings that a publisher's profile demands of every specialty, or allows once: those from some code systems. */
 export interface CodingSlice {

@@ -1,17 +1,9 @@
 import { holdersOf } from '../booking/appointment/reads.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
+import { isBuffer, isOverbooking } from '../fhir/slot-marks.ts';
 import { type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
-import {
-  bufferOf,
-  type CalendarSlot,
-  calendarOf,
-  isBooked,
-  isBuffer,
-  isOverbooking,
-  isTaken,
-  slotIdsOf,
-} from '../slots/slot.ts';
+import { bufferOf, type CalendarSlot, calendarOf, isBooked, isTaken, slotIdsOf } from '../slots/slot.ts';
 import { overlaps } from '../time/interval.ts';
 import { type ConsistencyContext, type Finding, finding, type Rule } from './finding.ts';
 

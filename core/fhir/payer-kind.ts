@@ -1,5 +1,5 @@
 import type { Coding, Resource } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from './artefacts.ts';
 
 /** The payer kinds that a resource names: of a service or slot those that it serves, of an appointment its patient's. */
 export function payerKindsOf(resource: Resource, config: PublicConfig): Coding[] {

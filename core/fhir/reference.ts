@@ -122,3 +122,27 @@ export function serviceTypeOf(service: HealthcareService & { readonly id: string
   const types: CodeableConcept[] = service.type?.length ? service.type : [{}];
   return types.map((type) => ({ ...type, extension: [...(type.extension ?? []), link] }));
 }
+
+/** Whether two service types name the same HealthcareService, or have a code in common. */
+export function isSameService(one: CodeableConcept, other: CodeableConcept): boolean {
+  const [id, otherId] = [serviceIdOf(one), serviceIdOf(other)];
+  const codings = other.coding ?? [];
+  return (
+    (id !== undefined && id === otherId) ||
+    (one.coding ?? []).some(({ system, code }) =>
+      codings.some((coding) => coding.system === system && coding.code === code),
+    )
+  );
+}
+
+/** Whether a Slot is for what an appointment is for; where neither says what, it is. */
+export function offersService(
+  types: readonly CodeableConcept[],
+  offered: readonly CodeableConcept[],
+  isSameSchedule: boolean,
+): boolean {
+  const wanted = types.filter(({ coding }) => coding);
+  return wanted.length === 0
+    ? isSameSchedule || offered.length === 0
+    : offered.length === 0 || wanted.some((type) => offered.some((one) => isSameService(one, type)));
+}

@@ -1,4 +1,5 @@
-import { type Artefact, artefacts, artefactUri, EXTERNAL_TAG, type PublicConfig } from '../config/config.ts';
+import { EXTERNAL_TAG } from '../config/config.ts';
+import { type Artefact, artefacts, artefactUri, type PublicConfig } from './artefacts.ts';
 import { withStoredReferences } from './reference.ts';
 import { isObject, isSameToken } from './resource.ts';
 

@@ -1,5 +1,6 @@
 import type { Coding, Meta, Resource } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig, EXTERNAL_TAG, type PublicConfig } from '../config/config.ts';
+import { type BookingConfig, EXTERNAL_TAG } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from './artefacts.ts';
 import { isReservedTag } from './reserved.ts';
 import { isSameToken } from './resource.ts';
 

@@ -5,8 +5,8 @@ import { idIn, isId } from '../fhir/reference.ts';
 import { isObject, parametersIn } from '../fhir/resource.ts';
 import { newRow, rowSearch, valueIn } from '../rows/row.ts';
 import { portions, searchUrl } from '../rows/search.ts';
+import { calendarFeed, type FeedEvent } from '../time/calendar-file.ts';
 import { DAY } from '../time/time-zone.ts';
-import { calendarFeed, type FeedEvent } from './calendar-file.ts';
 import { messageTexts } from './texts.ts';
 
 /** What can be done with the link of a calendar: seen whether there is one, made anew, ended. */

@@ -4,8 +4,8 @@ import { artefactUri, type BookingConfig, type MessageLanguage } from '../config
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { mailboxOf } from '../fhir/mailbox.ts';
 import { newRow, rowCoding, rowSearch } from '../rows/row.ts';
+import { type CalendarEvent, calendarFile, methodOf } from '../time/calendar-file.ts';
 import { isShownTwice } from '../time/time-zone.ts';
-import { type CalendarEvent, calendarFile, methodOf } from './calendar-file.ts';
 import type { Recipient } from './recipient.ts';
 import { messageTexts } from './texts.ts';
 import { ahead, areOff, inOrder, type Known, type KnownStep, type MessageKind, type Thread } from './thread.ts';

@@ -8,7 +8,7 @@ import type {
 } from '@medplum/fhirtypes';
 import { isOpen, mayBecome } from '../booking/appointment/status.ts';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
-import { backport, extensionValues, member } from '../notifications/subscription/extensions.ts';
+import { backport, extensionValues, member } from '../fhir/backport.ts';
 import { parseFilter } from '../notifications/subscription/filter.ts';
 import { type History, isAbout, isForAnother, mentions, only, type PersonRecords, withoutEarlier } from './records.ts';
 

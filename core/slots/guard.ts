@@ -1,6 +1,7 @@
 import type { CodeableConcept, Slot } from '@medplum/fhirtypes';
 import type { BookingConfig, PublicConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
+import { isBuffer, publishedKeyOf } from '../fhir/slot-marks.ts';
 import { isByService } from '../fhir/tags.ts';
 import { type Interval, overlaps } from '../time/interval.ts';
 import {
@@ -8,11 +9,9 @@ import {
   type Calendar,
   type CalendarSlot,
   isBooked,
-  isBuffer,
   isTaken,
   newCalendarSlot,
   occupies,
-  publishedKeyOf,
   takesTimeOf,
 } from './slot.ts';
 import type { TermsOf } from './terms.ts';

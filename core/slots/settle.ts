@@ -1,4 +1,5 @@
 import type { PublicConfig } from '../config/config.ts';
+import { isBuffer } from '../fhir/slot-marks.ts';
 import {
   type Interval,
   type IntervalSet,
@@ -13,7 +14,6 @@ import {
   type Calendar,
   type CalendarSlot,
   isBooked,
-  isBuffer,
   isHeld,
   occupies,
   slotStatusOf,

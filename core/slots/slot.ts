@@ -1,8 +1,9 @@
 import type { Appointment, CodeableConcept, Extension, Identifier, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
-import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
+import { formatInstant, timeOf } from '../fhir/instant.ts';
 import { canonicalJson } from '../fhir/json.ts';
-import { idIn, serviceIdOf } from '../fhir/reference.ts';
+import { idIn, isSameService } from '../fhir/reference.ts';
+import { identifierIn, isBuffer, isMarked, publishedKeyOf } from '../fhir/slot-marks.ts';
 import { contains, type Interval, overlaps } from '../time/interval.ts';
 
 /** The status of a Slot that is taken for an appointment. */
@@ -91,53 +92,6 @@ export interface CalendarSlot extends Interval {
 /** Slots by id. Immutable: every operation returns a new calendar. */
 export type Calendar = ReadonlyMap<string, CalendarSlot>;
 
-/** What a published Slot stands for. It is encoded in the identifier, so that no Slot is published twice. */
-export type PublishedKey =
-  | {
-      readonly kind: 'offer';
-      /** Ids of the Schedule and the HealthcareService. */
-      readonly schedule: string;
-      readonly service: string;
-      /** Milliseconds since 1970 UTC. */
-      readonly start: number;
-      /** 1 for the first place at this time, 2 for the second … */
-      readonly place: number;
-    }
-  | { readonly kind: 'closed'; readonly schedule: string; readonly start: number; readonly end: number };
-
-/** The value of the identifier LocalPublishedSlot. */
-export function formatKey(key: PublishedKey): string {
-  return key.kind === 'offer'
-    ? ['offer', key.schedule, key.service, formatInstant(key.start), key.place].join('/')
-    : ['closed', key.schedule, formatInstant(key.start), formatInstant(key.end)].join('/');
-}
-
-/** Reads the value of the identifier LocalPublishedSlot; `undefined` if it is not one. */
-function parseKey(value: string): PublishedKey | undefined {
-  const [kind, schedule = '', third = '', fourth = '', fifth] = value.split('/');
-  const [start, end, place] = [parseInstant(third), parseInstant(fourth), Number(fifth)];
-  if (kind === 'closed' && start !== undefined && end !== undefined) {
-    return { kind, schedule, start, end };
-  }
-  return kind === 'offer' && end !== undefined && Number.isInteger(place) && place >= 1
-    ? { kind, schedule, service: third, start: end, place }
-    : undefined;
-}
-
-function identifierIn({ identifier = [] }: Slot, wanted: string): string | undefined {
-  return identifier.find(({ system }) => system === wanted)?.value;
-}
-
-/** The identifier under which a Slot was published, if it was. */
-export function publishedValueOf(slot: Slot, config: PublicConfig): string | undefined {
-  return identifierIn(slot, artefactUri(config, 'LocalPublishedSlot'));
-}
-
-/** What a Slot was published as, if it was. */
-export function publishedKeyOf(slot: Slot, config: PublicConfig): PublishedKey | undefined {
-  return parseKey(publishedValueOf(slot, config) ?? '');
-}
-
 /** The id of the booked Slot whose buffer a Slot is, if the service has written it. */
 export function bufferOf(slot: Slot, config: PublicConfig): string | undefined {
   return identifierIn(slot, artefactUri(config, 'LocalBuffer'));
@@ -151,34 +105,6 @@ export function isTaken({ status }: Pick<Slot, 'status'>): boolean {
 /** Whether a Slot is taken by an appointment, or as if by one; a block does not count. */
 export function isBooked({ status }: Pick<Slot, 'status'>): boolean {
   return status === 'busy' || status === 'busy-tentative';
-}
-
-/** The extension that says that time is taken although it is taken already. */
-export const overbookingMark = (config: PublicConfig): Extension => ({
-  url: artefactUri(config, 'LocalOverbooking'),
-  valueBoolean: true,
-});
-
-/** By which Medplum's own app marks an appointment that is to ignore the rules of scheduling. */
-const UNVALIDATED = 'https://medplum.com/fhir/StructureDefinition/SchedulingUnvalidatedBooking';
-
-/**
- * Whether a Slot or an appointment says that it deliberately takes time that is already taken (extension
- * LocalOverbooking, or Medplum's SchedulingUnvalidatedBooking).
- */
-export function isOverbooking({ extension = [] }: Appointment | Slot, config: PublicConfig): boolean {
-  const urls = [artefactUri(config, 'LocalOverbooking'), UNVALIDATED];
-  return extension.some((one) => urls.includes(one.url) && one.valueBoolean === true);
-}
-
-/** How Medplum's `$find` names the buffers of an appointment. */
-export const BUFFER_COMMENTS = { before: 'buffer before appointment', after: 'buffer after appointment' } as const;
-
-const bufferComments: ReadonlySet<string | undefined> = new Set(Object.values(BUFFER_COMMENTS));
-
-/** Whether a Slot is the buffer of an appointment: time that its Schedule needs, whatever the service. */
-export function isBuffer({ status, comment }: Slot): boolean {
-  return status === 'busy-unavailable' && bufferComments.has(comment);
 }
 
 /** The extension that says what a Slot offers where its own elements do not: while its time is taken, or in part. */
@@ -201,12 +127,6 @@ function offeredMark({ extension = [] }: Slot, config: PublicConfig): OfferedMar
     revision: partsNamed('revision')[0]?.valueUnsignedInt ?? 0,
     isByHand: partsNamed('byHand')[0]?.valueBoolean === true,
   };
-}
-
-/** Whether a taken Slot says that it was offered: it was published, split off, or marked when it was taken. */
-export function isMarked(slot: Slot, config: PublicConfig): boolean {
-  const origin = artefactUri(config, 'LocalSlotOrigin');
-  return publishedKeyOf(slot, config)?.kind === 'offer' || identifierIn(slot, origin) !== undefined;
 }
 
 function roleOf(slot: Slot, { period }: OfferedMark, config: PublicConfig): SlotRole {
@@ -267,30 +187,6 @@ export function calendarOf(slots: readonly Slot[], config: PublicConfig, uses: S
 /** Whether something takes the time of a Slot: its status says so, or an open appointment refers to it. */
 export function occupies({ role, status, use }: CalendarSlot): boolean {
   return role !== 'void' && (isTaken({ status }) || (status === 'free' && isHeld(use)));
-}
-
-/** Whether two service types name the same HealthcareService, or have a code in common. */
-export function isSameService(one: CodeableConcept, other: CodeableConcept): boolean {
-  const [id, otherId] = [serviceIdOf(one), serviceIdOf(other)];
-  const codings = other.coding ?? [];
-  return (
-    (id !== undefined && id === otherId) ||
-    (one.coding ?? []).some(({ system, code }) =>
-      codings.some((coding) => coding.system === system && coding.code === code),
-    )
-  );
-}
-
-/** Whether a Slot is for what an appointment is for; where neither says what, it is. */
-export function offersService(
-  types: readonly CodeableConcept[],
-  offered: readonly CodeableConcept[],
-  isSameSchedule: boolean,
-): boolean {
-  const wanted = types.filter(({ coding }) => coding);
-  return wanted.length === 0
-    ? isSameSchedule || offered.length === 0
-    : offered.length === 0 || wanted.some((type) => offered.some((one) => isSameService(one, type)));
 }
 
 /**

@@ -3,17 +3,10 @@ import { type Lengths, lengthsOf, ownLengths } from '../calendar/parameters/sche
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { payerKindsOf } from '../fhir/payer-kind.ts';
-import { offeredServiceIds, serviceTypeOf } from '../fhir/reference.ts';
+import { isSameService, offeredServiceIds, serviceTypeOf } from '../fhir/reference.ts';
+import { BUFFER_COMMENTS, publishedKeyOf, publishedValueOf } from '../fhir/slot-marks.ts';
 import type { Interval } from '../time/interval.ts';
-import {
-  BUFFER_COMMENTS,
-  type CalendarSlot,
-  isSameService,
-  newCalendarSlot,
-  offeredExtensionOf,
-  publishedKeyOf,
-  publishedValueOf,
-} from './slot.ts';
+import { type CalendarSlot, newCalendarSlot, offeredExtensionOf } from './slot.ts';
 
 const MINUTE = 60_000;
 

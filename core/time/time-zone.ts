@@ -1,6 +1,9 @@
 /** Milliseconds of a day that has 24 hours. */
 export const DAY = 86_400_000;
 
+/** A year of 365 days, in milliseconds. */
+export const YEAR = 365 * DAY;
+
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /** Offsets are written as `GMT`, `GMT+05:30` or, long ago, `GMT-00:25:21`. */
@@ -93,3 +96,7 @@ export function isShownTwice(timeZone: string, time: number): boolean {
     return change !== 0 && offsetAt(timeZone, time + change) === offset - change;
   });
 }
+
+/** What the appointments of a series at their regular times have in common: the local time of the first, if it is one. */
+export const firstLocalTime = (start: number, step: string, every: number, timeZone: string): number =>
+  localTimeOf(timeZone, start) - (Number(step) - 1) * every * DAY;

@@ -24,10 +24,6 @@ function regularTimes(start: number, { count, every }: Series, timeZone: string)
   );
 }
 
-/** What the appointments of a series at their regular times have in common: the local time of the first, if it is one. */
-export const firstLocalTime = (start: number, step: string, every: number, timeZone: string): number =>
-  localTimeOf(timeZone, start) - (Number(step) - 1) * every * DAY;
-
 /** The windows in which the appointments of series can be that start in a time. */
 export function seriesWindows({ start, end }: Interval, series: Series, timeZone: string): Interval[] {
   const [from, to] = [start, end].map((time) => regularTimes(time, series, timeZone));

@@ -1,9 +1,10 @@
 import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { lengthText, milliseconds, unitCodes, YEAR } from '../booking/policy/policy.ts';
+import { lengthText } from '../booking/policy/policy.ts';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { milliseconds, unitCodes } from '../fhir/duration.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { idIn, offeredServiceIds } from '../fhir/reference.ts';
-import { DAY } from '../time/time-zone.ts';
+import { DAY, YEAR } from '../time/time-zone.ts';
 import { canFollow, type OrderedStep } from './order.ts';
 
 /** Who or what can fill a role of a step: the Schedules of a service, or these Schedules; ids. */

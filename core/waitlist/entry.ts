@@ -1,17 +1,16 @@
 import type { Appointment, CodeableConcept, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { YEAR } from '../booking/policy/policy.ts';
 import type { Located } from '../booking/request/parameters.ts';
 import type { PublicConfig } from '../config/config.ts';
 import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
 import { isSameJson } from '../fhir/json.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
-import { idIn, serviceIdOf } from '../fhir/reference.ts';
+import { idIn, isSameService, serviceIdOf } from '../fhir/reference.ts';
 import { REPLACES } from '../fhir/reserved.ts';
 import { ownerOf } from '../fhir/tags.ts';
-import { isSameService } from '../slots/slot.ts';
+import { compareEntries, isStillWaiting, rank, since } from '../fhir/waitlist-order.ts';
 import type { ScheduleServices } from '../slots/terms.ts';
 import { contains, type Interval, overlaps } from '../time/interval.ts';
-import { DAY } from '../time/time-zone.ts';
+import { DAY, YEAR } from '../time/time-zone.ts';
 import type { Proposal } from '../visits/search.ts';
 import { isInPool, isVisit, readVisit, type Visit } from '../visits/visit.ts';
 
@@ -20,9 +19,6 @@ export const MOST_ENTRIES = 5;
 
 /** How many times an entry may wish for. */
 const MOST_WISHES = 20;
-
-/** An iCalendar priority goes from 1 to 9; 0 and none say nothing. */
-const NO_PRIORITY = 10;
 
 /**
  * Checks the times for which somebody waits.
@@ -83,15 +79,6 @@ export function entryChangeIssues(stored: Appointment, result: Appointment, now:
   ];
 }
 
-const rank = ({ priority }: Appointment): number => priority || NO_PRIORITY;
-
-const since = ({ created, meta }: Appointment): number => parseInstant(created ?? meta?.lastUpdated) ?? 0;
-
-/** The order of those who wait: by the priority that the clinic gives, then by since when. */
-export function compareEntries(one: Appointment, other: Appointment): number {
-  return rank(one) - rank(other) || since(one) - since(other) || ((one.id ?? '') < (other.id ?? '') ? -1 : 1);
-}
-
 /**
  * The order in which people are asked for a time: portals take turns, so that those of one do not keep it from all others.
  *
@@ -116,11 +103,6 @@ export const afterOffer = (entry: Appointment, now: number): Appointment => ({
 
 const servesOne = (types: readonly CodeableConcept[], { serviceType = [] }: Appointment): boolean =>
   serviceType.some((wanted) => types.some((type) => isSameService(type, wanted)));
-
-/** Whether there is still something to wait for: a time that is wished for, and not over. */
-export const isStillWaiting = ({ status, requestedPeriod }: Appointment, now: number): boolean =>
-  status === 'waitlist' &&
-  (Array.isArray(requestedPeriod) ? requestedPeriod : []).some((wish) => (parseInstant(wish?.end) ?? 0) > now);
 
 /** The place of an entry among those who wait for one of its services; 1 is the first. */
 export const placeOf = (entry: Appointment, all: readonly Appointment[], now: number): number => {

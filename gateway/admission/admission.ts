@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { addressGroups } from '../../core/address-group.ts';
+import { addressGroups } from '../../packages/web/address-group.ts';
 import type { GatewayContext } from '../context.ts';
 import { problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';

@@ -6,7 +6,7 @@ import type {
   Extension,
 } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, isArtefact } from '../../core/config/config.ts';
-import { backport } from '../../core/notifications/subscription/extensions.ts';
+import { backport } from '../../core/fhir/backport.ts';
 import { topicNames, topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { formats, JSON_PATCH } from '../http/formats.ts';
 import { oauthEndpoints } from '../oauth/discovery.ts';

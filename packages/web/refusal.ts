@@ -1,3 +1,4 @@
+import { artefactUri, type PublicConfig } from '../../core/fhir/artefacts.ts';
 import { parseInstant } from '../../core/fhir/instant.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 
@@ -56,6 +57,22 @@ export interface ExtensionUrls {
   /** The place on the waitlist; without it the page does not name it. */
   readonly place?: string;
 }
+
+/** The addresses of the extensions in an installation. */
+export const extensionUrls = (config: PublicConfig): Required<ExtensionUrls> => ({
+  heldUntil: artefactUri(config, 'LocalHeldUntil'),
+  alternative: artefactUri(config, 'LocalAlternative'),
+  confirmation: artefactUri(config, 'LocalConfirmation'),
+  deadline: artefactUri(config, 'LocalConfirmationDeadline'),
+  policy: artefactUri(config, 'LocalBookingPolicy'),
+  clinic: artefactUri(config, 'LocalPortal'),
+  payerKind: artefactUri(config, 'LocalPayerKind'),
+  offer: artefactUri(config, 'LocalOffer'),
+  visitGroup: artefactUri(config, 'LocalVisitGroup'),
+  visit: artefactUri(config, 'LocalVisit'),
+  visitStep: artefactUri(config, 'LocalVisitStep'),
+  place: artefactUri(config, 'LocalPlace'),
+});
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { backport } from '../../core/notifications/subscription/extensions.ts';
+import { backport } from '../../core/fhir/backport.ts';
 import { topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { resourceIn, send, wait } from './http.ts';
 import type { Installation } from './installation.ts';

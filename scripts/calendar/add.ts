@@ -1,7 +1,7 @@
 import type { CodeableConcept, HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
 import { specialtyIssues } from '../../core/booking/appointment/profile.ts';
-import { changeService } from '../../core/calendar/change/opening-hours.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { changeService } from '../../core/fhir/change-hours.ts';
 import { serviceTypeOf } from '../../core/fhir/reference.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { type HoursArguments, hoursChange } from './change.ts';

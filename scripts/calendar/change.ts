@@ -1,6 +1,6 @@
 import type { Schedule } from '@medplum/fhirtypes';
-import { changeSchedule, changeService, type HoursChange } from '../../core/calendar/change/opening-hours.ts';
-import { servicesOf, withChange } from '../../core/calendar/opening-hours.ts';
+import { changeSchedule, changeService, type HoursChange } from '../../core/fhir/change-hours.ts';
+import { servicesOf, withChange } from '../../core/fhir/hours-data.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { doubtsIn, rowsOf } from '../../core/time/weekly-rows.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';

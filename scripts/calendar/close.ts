@@ -1,16 +1,10 @@
 import type { Slot } from '@medplum/fhirtypes';
 import { holdsSlots, statusQuery } from '../../core/booking/appointment/status.ts';
-import {
-  type ClosedDay,
-  close,
-  closedDaysIn,
-  emptyClosedDays,
-  reopen,
-} from '../../core/calendar/change/closed-days-list.ts';
-import { holidaysOf } from '../../core/calendar/change/public-holidays.ts';
 import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { periodInterval } from '../../core/calendar/time/not-available.ts';
+import { type ClosedDay, close, closedDaysIn, emptyClosedDays, reopen } from '../../core/fhir/closed-days.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
+import { holidaysOf } from '../../core/fhir/public-holidays.ts';
 import { isLocalDay } from '../../core/time/local-day.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { formatTable } from '../cli/table.ts';

@@ -1,8 +1,8 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Practitioner, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import { actorTypes, type HoursData, hoursData } from '../../core/calendar/opening-hours.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
+import { actorTypes, type HoursData, hoursData } from '../../core/fhir/hours-data.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { portions } from '../../core/rows/search.ts';

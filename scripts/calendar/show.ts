@@ -1,7 +1,8 @@
 import type { HealthcareService } from '@medplum/fhirtypes';
-import { closedDaysIn } from '../../core/calendar/change/closed-days-list.ts';
-import { openingHoursOf, servicesOf } from '../../core/calendar/opening-hours.ts';
+import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { publicationTask, sweepTask } from '../../core/calendar/publish/publication.ts';
+import { closedDaysIn } from '../../core/fhir/closed-days.ts';
+import { servicesOf } from '../../core/fhir/hours-data.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { localDayOf } from '../../core/time/local-day.ts';

@@ -1,6 +1,6 @@
 import type { Extension, HealthcareService, Slot } from '@medplum/fhirtypes';
-import { schedulesOf } from '../../core/calendar/opening-hours.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import { schedulesOf } from '../../core/fhir/hours-data.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { clockTimeOf, localDayOf } from '../../core/time/local-day.ts';
 import { visitPreview } from '../../core/visits/preview.ts';

@@ -10,7 +10,6 @@ import type {
   Practitioner,
   Schedule,
 } from '@medplum/fhirtypes';
-import { changeService } from '../../core/calendar/change/opening-hours.ts';
 import {
   type Artefact,
   artefactUri,
@@ -18,6 +17,7 @@ import {
   type Confirmation,
   EXTERNAL_TAG,
 } from '../../core/config/config.ts';
+import { changeService } from '../../core/fhir/change-hours.ts';
 import { serviceTypeOf } from '../../core/fhir/reference.ts';
 import { SCHEDULING_PARAMETERS } from '../../core/fhir/scheduling-parameters.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';

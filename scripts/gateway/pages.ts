@@ -3,6 +3,7 @@ import { assistants } from '../../apps/assistants/server.ts';
 import { frontDesk } from '../../apps/front-desk/server.ts';
 import { FRONT_DESK_PATH } from '../../apps/front-desk/settings.ts';
 import type { PortalOptions } from '../../apps/portal/portal.ts';
+import { clinicPage } from '../../apps/portal/preview.ts';
 import { portal } from '../../apps/portal/server.ts';
 import { artefactUri, type BookingConfig, messageLanguages } from '../../core/config/config.ts';
 import { topicUrl } from '../../core/notifications/subscription/topics.ts';
@@ -10,6 +11,7 @@ import { interfaceFor } from '../../gateway/admission/admission.ts';
 import { nameOf } from '../../gateway/medplum/current-profile.ts';
 import type { CredentialKeys } from '../../gateway/sealing/credential-keys.ts';
 import { assetsOf, WEB_OUTPUT } from '../../packages/web/assets.ts';
+import { extensionUrls } from '../../packages/web/refusal.ts';
 import { isAddress } from './settings.ts';
 import { type Application, web } from './web.ts';
 
@@ -33,20 +35,7 @@ function portalOptions(config: BookingConfig, settings: PortalSettings): PortalO
     origin: new URL(baseUrl).origin,
     path: '/portal',
     timeZone,
-    extensions: {
-      heldUntil: artefactUri(config, 'LocalHeldUntil'),
-      alternative: artefactUri(config, 'LocalAlternative'),
-      confirmation: artefactUri(config, 'LocalConfirmation'),
-      deadline: artefactUri(config, 'LocalConfirmationDeadline'),
-      policy: artefactUri(config, 'LocalBookingPolicy'),
-      clinic: artefactUri(config, 'LocalPortal'),
-      payerKind: artefactUri(config, 'LocalPayerKind'),
-      offer: artefactUri(config, 'LocalOffer'),
-      visitGroup: artefactUri(config, 'LocalVisitGroup'),
-      visit: artefactUri(config, 'LocalVisit'),
-      visitStep: artefactUri(config, 'LocalVisitStep'),
-      place: artefactUri(config, 'LocalPlace'),
-    },
+    extensions: extensionUrls(config),
     messages: config.messages.from === undefined ? undefined : artefactUri(config, 'LocalMessages'),
     topic: topicUrl('appointment-update', config),
     assets: assetsOf(WEB_OUTPUT, 'portal'),
@@ -90,7 +79,7 @@ function frontDeskApplication(
       ...settings,
       config,
       assets,
-      portal: portalSettings && portalOptions(config, portalSettings),
+      clinicPage: portalSettings && clinicPage(portalOptions(config, portalSettings)),
     }),
   };
 }
@@ -110,11 +99,7 @@ function assistantTools(config: BookingConfig, { keys, callsPerMinute }: Assista
     baseUrl,
     timeZone,
     languages: messageLanguages,
-    extensions: {
-      heldUntil: artefactUri(config, 'LocalHeldUntil'),
-      alternative: artefactUri(config, 'LocalAlternative'),
-      offer: artefactUri(config, 'LocalOffer'),
-    },
+    extensions: extensionUrls(config),
     messages: artefactUri(config, 'LocalMessages'),
     callsPerMinute,
     clientOf: (request) => ({ name: request.caller ? nameOf(request.caller) : '', fetch: interfaceFor(request) }),

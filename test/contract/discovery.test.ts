@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment, Bundle, HumanName, Patient, Schedule, Slot } from '@medplum/fhirtypes';
-import { emptyClosedDays } from '../../core/calendar/change/closed-days-list.ts';
 import { artefactUri } from '../../core/config/config.ts';
+import { emptyClosedDays } from '../../core/fhir/closed-days.ts';
 import { instantOf } from '../../core/time/time-zone.ts';
 import { rows } from '../lib/rows.ts';
 import { aClinic, aPatient, aSchedule, aSlot, book, minutes, proposed, simultaneously, succeeded } from './fixtures.ts';

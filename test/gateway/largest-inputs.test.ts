@@ -4,6 +4,7 @@
  */
 import { expect, test } from '@jest/globals';
 import { frontDesk } from '../../apps/front-desk/server.ts';
+import { clinicPage } from '../../apps/portal/preview.ts';
 import { portal } from '../../apps/portal/server.ts';
 import { aClinic, builtFiles, settings } from '../../apps/portal/test/installed.ts';
 import { parsePatchRequest } from '../../core/booking/patch/patch.ts';
@@ -13,6 +14,7 @@ import { parseSubmission } from '../../core/notifications/subscription/submissio
 import { parseFind } from '../../core/visits/request.ts';
 import { furtherRoutes } from '../../gateway/admission/route-rules.ts';
 import { fixedLimits } from '../../gateway/context.ts';
+import { extensionUrls } from '../../packages/web/refusal.ts';
 import { web } from '../../scripts/gateway/web.ts';
 import { atEnd } from '../lib/at-end.ts';
 import { LONGEST_STAND, standOf } from '../lib/hostile-texts.ts';
@@ -32,9 +34,18 @@ fake.verify = () => ({
     accessPolicy: { resource: [{ resourceType: 'Appointment', interaction: ['read', 'search', 'create', 'update'] }] },
   },
 });
-const options = { ...settings, assets, baseUrl, path: '/portal', isPublished: true, requestsPerMinute: 1e9 };
+const extensions = extensionUrls(config);
+const options = {
+  ...settings,
+  extensions,
+  assets,
+  baseUrl,
+  path: '/portal',
+  isPublished: true,
+  requestsPerMinute: 1e9,
+};
 const words = { title: { en: 'T', de: 'T' }, description: { en: 'D', de: 'D' } };
-const desk = { config, medplumUrl: 'https://medplum.example/', clientId: 'c', assets, portal: options };
+const desk = { config, medplumUrl: 'https://medplum.example/', clientId: 'c', assets, clinicPage: clinicPage(options) };
 const gateway = gatewayTo(
   fake,
   { requestsPerMinute: 1e9, requestsPerMinuteAndAddress: 1e9, attemptsPerMinuteAndAddress: 1e9 },

@@ -2,11 +2,13 @@
 import { describe, expect, test } from '@jest/globals';
 import type { FastifyPluginAsync } from 'fastify';
 import { frontDesk } from '../../apps/front-desk/server.ts';
+import { clinicPage } from '../../apps/portal/preview.ts';
 import { portal } from '../../apps/portal/server.ts';
 import { aClinic, builtFiles, settings } from '../../apps/portal/test/installed.ts';
 import { createRateLimit } from '../../gateway/admission/rate-limit.ts';
 import { furtherRoutes } from '../../gateway/admission/route-rules.ts';
 import type { GatewayLimits } from '../../gateway/context.ts';
+import { extensionUrls } from '../../packages/web/refusal.ts';
 import { web } from '../../scripts/gateway/web.ts';
 import { atEnd } from '../lib/at-end.ts';
 import { bearer, config, gatewayTo, startFakeMedplum } from './fake-medplum.ts';
@@ -30,8 +32,9 @@ fake.verify = (authorization) => {
   };
 };
 
-const options = { ...settings, assets, baseUrl, path: '/portal', isPublished: true };
-const desk = { config, medplumUrl: 'https://medplum.example/', clientId: 'c', assets, portal: options };
+const extensions = extensionUrls(config);
+const options = { ...settings, extensions, assets, baseUrl, path: '/portal', isPublished: true };
+const desk = { config, medplumUrl: 'https://medplum.example/', clientId: 'c', assets, clinicPage: clinicPage(options) };
 const words = { title: { en: 'T', de: 'T' }, description: { en: 'D', de: 'D' } };
 const pages = web({
   applications: [

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { backport } from '../../core/notifications/subscription/extensions.ts';
+import { backport } from '../../core/fhir/backport.ts';
 import { topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { parseCredentialKeys } from '../../gateway/sealing/credential-keys.ts';
 import { sealSecret } from '../../gateway/sealing/sealed-secret.ts';

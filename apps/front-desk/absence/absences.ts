@@ -1,6 +1,4 @@
 import type { Appointment, Parameters, ParametersParameter, Patient, Schedule, Task } from '@medplum/fhirtypes';
-import type { Proposal } from '../../../core/absence/plan.ts';
-import type { Silence } from '../../../core/absence/request.ts';
 import {
   type Absence,
   absenceOf,
@@ -11,17 +9,25 @@ import {
   type Standing,
   standingOf,
 } from '../../../core/absence/rows.ts';
-import type { PublicConfig } from '../../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { idIn } from '../../../core/fhir/reference.ts';
+import { idIn, isSameService, offersService } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { isRow, rowCodes } from '../../../core/rows/row.ts';
-import { calendarSlot, isSameService, offersService } from '../../../core/slots/slot.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { addDays, instantAt, intervalOf, type LocalDay, localDayOf } from '../../../core/time/local-day.ts';
-import { visitGroupOf } from '../../../core/visits/group.ts';
+import { groupOf } from '../../../packages/web/appointments.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 import { timeOf } from '../day/entries.ts';
+import { isTask, taskToken } from '../fhir/tasks.ts';
+
+/** What happens to an appointment if its person is not heard of: values of the parameter `silence` of `$absence`. */
+export const silences = ['keep', 'cancel', 'move'] as const;
+
+/** What happens to an appointment if its person is not heard of. */
+export type Silence = (typeof silences)[number];
+
+/** What happens in place of an appointment that cannot take place: a time in a calendar, and the Slots that it takes. */
+export type Proposal = NonNullable<Absence['plan'][number]['proposal']>;
 
 /** An absence that is not over. */
 export interface OpenAbsence extends Absence {
@@ -47,7 +53,7 @@ export const absenceSearch = (config: PublicConfig) =>
   ({
     type: 'Task',
     query: [
-      ['code', rowCodes(['absence'], config)],
+      ['code', taskToken('absence', config)],
       ['status', 'draft,in-progress'],
     ],
   }) as const;
@@ -57,7 +63,7 @@ export const affectedSearch = (ids: readonly string[], config: PublicConfig) =>
   ({
     type: 'Task',
     query: [
-      ['code', rowCodes(['affected'], config)],
+      ['code', taskToken('affected', config)],
       ['part-of', ids.map((id) => `Task/${id}`).join(',')],
     ],
   }) as const;
@@ -66,7 +72,7 @@ export const affectedSearch = (ids: readonly string[], config: PublicConfig) =>
 export function absencesIn(resources: readonly unknown[], now: number, config: PublicConfig): OpenAbsence[] {
   return resources
     .filter((one) => isResource(one, 'Task'))
-    .filter((row) => isRow(row, ['absence'], config))
+    .filter((row) => isTask(row, 'absence', config))
     .map((row): OpenAbsence => {
       const absence = absenceOf(row);
       const reason = absence.reason === NO_REASON ? '' : absence.reason;
@@ -177,7 +183,7 @@ export const otherTimesSearch = ({ schedules, substitutes }: OpenAbsence, now: n
 
 /** Whether staff can choose another time for an appointment: of several Slots (a room besides) or a visit, times depend on each other. */
 export const isChoosable = (appointment: Appointment, config: PublicConfig): boolean =>
-  appointment.slot?.length === 1 && visitGroupOf(appointment, config) === undefined;
+  appointment.slot?.length === 1 && groupOf(appointment, artefactUri(config, 'LocalVisitGroup')) === undefined;
 
 /**
  * The times among those found that an appointment could have instead, the earliest first.
@@ -199,15 +205,15 @@ export function otherTimes(
   return found
     .filter((one) => isResource(one, 'Slot'))
     .flatMap((resource): Proposal[] => {
-      const slot = calendarSlot(resource, config);
+      const [id = '', schedule = '', slot] = [resource.id, idIn(resource.schedule, 'Schedule'), timeOf(resource)];
       const end = (slot?.start ?? 0) + time.end - time.start;
-      const offered = slot?.services ?? calendars.get(slot?.schedule ?? '')?.serviceType ?? [];
+      const offered = resource.serviceType ?? calendars.get(schedule)?.serviceType ?? [];
       return slot &&
         end <= slot.end &&
-        !used.has(slot.id) &&
-        !(schedules.includes(slot.schedule) && overlaps({ start: slot.start, end }, period)) &&
+        !used.has(id) &&
+        !(schedules.includes(schedule) && overlaps({ start: slot.start, end }, period)) &&
         offersService(appointment.serviceType ?? [], offered, true)
-        ? [{ schedule: slot.schedule, start: slot.start, end, slots: [slot.id] }]
+        ? [{ schedule, start: slot.start, end, slots: [id] }]
         : [];
     })
     .slice(0, MOST_TIMES);

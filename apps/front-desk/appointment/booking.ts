@@ -7,10 +7,9 @@ import type {
   Schedule,
   Slot,
 } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { idIn } from '../../../core/fhir/reference.ts';
-import { isSameService } from '../../../core/slots/slot.ts';
+import { idIn, isSameService } from '../../../core/fhir/reference.ts';
 import { contains, type Interval } from '../../../core/time/interval.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 import type { Alternative } from '../../../packages/web/refusal.ts';

@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { changedBy } from '../../../core/fhir/tags.ts';
 

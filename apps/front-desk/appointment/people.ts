@@ -1,5 +1,5 @@
 import type { Appointment, CodeableConcept, Patient, RelatedPerson } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { nameOf } from '../../../core/fhir/human-name.ts';
 import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { idIn } from '../../../core/fhir/reference.ts';

@@ -1,14 +1,13 @@
 import type { Appointment, Bundle, HealthcareService, Parameters } from '@medplum/fhirtypes';
-import { canBeMoved } from '../../../core/booking/appointment/status.ts';
-import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts';
+import { milliseconds } from '../../../core/fhir/duration.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { DAY } from '../../../core/time/time-zone.ts';
-import { readStepMark } from '../../../core/visits/group.ts';
-import { firstLocalTime } from '../../../core/visits/series.ts';
-import { readVisit } from '../../../core/visits/visit.ts';
-import { findRequest } from '../../portal/visit/requests.ts';
+import { DAY, firstLocalTime } from '../../../core/time/time-zone.ts';
+import { findRequest, stepIn } from '../../../packages/web/appointments.ts';
+import { extensionIn, partsOf } from '../../../packages/web/elements.ts';
 import { timeOf } from '../day/entries.ts';
+import { isMovable } from './status-steps.ts';
 
 /** An appointment of a series and the later ones: what is moved with it, and what stays because it is at another time. */
 export interface RestOfSeries {
@@ -20,7 +19,7 @@ export interface RestOfSeries {
 }
 
 const nameOf = (appointment: Appointment, config: PublicConfig): string =>
-  readStepMark({ ...appointment }, '', config).step?.step ?? '';
+  stepIn(appointment, artefactUri(config, 'LocalVisitStep'))?.name ?? '';
 
 /**
  * What is moved if an appointment and the later ones of its series are: those at the same regular time.
@@ -34,19 +33,20 @@ export function restOf(
   service: HealthcareService | undefined,
   config: PublicConfig,
 ): RestOfSeries | undefined {
-  const series = service && readVisit(service, config).visit?.series;
+  const series = extensionIn(partsOf(service?.extension, artefactUri(config, 'LocalVisit')), 'series')?.extension;
+  const every = milliseconds(extensionIn(series, 'every')?.valueDuration);
   const numberOf = (one: Appointment): number => Number(nameOf(one, config));
   const regular = (one: Appointment): number =>
-    firstLocalTime(timeOf(one)?.start ?? 0, nameOf(one, config), series?.every ?? 0, config.timeZone);
+    firstLocalTime(timeOf(one)?.start ?? 0, nameOf(one, config), (every ?? 0) / DAY, config.timeZone);
   const later = all
-    .filter((one) => one.status !== 'proposed' && canBeMoved(one) && numberOf(one) >= numberOf(appointment))
+    .filter((one) => isMovable(one) && numberOf(one) >= numberOf(appointment))
     .toSorted((one, other) => numberOf(one) - numberOf(other));
   const moved = later.filter((one) => regular(one) === regular(appointment));
   const [first, last] = [moved[0], moved.at(-1)];
-  return series && first && last && first.id === appointment.id && first !== last
+  return every && service && first && last && first.id === appointment.id && first !== last
     ? {
         service: service.id ?? '',
-        length: (numberOf(last) - numberOf(first)) * series.every * DAY,
+        length: (numberOf(last) - numberOf(first)) * every,
         moved,
         stays: later.filter((one) => !moved.includes(one)),
       }

@@ -1,5 +1,4 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { mayBecome } from '../../../core/booking/appointment/status.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { localDayOf } from '../../../core/time/local-day.ts';
 
@@ -8,6 +7,14 @@ const steps = ['arrived', 'checked-in', 'fulfilled', 'noshow', 'booked'] as cons
 
 /** A status that staff set by one click. */
 export type StatusStep = (typeof steps)[number];
+
+/** What staff do next with an appointment, by its status; whether it is allowed, the service decides. */
+const next: Readonly<Partial<Record<Appointment['status'], readonly StatusStep[]>>> = {
+  pending: ['booked'],
+  booked: ['arrived', 'noshow'],
+  arrived: ['checked-in', 'fulfilled', 'noshow', 'booked'],
+  'checked-in': ['fulfilled', 'noshow'],
+};
 
 /** Whether a status can be true at a moment: nobody arrives on the day before, or has missed what has not begun. */
 const canBeTrue: Readonly<Record<StatusStep, (start: number, now: number, timeZone: string) => boolean>> = {
@@ -18,9 +25,6 @@ const canBeTrue: Readonly<Record<StatusStep, (start: number, now: number, timeZo
   noshow: (start, now) => start <= now,
 };
 
-/** The statuses that follow an arrival. */
-const afterArrival: readonly string[] = ['checked-in', 'fulfilled'];
-
 /**
  * The statuses that staff may set now, apart from cancelling.
  *
@@ -30,17 +34,16 @@ const afterArrival: readonly string[] = ['checked-in', 'fulfilled'];
 export function stepsOf(appointment: Appointment, now: number, timeZone: string): StatusStep[] {
   const start = parseInstant(appointment.start) ?? now;
   return steps.filter(
-    (status) =>
-      mayBecome(appointment, status, 'repository') &&
-      canBeTrue[status](start, now, timeZone) &&
-      (appointment.status !== 'booked' || !afterArrival.includes(status)),
+    (status) => next[appointment.status]?.includes(status) && canBeTrue[status](start, now, timeZone),
   );
 }
 
 /** Whether staff may cancel it now, or decline it. */
-export function canCancel(appointment: Appointment): boolean {
-  return mayBecome(appointment, 'cancelled', 'repository');
-}
+export const canCancel = ({ status }: Appointment): boolean =>
+  ['proposed', 'pending', 'booked', 'waitlist'].includes(status);
+
+/** Whether it can be moved to another time. */
+export const isMovable = ({ status }: Appointment): boolean => status === 'booked' || status === 'pending';
 
 /** An appointment with another status. */
 export function withStatus(appointment: Appointment, status: StatusStep): Appointment {

@@ -1,10 +1,5 @@
 import type { Extension, HealthcareServiceAvailableTime, Schedule } from '@medplum/fhirtypes';
-import {
-  changeSchedule,
-  type HoursChange,
-  type OwnParameter,
-  ownParameters,
-} from '../../../core/calendar/change/opening-hours.ts';
+import { changeSchedule, type HoursChange, type OwnParameter, ownParameters } from '../../../core/fhir/change-hours.ts';
 import { lengthIn } from '../../../core/fhir/scheduling-parameters.ts';
 import { localDayOf } from '../../../core/time/local-day.ts';
 import { areSame, availableTimes, isWeekday, rowsOf, type WeeklyRow } from '../../../core/time/weekly-rows.ts';

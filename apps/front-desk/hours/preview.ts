@@ -1,10 +1,11 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { holdersOf } from '../../../core/booking/appointment/reads.ts';
-import { type HoursData, type OpeningHours, openingHoursOf } from '../../../core/calendar/opening-hours.ts';
+import { type OpeningHours, openingHoursOf } from '../../../core/calendar/opening-hours.ts';
 import { type Preview, previewOf } from '../../../core/calendar/publish/preview.ts';
 import { periodInterval } from '../../../core/calendar/time/not-available.ts';
 import { openIntervals } from '../../../core/calendar/time/weekly-hours.ts';
-import type { PublicConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
+import type { HoursData } from '../../../core/fhir/hours-data.ts';
 import { covers, subtract, union } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { timeOf } from '../day/entries.ts';

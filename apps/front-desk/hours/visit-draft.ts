@@ -1,7 +1,7 @@
 import type { Extension, HealthcareService } from '@medplum/fhirtypes';
-import { milliseconds } from '../../../core/booking/policy/policy.ts';
-import type { HoursData } from '../../../core/calendar/opening-hours.ts';
-import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts';
+import { milliseconds } from '../../../core/fhir/duration.ts';
+import type { HoursData } from '../../../core/fhir/hours-data.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isInPool, MOST_STEPS, readVisit } from '../../../core/visits/visit.ts';
 import { listOf } from '../../../packages/web/elements.ts';

@@ -1,12 +1,12 @@
 import type { Appointment, Patient, RelatedPerson, Task } from '@medplum/fhirtypes';
-import { isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
-import { openStatuses } from '../../../core/booking/jobs/confirmation-task.ts';
-import type { PublicConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { isRow, rowCodes } from '../../../core/rows/row.ts';
+import { offeredFor, offeredUntil } from '../../../packages/web/appointments.ts';
+import { extensionUrls } from '../../../packages/web/refusal.ts';
 import { guardiansIn } from '../appointment/people.ts';
 import { timeOf } from '../day/entries.ts';
+import { isTask, OPEN, taskToken } from '../fhir/tasks.ts';
 
 /** Somebody to call: a message has not reached them, as far as is known, or their appointment falls into an absence. */
 export interface Undelivered {
@@ -24,11 +24,11 @@ export interface Undelivered {
 export const undeliveredQueries = (config: PublicConfig) =>
   [
     [
-      ['code', rowCodes(['undelivered'], config)],
-      ['status', openStatuses.join(',')],
+      ['code', taskToken('undelivered', config)],
+      ['status', OPEN],
     ],
     [
-      ['code', rowCodes(['affected'], config)],
+      ['code', taskToken('affected', config)],
       ['status', 'ready'],
     ],
   ] as const;
@@ -54,6 +54,7 @@ export const undeliveredSearches = (config: PublicConfig) => [
 export function undeliveredIn(resources: readonly unknown[], now: number, config: PublicConfig): Undelivered[] {
   const patients = resources.filter((one) => isResource(one, 'Patient'));
   const appointments = resources.filter((one) => isResource(one, 'Appointment'));
+  const urls = extensionUrls(config);
   const startOf = ({ appointment }: Undelivered): number => (appointment && timeOf(appointment)?.start) ?? 0;
   return resources
     .filter((one) => isResource(one, 'Task'))
@@ -63,9 +64,9 @@ export function undeliveredIn(resources: readonly unknown[], now: number, config
       guardians: guardiansIn(resources, idIn(task.for, 'Patient')),
       appointment: appointments.find(({ id }) => id === idIn(task.focus, 'Appointment')),
       offer: appointments.find(
-        (one) => isOffered(one, now, config) && offeredFor(one, config).includes(idIn(task.focus, 'Appointment') ?? ''),
+        (one) => offeredUntil(one, urls, now) && offeredFor(one, urls).includes(idIn(task.focus, 'Appointment') ?? ''),
       ),
-      isAbsence: isRow(task, ['affected'], config),
+      isAbsence: isTask(task, 'affected', config),
     }))
     .toSorted((one, other) => startOf(one) - startOf(other));
 }

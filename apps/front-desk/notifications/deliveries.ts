@@ -1,5 +1,6 @@
 import type { ParametersParameter, Subscription, Task } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts';
+import { backport, extensionValues } from '../../../core/fhir/backport.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isId } from '../../../core/fhir/reference.ts';
 import { isObject, isResource } from '../../../core/fhir/resource.ts';
@@ -11,12 +12,13 @@ import {
   isChannelType,
   publicSubscription,
 } from '../../../core/notifications/subscription/channel.ts';
-import { backport, extensionValues } from '../../../core/notifications/subscription/extensions.ts';
-import { type TopicName, topicOf } from '../../../core/notifications/subscription/topics.ts';
-import { rowCodes } from '../../../core/rows/row.ts';
+import { taskToken } from '../fhir/tasks.ts';
 
 /** The states of the delivery to a subscriber; those that need staff come first. */
 const deliveryStates = ['failed', 'waiting', 'sending', 'unknown', 'delivered', 'ended'] as const;
+
+/** The topics of the service. */
+const topics = ['appointment-update', 'appointment-cancel', 'appointment-offer'] as const;
 
 /** The state of the delivery to a subscriber. */
 export type DeliveryState = (typeof deliveryStates)[number];
@@ -29,7 +31,7 @@ export interface Delivery {
   readonly id: string;
   /** Id of the profile that it belongs to. */
   readonly owner: string;
-  readonly topic: TopicName | undefined;
+  readonly topic: (typeof topics)[number] | undefined;
   readonly channel: ChannelType | undefined;
   /** The filters, as the subscriber sent them. */
   readonly filters: readonly string[];
@@ -54,7 +56,7 @@ export interface PortalDeliveries {
 export function deliverySearches(config: PublicConfig) {
   return [
     { type: 'Subscription', query: [['_profile', artefactUri(config, 'LocalSubscriptionTermin')]] },
-    { type: 'Task', query: [['code', rowCodes(['outboxes'], config)]] },
+    { type: 'Task', query: [['code', taskToken('outboxes', config)]] },
   ] as const;
 }
 
@@ -105,7 +107,7 @@ function deliveryOf(
   return {
     id: subscription.id ?? '',
     owner: ownerOf(subscription, config) ?? '',
-    topic: topicOf(subscription.criteria, config),
+    topic: topics.find((name) => artefactUri(config, name) === subscription.criteria),
     channel: isChannelType(channel.type) ? channel.type : undefined,
     filters: extensionValues(criteria, backport.filterCriteria).filter((one) => typeof one === 'string'),
     state,

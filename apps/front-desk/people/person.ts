@@ -1,9 +1,9 @@
 import type { Appointment, Communication, Patient, RelatedPerson } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { rowCodes } from '../../../core/rows/row.ts';
 import { guardiansIn } from '../appointment/people.ts';
 import { timeOf } from '../day/entries.ts';
+import { taskToken } from '../fhir/tasks.ts';
 
 /**
  * The appointments of a person as they are looked for: what comes, the next first; what they wait for; all others, the last
@@ -28,7 +28,7 @@ export function personSearches(id: string, config: PublicConfig) {
       type: 'Communication',
       query: [
         ['subject', `Patient/${id}`],
-        ['category', rowCodes(['message'], config)],
+        ['category', taskToken('message', config)],
       ],
     },
   ] as const;

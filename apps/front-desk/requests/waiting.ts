@@ -1,11 +1,10 @@
 import type { Appointment, Patient, Task } from '@medplum/fhirtypes';
-import { endOf } from '../../../core/booking/appointment/expiry.ts';
-import { openStatuses } from '../../../core/booking/jobs/confirmation-task.ts';
-import type { PublicConfig } from '../../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { rowCodes } from '../../../core/rows/row.ts';
+import { momentIn } from '../../../packages/web/appointments.ts';
+import { OPEN, taskToken } from '../fhir/tasks.ts';
 
 /** A request that waits for the clinic. */
 export interface Waiting {
@@ -34,8 +33,8 @@ export function requestSearches(config: PublicConfig) {
     {
       type: 'Task',
       query: [
-        ['code', rowCodes(['confirm'], config)],
-        ['status', openStatuses.join(',')],
+        ['code', taskToken('confirm', config)],
+        ['status', OPEN],
       ],
     },
   ] as const;
@@ -67,7 +66,7 @@ export function requestsIn(resources: readonly unknown[], config: PublicConfig):
     return {
       id,
       appointment,
-      deadline: endOf('request', appointment, config),
+      deadline: momentIn(appointment, artefactUri(config, 'LocalConfirmationDeadline')),
       asked:
         parseInstant(task?.authoredOn) ??
         parseInstant(appointment.created) ??

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, QuestionnaireResponse, Schedule, Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { nameOf } from '../../../core/fhir/human-name.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { answersOf } from '../appointment/answers.ts';

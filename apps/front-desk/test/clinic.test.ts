@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Organization } from '@medplum/fhirtypes';
 import fastify, { type FastifyInstance } from 'fastify';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
+import { clinicPage } from '../../portal/preview.ts';
 import { aClinic, builtFiles, settings } from '../../portal/test/installed.ts';
 import { emptyPresentation, presentationOf, withPresentation, wrongIn } from '../clinic/presentation.ts';
 import { frontDesk } from '../server.ts';
@@ -61,12 +63,12 @@ describe('POST /front-desk/clinic-preview', () => {
   beforeAll(async () => {
     clinic = aClinic();
     const baseUrl = `${await clinic.listen({ port: 0 })}/fhir/R4`;
-    const extensions = { ...settings.extensions, clinic: url };
+    const extensions = { ...settings.extensions, clinic: artefactUri(loadConfig(), 'LocalPortal') };
     const portal = { ...settings, extensions, baseUrl, path: '/portal', assets: files.assets };
     app = fastify();
     app.decorateRequest('caller', undefined);
     const desk = { config: loadConfig(), medplumUrl: 'https://medplum.example/', clientId: 'c', assets: files.assets };
-    void app.register(frontDesk({ ...desk, portal }), { prefix: '/front-desk' });
+    void app.register(frontDesk({ ...desk, clinicPage: clinicPage(portal) }), { prefix: '/front-desk' });
   });
   afterAll(async () => {
     await app.close();

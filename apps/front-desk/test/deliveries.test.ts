@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Subscription, Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import {
   newOutbox,

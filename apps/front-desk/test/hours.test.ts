@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Practitioner, Schedule, Slot } from '@medplum/fhirtypes';
-import { changeService, ownParameters } from '../../../core/calendar/change/opening-hours.ts';
-import { concernedBy, hoursData, withChange } from '../../../core/calendar/opening-hours.ts';
+import { changeService, ownParameters } from '../../../core/fhir/change-hours.ts';
+import { concernedBy, hoursData, withChange } from '../../../core/fhir/hours-data.ts';
 import { serviceTypeOf } from '../../../core/fhir/reference.ts';
 import { areComplete, availableTimes, doubtsIn, rowsOf } from '../../../core/time/weekly-rows.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';

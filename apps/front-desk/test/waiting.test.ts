@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { nextAfter, requestsIn } from '../requests/waiting.ts';
 

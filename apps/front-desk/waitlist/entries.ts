@@ -1,12 +1,13 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
-import { endOf, isFromWaitlist, isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
-import type { PublicConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
+import { compareEntries, isStillWaiting } from '../../../core/fhir/waitlist-order.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { addDays, intervalOf, localDayOf, mondayOf } from '../../../core/time/local-day.ts';
-import { compareEntries, isStillWaiting } from '../../../core/waitlist/entry.ts';
+import { momentIn, offeredFor, offeredUntil, offerReason } from '../../../packages/web/appointments.ts';
 import { listOf } from '../../../packages/web/elements.ts';
+import { extensionUrls } from '../../../packages/web/refusal.ts';
 import { otherNamesIn, patientIdOf } from '../appointment/people.ts';
 import { timeOf } from '../day/entries.ts';
 
@@ -32,13 +33,14 @@ export const waitlistSearches = [
 export function entriesIn(resources: readonly unknown[], now: number, config: PublicConfig): Entry[] {
   const patients = new Map(resources.filter((one) => isResource(one, 'Patient')).map((one) => [one.id, one]));
   const appointments = resources.filter((one) => isResource(one, 'Appointment'));
-  const offers = appointments.filter((one) => isOffered(one, now, config));
+  const urls = extensionUrls(config);
+  const offers = appointments.filter((one) => offeredUntil(one, urls, now) !== undefined);
   const waiting = appointments.filter((one) => isStillWaiting(one, now)).toSorted(compareEntries);
   return waiting.map((appointment): Entry => {
     const { id = '', created, requestedPeriod } = appointment;
-    const offer = offers.find((one) => offeredFor(one, config).includes(id));
+    const offer = offers.find((one) => offeredFor(one, urls).includes(id));
     const time = offer && timeOf(offer);
-    const until = offer && endOf('offer', offer, config);
+    const until = offer && momentIn(offer, urls.heldUntil);
     return {
       id,
       appointment,
@@ -81,7 +83,10 @@ interface Filled {
 export function filledIn(resources: readonly unknown[], config: PublicConfig): Filled[] {
   const found = new Map<string, Filled>();
   for (const one of resources) {
-    const time = isResource(one, 'Appointment') && isFromWaitlist(one, config) ? timeOf(one) : undefined;
+    const time =
+      isResource(one, 'Appointment') && offerReason(one, extensionUrls(config)) === 'waitlist'
+        ? timeOf(one)
+        : undefined;
     if (time && isResource(one, 'Appointment')) {
       const whom = otherNamesIn(one);
       const { count = 0, minutes = 0 } = found.get(whom) ?? {};

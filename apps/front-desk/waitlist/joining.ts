@@ -1,11 +1,10 @@
 import type { Appointment, AppointmentParticipant, CodeableConcept, Parameters, Schedule } from '@medplum/fhirtypes';
-import { readPolicy } from '../../../core/booking/policy/policy.ts';
-import { artefactUri, type PublicConfig } from '../../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
+import { isSameService } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { isSameService } from '../../../core/slots/slot.ts';
 import type { Interval } from '../../../core/time/interval.ts';
-import { extensionIn, listOf } from '../../../packages/web/elements.ts';
+import { extensionIn, listOf, partsOf } from '../../../packages/web/elements.ts';
 import { identifierOf } from '../appointment/booking.ts';
 import { conceptText } from '../appointment/people.ts';
 
@@ -19,7 +18,10 @@ export const waitedSearches = [
 export function waitedServices(resources: readonly unknown[], config: PublicConfig): CodeableConcept[] {
   const types = resources.flatMap((one): CodeableConcept[] => {
     const isHolder = isResource(one, 'Schedule') || isResource(one, 'HealthcareService');
-    if (!isHolder || readPolicy(one, config).policy.refill !== 1) {
+    if (
+      !isHolder ||
+      extensionIn(partsOf(one.extension, artefactUri(config, 'LocalBookingPolicy')), 'refill')?.valueBoolean !== true
+    ) {
       return [];
     }
     const own = isResource(one, 'Schedule') ? one.serviceType : one.type;

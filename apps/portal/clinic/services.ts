@@ -2,7 +2,6 @@ import type {
   CodeableConcept,
   Coding,
   ContactPoint,
-  Duration,
   Extension,
   HealthcareService,
   Location,
@@ -10,6 +9,7 @@ import type {
   Reference,
   Schedule,
 } from '@medplum/fhirtypes';
+import { milliseconds } from '../../../core/fhir/duration.ts';
 import { offersAllServices, serviceIdOf } from '../../../core/fhir/reference.ts';
 import { appointmentMinutes } from '../../../core/fhir/scheduling-parameters.ts';
 import { extensionIn, listOf, partsOf, textOf } from '../../../packages/web/elements.ts';
@@ -128,19 +128,9 @@ const phoneIn = (telecom: readonly ContactPoint[] | undefined): string | undefin
 export const placeText = ({ name, address }: Location): string | undefined =>
   [name, addressText(address)].filter((part) => part).join(', ') || undefined;
 
-const MINUTE = 60_000;
-
-function millisecondsOf(length: Duration | undefined): number | undefined {
-  const units: Readonly<Record<string, number>> = { s: 1 / 60, min: 1, h: 60, d: 1440, wk: 10_080 };
-  const factor = units[length?.code ?? length?.unit ?? ''];
-  return factor !== undefined && typeof length?.value === 'number' && length.value > 0
-    ? length.value * factor * MINUTE
-    : undefined;
-}
-
 /** How long before its start an appointment can still be cancelled, by the booking policy of a resource. */
 const cancelUntilOf = (resource: Schedule | HealthcareService, url: string | undefined): number | undefined =>
-  millisecondsOf(extensionIn(partsOf(resource.extension, url), 'cancelUntil')?.valueDuration);
+  milliseconds(extensionIn(partsOf(resource.extension, url), 'cancelUntil')?.valueDuration);
 
 /** Whether freed time is offered to those who wait, by the booking policy of a resource. */
 const refillOf = (resource: Schedule | HealthcareService, url: string | undefined): boolean | undefined =>
@@ -159,7 +149,7 @@ function visitIn(service: HealthcareService, urls: Urls): VisitNeeds | undefined
   const steps = parts.filter((part) => part.url === 'step').map((part) => listOf(part.extension));
   const series = partsOf(parts, 'series');
   const count = series.find((part) => part.url === 'count')?.valuePositiveInt;
-  const every = millisecondsOf(series.find((part) => part.url === 'every')?.valueDuration);
+  const every = milliseconds(series.find((part) => part.url === 'every')?.valueDuration);
   const optional = steps
     .filter((step) => step.some((part) => part.url === 'optional' && part.valueBoolean))
     .flatMap((step) => step.find((part) => part.url === 'name')?.valueString ?? []);

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { addressGroups } from '../../../core/address-group.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
+import { addressGroups } from '../../../packages/web/address-group.ts';
 import type { Html } from '../../../packages/web/html.ts';
 import { preferredLanguage } from '../../../packages/web/language.ts';
 import { type Clock, clockOf } from '../clinic/clock.ts';

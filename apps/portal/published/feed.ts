@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { addressGroup, addressNetwork, PER_NETWORK } from '../../../core/address-group.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
+import { addressGroup, addressNetwork, PER_NETWORK } from '../../../packages/web/address-group.ts';
 import { isRefusal } from '../fhir/client.ts';
 import { isTooMuch } from '../http/limits.ts';
 import type { Portal } from '../portal.ts';

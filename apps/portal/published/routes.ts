@@ -1,8 +1,8 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { addressGroup } from '../../../core/address-group.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
+import { addressGroup } from '../../../packages/web/address-group.ts';
 import { takes } from '../../../packages/web/compress.ts';
 import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Portal } from '../portal.ts';

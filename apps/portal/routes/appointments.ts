@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Appointment } from '@medplum/fhirtypes';
 import { isId } from '../../../core/fhir/reference.ts';
-import { DAY } from '../../../core/time/time-zone.ts';
-import { firstLocalTime } from '../../../core/visits/series.ts';
+import { DAY, firstLocalTime } from '../../../core/time/time-zone.ts';
+import { groupOf, isOccurrence, offeredFor } from '../../../packages/web/appointments.ts';
 import { extensionIn, listOf } from '../../../packages/web/elements.ts';
 import { html } from '../../../packages/web/html.ts';
 import type { ChosenStep } from '../../../packages/web/refusal.ts';
@@ -27,17 +27,7 @@ import { appointmentsPage, leavePage, noSessionPage } from '../pages/appointment
 import { failureOf, failurePage } from '../pages/failure.ts';
 import type { RestOfSeries } from '../pages/visits.ts';
 import { isEmpty, LINK_AFTER, MOST as MOST_LINKED, sealLink, withMore } from '../session/session.ts';
-import {
-  type AppointmentView,
-  comingOf,
-  groupOf,
-  isHold,
-  isOccurrence,
-  offeredFor,
-  patientsOf,
-  viewOf,
-  visitView,
-} from '../visit/appointment.ts';
+import { type AppointmentView, comingOf, isHold, patientsOf, viewOf, visitView } from '../visit/appointment.ts';
 import { fileOf } from '../visit/calendar-file.ts';
 import { type ChosenTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
 import { moveRequest, moveVisitRequest } from '../visit/requests.ts';

@@ -2,6 +2,7 @@ import type { Appointment, Bundle, CodeableConcept, Parameters } from '@medplum/
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
+import { findRequest } from '../../../packages/web/appointments.ts';
 import { listOf, partsOf } from '../../../packages/web/elements.ts';
 import type { ChosenStep } from '../../../packages/web/refusal.ts';
 import { isDay } from '../clinic/clock.ts';
@@ -13,7 +14,7 @@ import { type ProposedVisit, type RestOfSeries, visitsPage } from '../pages/visi
 import type { Portal } from '../portal.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenTime, chosenVisit } from '../visit/chosen-time.ts';
-import { type Booking, findRequest, type WantedStep } from '../visit/requests.ts';
+import type { Booking, WantedStep } from '../visit/requests.ts';
 
 /** How many visits one page shows, how many days it looks at, and how far ahead the next one is looked for. */
 const SHOWN = 10;

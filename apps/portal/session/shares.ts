@@ -1,4 +1,4 @@
-import type { AddressGroup } from '../../../core/address-group.ts';
+import type { AddressGroup } from '../../../packages/web/address-group.ts';
 
 /** Whom the limits count: all groups of an address. */
 export type Visitor = readonly AddressGroup[];

@@ -1,7 +1,7 @@
 import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
-import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
-import { extensionIn, listOf, partsOf, textOf } from '../../../packages/web/elements.ts';
+import { offeredFor, offeredUntil, offerReason, stepIn } from '../../../packages/web/appointments.ts';
+import { extensionIn, listOf, textOf } from '../../../packages/web/elements.ts';
 import type { ExtensionUrls } from '../../../packages/web/refusal.ts';
 import { type BookableService, isRefilled } from '../clinic/services.ts';
 import type { State } from '../texts/texts.ts';
@@ -82,24 +82,15 @@ export function isHold({ status, extension }: Appointment, heldUntil: string): b
   return isUnbooked && listOf(extension).some(({ url }) => url === heldUntil);
 }
 
-const offerParts = ({ extension }: Appointment, { offer }: Pick<ExtensionUrls, 'offer'>) => partsOf(extension, offer);
-
-/** The ids of the entry and of the appointment for which another one is offered to a person. */
-export const offeredFor = (appointment: Appointment, urls: Pick<ExtensionUrls, 'offer'>): string[] =>
-  offerParts(appointment, urls)
-    .filter(({ url }) => url === 'for')
-    .flatMap(({ valueReference }) => valueReference?.reference?.split('/')[1] ?? []);
-
 /** How an offer to one person stands, as long as it does. */
 function offerIn(appointment: Appointment, urls: Pick<ExtensionUrls, 'offer' | 'heldUntil'>, now: number) {
-  const held = extensionIn(appointment.extension, urls.heldUntil);
-  const until = appointment.status === 'proposed' ? parseInstant(held?.valueInstant) : undefined;
+  const until = offeredUntil(appointment, urls, now);
   const reasons = offeredFor(appointment, urls);
-  return until !== undefined && until > now && reasons.length > 0
+  return until !== undefined && reasons.length > 0
     ? {
         until,
         isInstead: reasons.length > 1,
-        isForAbsence: offerParts(appointment, urls).some(({ valueCode }) => valueCode === 'absence'),
+        isForAbsence: offerReason(appointment, urls) === 'absence',
       }
     : undefined;
 }
@@ -117,14 +108,6 @@ function scheduleOf({ slot }: Appointment, slots: readonly Slot[], services: rea
   const schedule = slots.find(({ id }) => ids.includes(id))?.schedule?.reference;
   const schedules = services.flatMap((service) => service.schedules);
   return schedules.find(({ reference }) => reference === schedule);
-}
-
-/** Which step of a visit an appointment is; `undefined` if it is none. */
-function stepIn({ extension }: Appointment, url: string | undefined): AppointmentView['step'] {
-  const mark = partsOf(extension, url);
-  const service = mark.find((one) => one.url === 'service')?.valueReference?.reference?.split('/')[1];
-  const name = mark.find((one) => one.url === 'step')?.valueString;
-  return service !== undefined && name !== undefined ? { name, service } : undefined;
 }
 
 /**
@@ -185,14 +168,6 @@ export function viewOf(
     offer,
   };
 }
-
-/** What the appointments of a visit or of a series have in common; `undefined` for one alone. */
-export const groupOf = ({ identifier }: Appointment, system: string | undefined): string | undefined =>
-  system === undefined ? undefined : listOf(identifier).find((one) => one.system === system)?.value;
-
-/** Whether an appointment is one of a series, whose appointments are apart from each other. */
-export const isOccurrence = ({ extension }: Appointment): boolean =>
-  listOf(extension).some(({ url }) => url === RECURRENCE_ID);
 
 const least = (times: readonly (number | undefined)[]): number | undefined => {
   const known = times.filter((time) => time !== undefined);

@@ -1,4 +1,4 @@
-import { type CalendarEvent, type CalendarFile, calendarFile } from '../../../core/messages/calendar-file.ts';
+import { type CalendarEvent, type CalendarFile, calendarFile } from '../../../core/time/calendar-file.ts';
 import type { Texts } from '../texts/texts.ts';
 import type { AppointmentView } from './appointment.ts';
 

@@ -118,33 +118,6 @@ export function bookRequest(booking: Booking, submission: Submission, holds: rea
   return asParameters(appointments, parameter);
 }
 
-/** What is asked of `$find`. */
-interface WishedVisit {
-  readonly service: string;
-  /** In milliseconds since 1970 UTC. */
-  readonly period: { readonly start: number; readonly end: number };
-  readonly count: number;
-  /** The names of optional steps that are left out. */
-  readonly without: readonly string[];
-  /** The names of the steps that are wanted alone. */
-  readonly only?: readonly string[] | undefined;
-  /** Who pays, if it makes a difference. */
-  readonly payer: BookableService['payer'];
-}
-
-/** The body of `$find`. */
-export const findRequest = ({ service, period, count, without, only = [], payer }: WishedVisit): Parameters => ({
-  resourceType: 'Parameters',
-  parameter: [
-    { name: 'service', valueReference: { reference: `HealthcareService/${service}` } },
-    { name: 'period', valuePeriod: { start: formatInstant(period.start), end: formatInstant(period.end) } },
-    { name: 'count', valuePositiveInt: count },
-    ...without.map((name) => ({ name: 'without', valueString: name })),
-    ...only.map((name) => ({ name: 'step', valueString: name })),
-    ...(payer?.valueCoding ? [{ name: 'payer-kind', valueCoding: payer.valueCoding }] : []),
-  ],
-});
-
 /** The body of `$book` that moves all appointments of a visit: each keeps its id. */
 export const moveVisitRequest = (moved: readonly (readonly [Appointment, ChosenStep])[]): Parameters =>
   asParameters(

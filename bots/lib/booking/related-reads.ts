@@ -9,18 +9,12 @@ import { keptSlots, lostSlot, type RelatedSlots, slotsLeft } from '../../../core
 import { openTasksOf } from '../../../core/booking/jobs/confirmation-task.ts';
 import { timeOf } from '../../../core/fhir/instant.ts';
 import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
+import { overbookingMark } from '../../../core/fhir/slot-marks.ts';
 import { byId } from '../../../core/rows/resource-set.ts';
 import { search } from '../../../core/rows/search.ts';
 import { newTaking } from '../../../core/slots/guard.ts';
 import { isOfAppointment, reservationsIn, reservationsOf } from '../../../core/slots/reservation.ts';
-import {
-  type CalendarSlot,
-  calendarOf,
-  isBooked,
-  isHeld,
-  overbookingMark,
-  slotIdsOf,
-} from '../../../core/slots/slot.ts';
+import { type CalendarSlot, calendarOf, isBooked, isHeld, slotIdsOf } from '../../../core/slots/slot.ts';
 import { reachOf, type ScheduleServices, withServices } from '../../../core/slots/terms.ts';
 import { config } from '../config.ts';
 import { ofType, readAhead, readHistories, readInBatch, readWhole } from '../read.ts';

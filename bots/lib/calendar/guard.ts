@@ -7,6 +7,7 @@ import { publicationOf, reservationEntry } from '../../../core/calendar/publish/
 import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
+import { isOverbooking } from '../../../core/fhir/slot-marks.ts';
 import { searchUrl } from '../../../core/rows/search.ts';
 import { touchEntry } from '../../../core/slots/entries.ts';
 import { excludes, planTaking, type Taking } from '../../../core/slots/guard.ts';
@@ -21,7 +22,7 @@ import {
   reservationsOf,
   reservedSlots,
 } from '../../../core/slots/reservation.ts';
-import { type Calendar, type CalendarSlot, calendarOf, isOverbooking, isTaken } from '../../../core/slots/slot.ts';
+import { type Calendar, type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot.ts';
 import { neededBuffers, reachOf, termsFor, withBuffers } from '../../../core/slots/terms.ts';
 import { contains, type Interval, overlaps } from '../../../core/time/interval.ts';
 import { config } from '../config.ts';

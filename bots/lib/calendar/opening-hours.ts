@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { MedplumClient } from '@medplum/core';
 import type { Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import { actorTypes, hoursData, type OpeningHours, openingHoursOf } from '../../../core/calendar/opening-hours.ts';
+import { type OpeningHours, openingHoursOf } from '../../../core/calendar/opening-hours.ts';
 import { publicationWithServices } from '../../../core/calendar/publish/publication.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { actorTypes, hoursData } from '../../../core/fhir/hours-data.ts';
 import { offersAllServices, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { config } from '../config.ts';
 import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';

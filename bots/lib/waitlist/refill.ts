@@ -11,6 +11,7 @@ import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
+import { compareEntries } from '../../../core/fhir/waitlist-order.ts';
 import { isOfClinic } from '../../../core/messages/recipient.ts';
 import { findResource, resourceSet } from '../../../core/rows/resource-set.ts';
 import { creation } from '../../../core/rows/row.ts';
@@ -25,7 +26,6 @@ import type { Visit } from '../../../core/visits/visit.ts';
 import {
   afterOffer,
   byTurns,
-  compareEntries,
   fits,
   inFreedTime,
   type Offered,

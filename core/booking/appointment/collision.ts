@@ -2,18 +2,10 @@ import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
+import { isBuffer, isOverbooking, overbookingMark } from '../../fhir/slot-marks.ts';
 import { ownerOf } from '../../fhir/tags.ts';
 import { creation, newRow, rowSearch } from '../../rows/row.ts';
-import {
-  type CalendarSlot,
-  calendarOf,
-  isBooked,
-  isBuffer,
-  isOverbooking,
-  overbookingMark,
-  slotIdsOf,
-  takesTimeOf,
-} from '../../slots/slot.ts';
+import { type CalendarSlot, calendarOf, isBooked, slotIdsOf, takesTimeOf } from '../../slots/slot.ts';
 import { overlaps } from '../../time/interval.ts';
 import { timeText } from '../jobs/confirmation-task.ts';
 import { hasEnded, reasonOf } from './expiry.ts';

@@ -1,7 +1,6 @@
 import type { Appointment, BundleEntry, Provenance } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
-import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import { isResource } from '../../fhir/resource.ts';
+import { formatInstant } from '../../fhir/instant.ts';
 
 const participantType = (code: 'enterer' | 'attester') => ({
   coding: [{ system: 'http://terminology.hl7.org/CodeSystem/provenance-participant-type', code }],
@@ -66,13 +65,4 @@ export function withConsent(
     ...others,
     { request: { method: 'POST', url: 'Provenance' }, resource: kept },
   ];
-}
-
-/** When a person has agreed, as it was kept; `undefined` if that is something else. */
-export function consentKept(kept: unknown): number | undefined {
-  if (!isResource(kept, 'Provenance')) {
-    return undefined;
-  }
-  const isAttested = kept.agent.some(({ type }) => type?.coding?.some(({ code }) => code === 'attester'));
-  return isAttested ? parseInstant(kept.occurredDateTime) : undefined;
 }

@@ -1,17 +1,10 @@
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
+import { isBuffer } from '../../fhir/slot-marks.ts';
 import { type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';
 import { type SearchQuery, search, searchUrl } from '../../rows/search.ts';
-import {
-  isBooked,
-  isBuffer,
-  type SlotUse,
-  type SlotUses,
-  slotIdsOf,
-  slotStatusOf,
-  strongestUse,
-} from '../../slots/slot.ts';
+import { isBooked, type SlotUse, type SlotUses, slotIdsOf, slotStatusOf, strongestUse } from '../../slots/slot.ts';
 import { type Interval, union } from '../../time/interval.ts';
 import { holdsSlots, slotUseOf, statusQuery } from './status.ts';
 

@@ -3,26 +3,28 @@ import { artefactUri, type BookingConfig, type PublicConfig } from '../../config
 import { formatInstant, parseInstant, timeOf } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
+import {
+  BUFFER_COMMENTS,
+  isBuffer,
+  isMarked,
+  isOverbooking,
+  publishedKeyOf,
+  publishedValueOf,
+} from '../../fhir/slot-marks.ts';
 import { isByService, ownerOf } from '../../fhir/tags.ts';
 import { calendarEntries, type Released, slotChanges } from '../../slots/entries.ts';
 import { newTaking } from '../../slots/guard.ts';
 import { settle, withGivenBack, withTaken } from '../../slots/settle.ts';
 import {
-  BUFFER_COMMENTS,
   bufferOf,
   type Calendar,
   type CalendarSlot,
   calendarOf,
   calendarSlot,
   isBooked,
-  isBuffer,
-  isMarked,
-  isOverbooking,
   isTaken,
   newCalendarSlot,
   occupies,
-  publishedKeyOf,
-  publishedValueOf,
   type SlotUses,
   slotIdsOf,
   slotStatusOf,

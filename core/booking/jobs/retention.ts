@@ -1,8 +1,8 @@
 import type { Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
+import { publishedKeyOf } from '../../fhir/slot-marks.ts';
 import { codesWhere, rowCodes } from '../../rows/row.ts';
-import { publishedKeyOf } from '../../slots/slot.ts';
 
 /** Data of the service in Medplum that nothing reads or changes any more. */
 export const leftovers = {

@@ -1,9 +1,10 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../config/config.ts';
+import { isClosedDays } from '../../fhir/closed-days.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { SCHEDULING_PARAMETERS } from '../../fhir/scheduling-parameters.ts';
 import { type CalendarProblem, faulty } from '../problem.ts';
-import { closedTime, isClosedDays } from '../publish/closed-days.ts';
+import { closedTime } from '../publish/closed-days.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
 import { scheduleHours, serviceHours } from '../time/weekly-hours.ts';
 import {

@@ -1,5 +1,6 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../config/config.ts';
+import { isClosedDays } from '../../fhir/closed-days.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { daysOf } from '../../time/local-day.ts';
 import { DAY } from '../../time/time-zone.ts';
@@ -9,14 +10,6 @@ import { closedSlot, type WantedSlot } from './offers.ts';
 
 /** The longest closure, in milliseconds. */
 const LONGEST = 366 * DAY;
-
-/**
- * Whether a HealthcareService is the installation's calendar of closed days: it carries an identifier of the system
- * LocalClosedDays, and its element `notAvailable` lists the days on which no Schedule is open.
- */
-export function isClosedDays({ identifier = [] }: HealthcareService, config: PublicConfig): boolean {
-  return identifier.some(({ system }) => system === artefactUri(config, 'LocalClosedDays'));
-}
 
 /** The days on which the whole installation is closed. */
 export function closedDays(services: readonly HealthcareService[], config: PublicConfig): Closure[] {

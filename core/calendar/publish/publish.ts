@@ -2,6 +2,7 @@ import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { canonicalJson } from '../../fhir/json.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
+import { publishedKeyOf, publishedValueOf } from '../../fhir/slot-marks.ts';
 import { type SlotChange, slotChanges } from '../../slots/entries.ts';
 import { settle } from '../../slots/settle.ts';
 import {
@@ -11,8 +12,6 @@ import {
   calendarOf,
   newCalendarSlot,
   occupies,
-  publishedKeyOf,
-  publishedValueOf,
   type SlotUses,
 } from '../../slots/slot.ts';
 import { type TermsOf, termsFor } from '../../slots/terms.ts';

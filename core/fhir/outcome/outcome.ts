@@ -1,5 +1,5 @@
 import type { Extension, OperationOutcome } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../artefacts.ts';
 import { formatInstant } from '../instant.ts';
 import { type BookingError, type BookingErrorCode, bookingErrors } from './errors.ts';
 

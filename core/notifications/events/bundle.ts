@@ -6,8 +6,8 @@ import type {
   ParametersParameter,
   Subscription,
 } from '@medplum/fhirtypes';
+import { backport } from '../../fhir/backport.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { backport } from '../subscription/extensions.ts';
 import type { Content } from '../subscription/subscription-parameters.ts';
 import type { Event, EventKind } from './event.ts';
 

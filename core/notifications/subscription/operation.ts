@@ -1,5 +1,5 @@
+import { member } from '../../fhir/backport.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { member } from './extensions.ts';
 
 /** The operations on Subscriptions: `$status`, `$events`, `$get-ws-binding-token`, `$deliver`. */
 const names = ['status', 'events', 'binding', 'deliver'] as const;

@@ -1,5 +1,6 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { member } from '../../fhir/backport.ts';
 import { idIssues, sizeProblem } from '../../fhir/bounds.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
@@ -9,7 +10,6 @@ import { isObject, isResource } from '../../fhir/resource.ts';
 import { metaOfSubmitted } from '../../fhir/tags.ts';
 import { conditionalReferenceIssues, unsupportedIssues } from '../../fhir/unsupported.ts';
 import { asStored, isRedirected } from './channel.ts';
-import { member } from './extensions.ts';
 import { storedFilters } from './filter.ts';
 import { readSubscriptionParameters, type SubscriptionParameters } from './subscription-parameters.ts';
 

@@ -1,11 +1,11 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import { backport, extensionCount, extensionValues, member } from '../../fhir/backport.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { mediaTypes, withoutParameters } from '../../fhir/media-types.ts';
 import { type Issue, quoted } from '../../fhir/outcome/outcome.ts';
 import { type ChannelType, channelTypes, isChannelType, publicSubscription } from './channel.ts';
 import { parseEndpoint } from './endpoint-policy.ts';
-import { backport, extensionCount, extensionValues, member } from './extensions.ts';
 import { type Condition, parseFilter } from './filter.ts';
 import { headerIssues } from './headers.ts';
 import { type TopicName, topicNames, topicOf, topicUrl } from './topics.ts';

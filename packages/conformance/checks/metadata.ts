@@ -1,4 +1,4 @@
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { backport } from '../../../core/fhir/backport.ts';
 import { asking, type Check, fromStage5, fromStage6, isikStages, type Stage } from '../check.ts';
 import { type Expectation, header, names, resource, status, that } from '../expectation.ts';
 

@@ -1,4 +1,4 @@
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { backport } from '../../../core/fhir/backport.ts';
 
 /** Resources as the kit sends them; texts have placeholders that are filled in when they are sent. */
 

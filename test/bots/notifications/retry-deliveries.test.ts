@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Communication, Subscription, Task } from '@medplum/fhirtypes';
 import { handler as restartHandshake } from '../../../bots/notifications/restart-handshake.ts';
 import { handler } from '../../../bots/notifications/retry-deliveries.ts';
+import { backport } from '../../../core/fhir/backport.ts';
 import {
   CHANGED_AT_ONCE,
   checkpointSearch,
@@ -11,7 +12,6 @@ import {
 } from '../../../core/notifications/delivery/checkpoint.ts';
 import { LEASE } from '../../../core/notifications/delivery/delivery-state.ts';
 import type { Outbox } from '../../../core/notifications/delivery/outbox.ts';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { portal } from '../../core/notifications/support.ts';
 import { asks, only } from '../booking/fixtures.ts';
 import { later, withClock } from '../clock.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { backport } from '../../../core/fhir/backport.ts';
 import type { Content } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { request, resourceIn } from '../http.ts';
 import { base } from '../installation.ts';

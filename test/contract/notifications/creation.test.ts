@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { artefactUri } from '../../../core/config/config.ts';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { backport } from '../../../core/fhir/backport.ts';
 import { isActionable, issuesOf, refusalOf, request, resourceIn } from '../http.ts';
 import { base, config } from '../installation.ts';
 import { submit, subscription, turnsTo } from './fixtures.ts';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { backport } from '../../../core/fhir/backport.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { eventually, until } from '../../lib/until.ts';
 import { simultaneously, succeeded } from '../fixtures.ts';

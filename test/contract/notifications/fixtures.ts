@@ -1,7 +1,7 @@
 import type { Appointment, Patient, Subscription, Task } from '@medplum/fhirtypes';
 import { artefactUri, type Confirmation } from '../../../core/config/config.ts';
+import { backport } from '../../../core/fhir/backport.ts';
 import { type Outbox, type OutboxStatus, outboxesOf } from '../../../core/notifications/delivery/outbox.ts';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import type { Content } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { type TopicName, topicUrl } from '../../../core/notifications/subscription/topics.ts';
 import { rowSearch } from '../../../core/rows/row.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Bundle, Subscription } from '@medplum/fhirtypes';
+import { backport } from '../../../core/fhir/backport.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { eventually } from '../../lib/until.ts';
 import { medplum, refusalOf, request, resourceIn } from '../http.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
+import { backport } from '../../../core/fhir/backport.ts';
 import { isActionable, refusalOf } from '../http.ts';
 import { config } from '../installation.ts';
 import { submit, subscription, toWebsocket } from './fixtures.ts';

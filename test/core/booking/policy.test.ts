@@ -1,9 +1,10 @@
 import { describe, expect, it, test } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { effectivePolicy, lengthText, milliseconds, readPolicy } from '../../../core/booking/policy/policy.ts';
+import { effectivePolicy, lengthText, readPolicy } from '../../../core/booking/policy/policy.ts';
 import { type Quota, quotaIssues, quotaKey, quotaRow } from '../../../core/booking/policy/quota.ts';
 import { requestorLimitIssues } from '../../../core/booking/policy/requestor-limits.ts';
 import { artefactUri } from '../../../core/config/config.ts';
+import { milliseconds } from '../../../core/fhir/duration.ts';
 import { appointment, config, now, requestor, schedule, slot, stateOf } from './support.ts';
 
 describe('policy', () => {

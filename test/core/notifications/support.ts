@@ -1,8 +1,8 @@
 import type { Appointment, Subscription } from '@medplum/fhirtypes';
 import { resolveConfig } from '../../../core/config/resolve.ts';
+import { backport } from '../../../core/fhir/backport.ts';
 import { markChange, requestorTag } from '../../../core/fhir/tags.ts';
 import type { Outbox } from '../../../core/notifications/delivery/outbox.ts';
-import { backport } from '../../../core/notifications/subscription/extensions.ts';
 import type { SubscriptionParameters } from '../../../core/notifications/subscription/subscription-parameters.ts';
 
 export const config = resolveConfig({ baseUrl: 'https://booking.example.org/fhir/R4' });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { addressGroup, addressNetwork } from '../../../core/address-group.ts';
 import { clientAddress, trustedProxies } from '../../../gateway/admission/client-address.ts';
+import { addressGroup, addressNetwork } from '../../../packages/web/address-group.ts';
 import { proxiesFrom } from '../../../scripts/gateway/settings.ts';
 import { gatewayTo } from '../fake-medplum.ts';
 

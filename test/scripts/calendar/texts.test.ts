@@ -1,9 +1,9 @@
 import { describe, expect, it, test } from '@jest/globals';
 import type { Period } from '@medplum/fhirtypes';
-import { close, closedDaysIn, emptyClosedDays, reopen } from '../../../core/calendar/change/closed-days-list.ts';
-import { changeSchedule, changeService } from '../../../core/calendar/change/opening-hours.ts';
 import { checkOpeningHours } from '../../../core/calendar/parameters/check-opening-hours.ts';
 import { publicationTask } from '../../../core/calendar/publish/publication.ts';
+import { changeSchedule, changeService } from '../../../core/fhir/change-hours.ts';
+import { close, closedDaysIn, emptyClosedDays, reopen } from '../../../core/fhir/closed-days.ts';
 import { closedDay, publicHolidays } from '../../../scripts/calendar/close.ts';
 import { hoursText, parseHours } from '../../../scripts/calendar/hours-text.ts';
 import { stateOf } from '../../../scripts/calendar/texts.ts';

@@ -2,8 +2,6 @@ import { Button, Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantin
 import type { Appointment, Schedule } from '@medplum/fhirtypes';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { Proposal } from '../../../../core/absence/plan.ts';
-import { type Silence, silences } from '../../../../core/absence/request.ts';
 import {
   type Concerned,
   confirmation,
@@ -16,6 +14,9 @@ import {
   type OpenAbsence,
   otherTimes,
   otherTimesSearch,
+  type Proposal,
+  type Silence,
+  silences,
   type Wanted,
 } from '../../absence/absences.ts';
 import { patientIdOf, patientNameOf } from '../../appointment/people.ts';

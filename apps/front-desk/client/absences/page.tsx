@@ -2,7 +2,6 @@ import { Button, Stack } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
 import { useEffect } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import { portions } from '../../../../core/rows/search.ts';
 import { isLocalDay, localDayOf } from '../../../../core/time/local-day.ts';
 import {
   absenceSearch,
@@ -16,7 +15,7 @@ import {
 } from '../../absence/absences.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { useSchedules } from '../day/use-calendar.ts';
-import { searchAll, searchUrl } from '../fhir/client.ts';
+import { idSearches, searchAll } from '../fhir/client.ts';
 import { Loading } from '../parts/loading.tsx';
 import { useFound } from '../parts/use-found.ts';
 import { useLoaded } from '../parts/use-loaded.ts';
@@ -29,14 +28,7 @@ import { AbsenceCard } from './card.tsx';
 const nothing: Concerned = concernedIn([]);
 
 async function readConcerned(ids: readonly string[]): Promise<Concerned | Refusal> {
-  const found = await searchAll(
-    portions(ids).map((chunk) =>
-      searchUrl('Appointment', [
-        ['_id', chunk.join(',')],
-        ['_include', 'Appointment:patient'],
-      ]),
-    ),
-  );
+  const found = await searchAll(idSearches('Appointment', ids, [['_include', 'Appointment:patient']]));
   return isRefusal(found) ? found : concernedIn(found.flat());
 }
 

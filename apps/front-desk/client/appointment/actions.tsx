@@ -1,8 +1,14 @@
 import { Button, Group, Stack, Textarea } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { useState } from 'react';
-import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
-import { canCancel, cancelled, type StatusStep, stepsOf, withStatus } from '../../appointment/status-steps.ts';
+import {
+  canCancel,
+  cancelled,
+  isMovable,
+  type StatusStep,
+  stepsOf,
+  withStatus,
+} from '../../appointment/status-steps.ts';
 import { update } from '../fhir/client.ts';
 import { TakeBack } from '../parts/announce.tsx';
 import { Form } from '../parts/form.tsx';
@@ -154,7 +160,7 @@ export function Actions({
                 {wordFor(status)}
               </Button>
             ))}
-            {canBeMoved(appointment) && appointment.status !== 'proposed' && (
+            {isMovable(appointment) && (
               <Button variant="default" onClick={onMove}>
                 {words.move}
               </Button>

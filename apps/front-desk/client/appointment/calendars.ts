@@ -1,22 +1,16 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { idIn } from '../../../../core/fhir/reference.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
-import { portions } from '../../../../core/rows/search.ts';
 import { otherNamesIn } from '../../appointment/people.ts';
 import { slotsNamedBy } from '../../day/entries.ts';
 import { inOrder, titleOf } from '../../day/queries.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
-import { searchAll, searchUrl } from '../fhir/client.ts';
+import { idSearches, searchAll } from '../fhir/client.ts';
 
 /** The names of the calendars in which appointments stand, by the ids of the appointments. */
 export async function calendarsOf(appointments: readonly Appointment[]): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set(appointments.flatMap(slotsNamedBy))];
-  const urls = portions(ids).map((chunk) =>
-    searchUrl('Slot', [
-      ['_id', chunk.join(',')],
-      ['_include', 'Slot:schedule'],
-    ]),
-  );
+  const urls = idSearches('Slot', ids, [['_include', 'Slot:schedule']]);
   const found = urls.length > 0 ? await searchAll(urls) : [];
   const resources = isRefusal(found) ? [] : found.flat();
   const slots = resources.filter((one) => isResource(one, 'Slot'));

@@ -1,10 +1,11 @@
 import type { Appointment, RelatedPerson } from '@medplum/fhirtypes';
 import { Link } from 'wouter';
-import { endOf, isForAssistant } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { localDayOf } from '../../../../core/time/local-day.ts';
+import { momentIn, offerReason } from '../../../../packages/web/appointments.ts';
 import { listOf } from '../../../../packages/web/elements.ts';
 import type { Language } from '../../../../packages/web/language.ts';
+import { extensionUrls } from '../../../../packages/web/refusal.ts';
 import { answersOf } from '../../appointment/answers.ts';
 import { conceptText, contactOf, otherNamesIn, payersOf, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
@@ -13,6 +14,8 @@ import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import type { AppointmentDetails } from './use-appointment.ts';
+
+const urls = extensionUrls(config);
 
 /** Why an appointment was cancelled: what the service itself gives as a code is said in the language of the page. */
 function reasonText({ cancelationReason }: Appointment, ended: Readonly<Record<string, string>>): string {
@@ -27,7 +30,9 @@ function consentText(
   { consentAsked, consentByLink }: Texts['appointment'],
 ): string | undefined {
   if (consent === undefined) {
-    return appointment.status === 'proposed' && isForAssistant(appointment, config) ? consentAsked : undefined;
+    return appointment.status === 'proposed' && offerReason(appointment, urls) === 'assistant'
+      ? consentAsked
+      : undefined;
   }
   return `${momentText(consent, language)}, ${consentByLink}`;
 }
@@ -87,8 +92,8 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
   const [phone, email] = [contactOf(patient, 'phone'), contactOf(patient, 'email')];
   const name = (patient && nameOf(patient)) || words.noPatient;
   const who = patient ? <Link href={`/people/${patient.id}`}>{name}</Link> : name;
-  const deadline = appointment.status === 'pending' ? endOf('request', appointment, config) : undefined;
-  const held = appointment.status === 'proposed' ? endOf('hold', appointment, config) : undefined;
+  const deadline = appointment.status === 'pending' ? momentIn(appointment, urls.deadline) : undefined;
+  const held = appointment.status === 'proposed' ? momentIn(appointment, urls.heldUntil) : undefined;
   const rows: readonly (readonly [string, React.ReactNode])[] = [
     [words.time, time ? `${dayText(time.start, language)}, ${spanText(time, language)}` : kind.taken],
     [words.withWhom, calendars],

@@ -1,11 +1,12 @@
 import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson } from '@medplum/fhirtypes';
 import { useEffect } from 'react';
-import { consentKept } from '../../../../core/booking/appointment/consent.ts';
-import { answersReferredTo } from '../../../../core/booking/request/supporting-information.ts';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
+import { parseInstant } from '../../../../core/fhir/instant.ts';
+import { parseReference } from '../../../../core/fhir/reference.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../../core/fhir/tags.ts';
-import { readStepMark, seriesOf, visitGroupOf } from '../../../../core/visits/group.ts';
+import { groupOf, isOccurrence, stepIn } from '../../../../packages/web/appointments.ts';
+import { listOf } from '../../../../packages/web/elements.ts';
 import { historyOf, type Step } from '../../appointment/history.ts';
 import { guardiansIn, patientIdOf, patientNameOf } from '../../appointment/people.ts';
 import { type RestOfSeries, restOf } from '../../appointment/series.ts';
@@ -40,6 +41,14 @@ export interface AppointmentDetails {
   readonly owner: string | undefined;
 }
 
+/** When a person has agreed to what an assistant has booked, as its Provenance says. */
+function consentKept(kept: unknown): number | undefined {
+  const isAttested =
+    isResource(kept, 'Provenance') &&
+    kept.agent.some(({ type }) => type?.coding?.some(({ code }) => code === 'attester'));
+  return isAttested ? parseInstant(kept.occurredDateTime) : undefined;
+}
+
 /** Reads an appointment with everything that staff ask about it. */
 async function readAppointment(id: string): Promise<AppointmentDetails | Refusal> {
   const history = await readAll([`Appointment/${id}/_history?_count=50`, `Appointment/${id}`]);
@@ -57,11 +66,15 @@ async function readAppointment(id: string): Promise<AppointmentDetails | Refusal
   const steps = historyOf(known, config);
   const owner = ownerOf(appointment, config);
   const patient = patientIdOf(appointment);
-  const answers = answersReferredTo(appointment, config.baseUrl).map((one) => `QuestionnaireResponse/${one.id}`);
-  const group = visitGroupOf(appointment, config);
+  const answers = listOf(appointment.supportingInformation).flatMap(({ reference }) => {
+    const found = parseReference(reference, config.baseUrl, ['QuestionnaireResponse']);
+    return found ? [`QuestionnaireResponse/${found.id}`] : [];
+  });
+  const group = groupOf(appointment, artefactUri(config, 'LocalVisitGroup'));
   const token = encodeURIComponent(`${artefactUri(config, 'LocalVisitGroup')}|${group}`);
   const visit = group ? [`Appointment?identifier=${token}&_sort=date&_count=100`] : [];
-  const service = seriesOf(appointment, config) && readStepMark({ ...appointment }, '', config).step?.service;
+  const service =
+    group && isOccurrence(appointment) && stepIn(appointment, artefactUri(config, 'LocalVisitStep'))?.service;
   const consents = `Provenance?target=Appointment/${id}&_sort=-_lastUpdated&_count=1`;
   const more = [
     ...(patient ? [`Patient/${patient}`, `RelatedPerson?patient=Patient/${patient}`] : []),

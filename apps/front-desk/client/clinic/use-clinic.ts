@@ -1,12 +1,11 @@
 import type { BundleEntry, HealthcareService, Organization, Practitioner } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { idIn } from '../../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../../core/fhir/resource.ts';
-import { portions } from '../../../../core/rows/search.ts';
 import { listOf } from '../../../../packages/web/elements.ts';
 import { type Presentation, withPresentation } from '../../clinic/presentation.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
-import { searchAll, searchUrl, transaction } from '../fhir/client.ts';
+import { idSearches, searchAll, searchUrl, transaction } from '../fhir/client.ts';
 import { useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
 
@@ -48,7 +47,7 @@ async function load(): Promise<ClinicData | Refusal> {
   const missing = roles
     .map(({ practitioner }) => idIn(practitioner, 'Practitioner') ?? '')
     .filter((id) => id && !known.has(id));
-  const urls = portions([...new Set(missing)]).map((ids) => searchUrl('Practitioner', [['_id', ids.join(',')]]));
+  const urls = idSearches('Practitioner', [...new Set(missing)]);
   const more = urls.length > 0 ? await searchAll(urls) : [];
   if (isRefusal(more)) {
     return more;

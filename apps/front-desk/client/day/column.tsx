@@ -1,12 +1,13 @@
 import type { Appointment, Patient, Schedule } from '@medplum/fhirtypes';
 import { type CSSProperties, memo, useMemo } from 'react';
-import { canBeMoved } from '../../../../core/booking/appointment/status.ts';
-import { isOverbooking } from '../../../../core/slots/slot.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
+import { isOverbooking } from '../../../../core/fhir/slot-marks.ts';
 import { type Interval, overlaps } from '../../../../core/time/interval.ts';
 import { besideOthers, type LocalDay } from '../../../../core/time/local-day.ts';
-import { visitGroupOf } from '../../../../core/visits/group.ts';
+import { groupOf } from '../../../../packages/web/appointments.ts';
 import { canTake } from '../../appointment/booking.ts';
 import { patientNameOf, servicesOf } from '../../appointment/people.ts';
+import { isMovable as canMove } from '../../appointment/status-steps.ts';
 import type { Entry } from '../../day/entries.ts';
 import { inLanes } from '../../day/layout.ts';
 import { useTexts } from '../parts/use-texts.ts';
@@ -29,8 +30,7 @@ function wordsOf({ appointment, slots }: Entry, patients: ReadonlyMap<string, Pa
 }
 
 /** Whether an appointment can be dragged to another time. */
-const isMovable = ({ appointment }: Entry): boolean =>
-  appointment !== undefined && canBeMoved(appointment) && appointment.status !== 'proposed';
+const isMovable = ({ appointment }: Entry): boolean => appointment !== undefined && canMove(appointment);
 
 /** Whether a time can take the appointment that is being moved. */
 const isTarget = ({ kind, slots: [slot] }: Entry, moving: Appointment, schedule: Schedule): boolean =>
@@ -131,7 +131,8 @@ export const Column = memo(function Column({
               {...wordsOf(item.entry, patients)}
               isOverbooked={item.entry.appointment !== undefined && isOverbooking(item.entry.appointment, config)}
               isInVisit={
-                item.entry.appointment !== undefined && visitGroupOf(item.entry.appointment, config) !== undefined
+                item.entry.appointment !== undefined &&
+                groupOf(item.entry.appointment, artefactUri(config, 'LocalVisitGroup')) !== undefined
               }
               isPending={pending !== undefined && item.entry.appointment?.id === pending}
               isMovable={isMovable(item.entry) && item.entry.appointment?.id !== pending}

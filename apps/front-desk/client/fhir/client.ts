@@ -7,7 +7,7 @@ import type {
   Resource,
   ResourceType,
 } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { isObject, isResource } from '../../../../core/fhir/resource.ts';
 import { isRefusal, type Refusal, refusalOf } from '../../fhir/refusal.ts';
 import { FRONT_DESK_PATH } from '../../settings.ts';
@@ -86,6 +86,15 @@ export function searchUrl(type: ResourceType, query: Query): string {
   }
   return `${type}?${parameters}`;
 }
+
+/** How many ids one address names. */
+const MOST_IDS = 100;
+
+/** The searches for resources by their ids. */
+export const idSearches = (type: ResourceType, ids: readonly string[], more: Query = []): string[] =>
+  Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, index) =>
+    searchUrl(type, [['_id', ids.slice(index * MOST_IDS, (index + 1) * MOST_IDS).join(',')], ...more]),
+  );
 
 /** The entries of a Bundle, of whatever shape. */
 const entriesIn = (bundle: Bundle): readonly (BundleEntry | undefined)[] =>

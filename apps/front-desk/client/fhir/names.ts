@@ -1,14 +1,13 @@
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
-import { portions } from '../../../../core/rows/search.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
-import { readAll, resourcesIn, searchUrl } from './client.ts';
+import { idSearches, readAll, resourcesIn } from './client.ts';
 
 /** The names of profiles, by their ids: a portal is a ClientApplication, people are Practitioners. */
 export async function namesOf(ids: readonly string[]): Promise<Map<string, string>> {
   const unique = [...new Set(ids)].filter(Boolean);
   const types = ['ClientApplication', 'Practitioner', 'Bot'] as const;
-  const urls = portions(unique).flatMap((chunk) => types.map((type) => searchUrl(type, [['_id', chunk.join(',')]])));
+  const urls = types.flatMap((type) => idSearches(type, unique));
   const found = urls.length > 0 ? await readAll(urls) : undefined;
   const resources = found && !isRefusal(found) ? resourcesIn(found) : [];
   const entries = resources

@@ -5,7 +5,7 @@ import {
   type HoursHolder,
   hoursData,
   withChange,
-} from '../../../../core/calendar/opening-hours.ts';
+} from '../../../../core/fhir/hours-data.ts';
 import { formatInstant } from '../../../../core/fhir/instant.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { DAY } from '../../../../core/time/time-zone.ts';

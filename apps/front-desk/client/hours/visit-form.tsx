@@ -1,8 +1,7 @@
 import { Button, Checkbox, Group, NativeSelect, Stack } from '@mantine/core';
 import type { HealthcareService } from '@medplum/fhirtypes';
 import { useState } from 'react';
-import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
-import type { Proposal } from '../../../../core/visits/search.ts';
+import type { HoursData } from '../../../../core/fhir/hours-data.ts';
 import {
   emptyStep,
   movedUp,
@@ -23,7 +22,7 @@ import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { Kept, SeriesFields, StepFields } from './visit-fields.tsx';
-import { previewVisit, VisitPreviewList } from './visit-preview.tsx';
+import { previewVisit, VisitPreviewList, type VisitProposals } from './visit-preview.tsx';
 
 /** The steps of a visit, one below the other. */
 function Steps({
@@ -89,7 +88,7 @@ export function VisitForm({
   const { draft, change: type, clear } = useDraft<VisitDraft>(`visit ${service.id}`, visitDraftOf(service, config));
   const [isAsked, setAsked] = useState(false);
   const { submit, refusal, isBusy } = useSubmit();
-  const [proposals, setProposals] = useState<readonly Proposal[]>();
+  const [proposals, setProposals] = useState<VisitProposals>();
   const change = (part: Partial<VisitDraft>): void => {
     setProposals(undefined);
     type(part);

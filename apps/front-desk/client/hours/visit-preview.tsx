@@ -1,5 +1,5 @@
 import type { HealthcareService, Slot } from '@medplum/fhirtypes';
-import type { HoursData } from '../../../../core/calendar/opening-hours.ts';
+import type { HoursData } from '../../../../core/fhir/hours-data.ts';
 import { formatInstant } from '../../../../core/fhir/instant.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { visitPreview } from '../../../../core/visits/preview.ts';
@@ -12,6 +12,9 @@ import { dayText, shortDayText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
+/** What a visit would offer. */
+export type VisitProposals = readonly Proposal[];
+
 /** How long visits are looked for while nothing else happens in the page, in milliseconds. */
 const MAX_SEARCH_MS = 300;
 
@@ -19,7 +22,7 @@ const MAX_SEARCH_MS = 300;
 export async function previewVisit(
   service: HealthcareService,
   data: HoursData,
-): Promise<{ readonly proposals: readonly Proposal[] } | Refusal> {
+): Promise<{ readonly proposals: VisitProposals } | Refusal> {
   const { visit } = readVisit(service, config);
   if (!visit) {
     return { proposals: [] };
@@ -48,7 +51,7 @@ export function VisitPreviewList({
   proposals,
   data,
 }: {
-  readonly proposals: readonly Proposal[];
+  readonly proposals: VisitProposals;
   readonly data: HoursData;
 }) {
   const { language, visit: words } = useTexts();

@@ -1,9 +1,10 @@
 import { Button, Group } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { Link } from 'wouter';
-import { endOf, isOffered } from '../../../../core/booking/appointment/expiry.ts';
 import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { localDayOf } from '../../../../core/time/local-day.ts';
+import { momentIn, offeredUntil } from '../../../../packages/web/appointments.ts';
+import { extensionUrls } from '../../../../packages/web/refusal.ts';
 import { acceptance } from '../../appointment/booking.ts';
 import { contactOf, patientNameOf, servicesOf } from '../../appointment/people.ts';
 import { cancelled } from '../../appointment/status-steps.ts';
@@ -88,9 +89,8 @@ function Card({
   const name = (patient && nameOf(patient)) || (appointment && patientNameOf(appointment, new Map()));
   const shown = name || appointmentWords.noPatient;
   const time = appointment && timeOf(appointment);
-  const own =
-    appointment && isOffered(appointment, Date.now(), config) ? endOf('offer', appointment, config) : undefined;
-  const [held, until] = [offer && timeOf(offer), offer && endOf('offer', offer, config)];
+  const own = appointment && offeredUntil(appointment, extensionUrls(config), Date.now());
+  const [held, until] = [offer && timeOf(offer), offer && momentIn(offer, extensionUrls(config).heldUntil)];
   const withWhom = ({ id }: Appointment): string | undefined => calendars.get(id ?? '');
   const about = appointment && [
     time && momentText(time.start, language),

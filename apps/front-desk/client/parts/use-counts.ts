@@ -1,4 +1,4 @@
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { undeliveredQueries } from '../../messages/undelivered.ts';

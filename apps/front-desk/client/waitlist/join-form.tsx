@@ -1,9 +1,9 @@
 import { Button, Group, NativeSelect, Stack } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { useState } from 'react';
-import { YEAR } from '../../../../core/booking/policy/policy.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
 import { addDays, intervalOf, isLocalDay, localDayOf } from '../../../../core/time/local-day.ts';
+import { YEAR } from '../../../../core/time/time-zone.ts';
 import { conceptText, otherNamesIn, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
 import { joinRequest, placeIn, waitedFor, waitedSearches, waitedServices } from '../../waitlist/joining.ts';

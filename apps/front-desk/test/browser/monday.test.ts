@@ -1,6 +1,6 @@
 /** What a front desk does on a Monday morning: find, move, block and call, print; and answer from a telephone. */
 import { expect, type Page, test } from '@playwright/test';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { newRow } from '../../../../core/rows/row.ts';
 import { expectAccessible } from '../../../../test/browser/axe.ts';
 import { aService, halfHours, morning, origin } from '../../../../test/browser/clinic.ts';

@@ -2,7 +2,7 @@
 
 import type { Slot } from '@medplum/fhirtypes';
 import { expect, type Page, test } from '@playwright/test';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { expectAccessible } from '../../../../test/browser/axe.ts';
 import { aService, halfHours, morning } from '../../../../test/browser/clinic.ts';
 import { aPatient, book, proposed, several, stored } from '../../../../test/contract/fixtures.ts';

@@ -1,5 +1,5 @@
 import { type Browser, expect, type Page } from '@playwright/test';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { expectFits, smallest } from '../../../../test/browser/axe.ts';
 import { aService, halfHours, morning, origin } from '../../../../test/browser/clinic.ts';
 import { test } from '../../../../test/browser/test.ts';

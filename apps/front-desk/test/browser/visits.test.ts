@@ -1,7 +1,7 @@
 import type { Appointment, HealthcareService } from '@medplum/fhirtypes';
 import { expect, type Page } from '@playwright/test';
-import { changeService } from '../../../../core/calendar/change/opening-hours.ts';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
+import { changeService } from '../../../../core/fhir/change-hours.ts';
 import { formatInstant } from '../../../../core/fhir/instant.ts';
 import { serviceTypeOf } from '../../../../core/fhir/reference.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';

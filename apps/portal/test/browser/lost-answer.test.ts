@@ -4,7 +4,7 @@ import { createServer, request as forward, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@playwright/test';
 import fastify, { type FastifyInstance } from 'fastify';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { topicUrl } from '../../../../core/notifications/subscription/topics.ts';
 import { parseCredentialKeys } from '../../../../gateway/sealing/credential-keys.ts';
 import { sealSecret } from '../../../../gateway/sealing/sealed-secret.ts';

@@ -1,7 +1,7 @@
 /** Who pays: chosen where services differ, and kept to the end. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@playwright/test';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../../../core/fhir/reference.ts';
 import { expectFits, smallest } from '../../../../test/browser/axe.ts';
 import { fillPerson, morning, origin } from '../../../../test/browser/clinic.ts';

@@ -1,5 +1,5 @@
 import { expect, type Page } from '@playwright/test';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { expectFits, smallest } from '../../../../test/browser/axe.ts';
 import {
   aService,

@@ -11,6 +11,7 @@ import type {
 import type { Answer } from '../../../../bots/lib/medplum.ts';
 import { readOutbox, type SubscriptionOutbox } from '../../../../bots/lib/notifications/outbox-store.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
+import { backport } from '../../../../core/fhir/backport.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import {
   noOutboxes,
@@ -23,7 +24,6 @@ import {
 } from '../../../../core/notifications/delivery/outbox.ts';
 import { type Event, eventOf, eventResource } from '../../../../core/notifications/events/event.ts';
 import { asStored, publicSubscription } from '../../../../core/notifications/subscription/channel.ts';
-import { backport } from '../../../../core/notifications/subscription/extensions.ts';
 import { storedParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
 import { outbox as noEvents, portal, subscription } from '../../../core/notifications/support.ts';
 import { config } from '../../config.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { backport } from '../../../../core/fhir/backport.ts';
 import type { Issue } from '../../../../core/fhir/outcome/outcome.ts';
-import { backport } from '../../../../core/notifications/subscription/extensions.ts';
 import { readSubscriptionParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
 import { topicUrl } from '../../../../core/notifications/subscription/topics.ts';
 import { config, subscription } from '../support.ts';

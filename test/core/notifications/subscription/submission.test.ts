@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { backport } from '../../../../core/notifications/subscription/extensions.ts';
+import { backport } from '../../../../core/fhir/backport.ts';
 import {
   newSubscription,
   parseSubmission,

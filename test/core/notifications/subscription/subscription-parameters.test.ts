@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { resourceMatchesSubscriptionCriteria } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
+import { backport } from '../../../../core/fhir/backport.ts';
 import { couldRead, permittedAppointments } from '../../../../core/notifications/events/read-access.ts';
-import { backport } from '../../../../core/notifications/subscription/extensions.ts';
 import { matchesFilter, parseFilter } from '../../../../core/notifications/subscription/filter.ts';
 import { parseHeader } from '../../../../core/notifications/subscription/headers.ts';
 import { parseSubmission, updatedSubscription } from '../../../../core/notifications/subscription/submission.ts';

@@ -1,5 +1,5 @@
 import type { HealthcareService } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from './artefacts.ts';
 
 /** Days on which everything is closed. */
 export interface ClosedDay {
@@ -55,4 +55,12 @@ export function reopen(list: HealthcareService, { start, end }: ClosedDay): Heal
     list,
     closedDaysIn(list).filter((one) => !isMeant((one.start || one.end).slice(0, 10))),
   );
+}
+
+/**
+ * Whether a HealthcareService is the installation's calendar of closed days: it carries an identifier of the system
+ * LocalClosedDays, and its element `notAvailable` lists the days on which no Schedule is open.
+ */
+export function isClosedDays({ identifier = [] }: HealthcareService, config: PublicConfig): boolean {
+  return identifier.some(({ system }) => system === artefactUri(config, 'LocalClosedDays'));
 }

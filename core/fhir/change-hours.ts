@@ -1,5 +1,5 @@
 import type { Extension, HealthcareService, HealthcareServiceAvailableTime, Schedule } from '@medplum/fhirtypes';
-import { SCHEDULING_PARAMETERS } from '../../fhir/scheduling-parameters.ts';
+import { SCHEDULING_PARAMETERS } from './scheduling-parameters.ts';
 
 /** A change to the opening hours of a service or a schedule; what is absent stays as it is. */
 export interface HoursChange {

@@ -1,4 +1,4 @@
-import { isObject } from '../../fhir/resource.ts';
+import { isObject } from './resource.ts';
 
 const BACKPORT = 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition';
 

@@ -1,7 +1,7 @@
 import Holidays from 'date-holidays';
-import { formatInstant } from '../../fhir/instant.ts';
-import { DAY } from '../../time/time-zone.ts';
-import type { ClosedDay } from './closed-days-list.ts';
+import { DAY } from '../time/time-zone.ts';
+import type { ClosedDay } from './closed-days.ts';
+import { formatInstant } from './instant.ts';
 
 /** A country or a state that has public holidays. */
 export interface HolidayRegion {

@@ -1,0 +1,71 @@
+import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
+import type { PublicConfig } from './artefacts.ts';
+import { isClosedDays } from './closed-days.ts';
+import { offersAllServices, serviceIdsOf } from './reference.ts';
+import { isResource } from './resource.ts';
+
+/** The types of actors that a Schedule can have. */
+export const actorTypes = ['Device', 'HealthcareService', 'Location', 'Practitioner', 'PractitionerRole'] as const;
+
+/** What opening hours are made of. */
+export interface HoursData {
+  readonly schedules: readonly (Schedule & { readonly id: string })[];
+  /** Those that take appointments. */
+  readonly services: readonly HealthcareService[];
+  /** The lists of closed days: one, as a rule. */
+  readonly closed: readonly HealthcareService[];
+  /** By reference. */
+  readonly actors: ReadonlyMap<string, Resource>;
+}
+
+const hasId = <T extends Resource>(resource: T): resource is T & { readonly id: string } => resource.id !== undefined;
+
+/** Sorts what was read. A Schedule that cannot be read by the rules has no hours. */
+export function hoursData(resources: readonly unknown[], config: PublicConfig): HoursData {
+  const all = resources.filter((one) => isResource(one, 'HealthcareService')).map((one) => [one.id, one] as const);
+  const services = [...new Map(all).values()];
+  const known = actorTypes.flatMap((type) => resources.filter((one) => isResource(one, type)));
+  return {
+    schedules: resources
+      .filter((one) => isResource(one, 'Schedule'))
+      .filter(hasId)
+      .filter(({ actor }) => Array.isArray(actor)),
+    services: services.filter((one) => !isClosedDays(one, config)),
+    closed: services.filter((one) => isClosedDays(one, config)),
+    actors: new Map(known.map((one) => [`${one.resourceType}/${one.id}`, one])),
+  };
+}
+
+const offers = (schedule: Schedule, { id = '' }: HealthcareService): boolean =>
+  offersAllServices(schedule) || serviceIdsOf(schedule).includes(id);
+
+/** The services that a Schedule offers. */
+export const servicesOf = (schedule: Schedule, { services }: Pick<HoursData, 'services'>): HealthcareService[] =>
+  services.filter((service) => offers(schedule, service));
+
+/** The Schedules that offer a service. */
+export const schedulesOf = (service: HealthcareService, { schedules }: HoursData): HoursData['schedules'] =>
+  schedules.filter((schedule) => offers(schedule, service));
+
+/** What hours are changed in: a service, a list of closed days, or one Schedule. */
+export type HoursHolder = HealthcareService | Schedule;
+
+/** The data as they would be with another version of a service, of closed days, or of a Schedule. */
+export function withChange<T extends HoursData>(data: T, changed: HoursHolder, config: PublicConfig): T {
+  if (changed.resourceType === 'Schedule') {
+    const schedules = data.schedules.map((one) => (one.id === changed.id ? { ...changed, id: one.id } : one));
+    return { ...data, schedules };
+  }
+  const others = (all: readonly HealthcareService[]) => all.map((one) => (one.id === changed.id ? changed : one));
+  return isClosedDays(changed, config)
+    ? { ...data, closed: data.closed.length > 0 ? others(data.closed) : [changed] }
+    : { ...data, services: others(data.services) };
+}
+
+/** The Schedules that a change concerns, as they are after it. */
+export function concernedBy(changed: HoursHolder, after: HoursData, config: PublicConfig): HoursData['schedules'] {
+  if (changed.resourceType === 'Schedule') {
+    return after.schedules.filter(({ id }) => id === changed.id);
+  }
+  return isClosedDays(changed, config) ? after.schedules : schedulesOf(changed, after);
+}

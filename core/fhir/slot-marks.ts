@@ -1,0 +1,85 @@
+import type { Appointment, Extension, Slot } from '@medplum/fhirtypes';
+import { artefactUri, type PublicConfig } from './artefacts.ts';
+import { formatInstant, parseInstant } from './instant.ts';
+
+/** What a published Slot stands for. It is encoded in the identifier, so that no Slot is published twice. */
+export type PublishedKey =
+  | {
+      readonly kind: 'offer';
+      /** Ids of the Schedule and the HealthcareService. */
+      readonly schedule: string;
+      readonly service: string;
+      /** Milliseconds since 1970 UTC. */
+      readonly start: number;
+      /** 1 for the first place at this time, 2 for the second … */
+      readonly place: number;
+    }
+  | { readonly kind: 'closed'; readonly schedule: string; readonly start: number; readonly end: number };
+
+/** The value of the identifier LocalPublishedSlot. */
+export function formatKey(key: PublishedKey): string {
+  return key.kind === 'offer'
+    ? ['offer', key.schedule, key.service, formatInstant(key.start), key.place].join('/')
+    : ['closed', key.schedule, formatInstant(key.start), formatInstant(key.end)].join('/');
+}
+
+/** Reads the value of the identifier LocalPublishedSlot; `undefined` if it is not one. */
+function parseKey(value: string): PublishedKey | undefined {
+  const [kind, schedule = '', third = '', fourth = '', fifth] = value.split('/');
+  const [start, end, place] = [parseInstant(third), parseInstant(fourth), Number(fifth)];
+  if (kind === 'closed' && start !== undefined && end !== undefined) {
+    return { kind, schedule, start, end };
+  }
+  return kind === 'offer' && end !== undefined && Number.isInteger(place) && place >= 1
+    ? { kind, schedule, service: third, start: end, place }
+    : undefined;
+}
+
+/** The value of the identifier of a Slot in a system. */
+export function identifierIn({ identifier = [] }: Slot, wanted: string): string | undefined {
+  return identifier.find(({ system }) => system === wanted)?.value;
+}
+
+/** The identifier under which a Slot was published, if it was. */
+export function publishedValueOf(slot: Slot, config: PublicConfig): string | undefined {
+  return identifierIn(slot, artefactUri(config, 'LocalPublishedSlot'));
+}
+
+/** What a Slot was published as, if it was. */
+export function publishedKeyOf(slot: Slot, config: PublicConfig): PublishedKey | undefined {
+  return parseKey(publishedValueOf(slot, config) ?? '');
+}
+
+/** Whether a taken Slot says that it was offered: it was published, split off, or marked when it was taken. */
+export function isMarked(slot: Slot, config: PublicConfig): boolean {
+  const origin = artefactUri(config, 'LocalSlotOrigin');
+  return publishedKeyOf(slot, config)?.kind === 'offer' || identifierIn(slot, origin) !== undefined;
+}
+
+/** The extension that says that time is taken although it is taken already. */
+export const overbookingMark = (config: PublicConfig): Extension => ({
+  url: artefactUri(config, 'LocalOverbooking'),
+  valueBoolean: true,
+});
+
+/** By which Medplum's own app marks an appointment that is to ignore the rules of scheduling. */
+const UNVALIDATED = 'https://medplum.com/fhir/StructureDefinition/SchedulingUnvalidatedBooking';
+
+/**
+ * Whether a Slot or an appointment says that it deliberately takes time that is already taken (extension
+ * LocalOverbooking, or Medplum's SchedulingUnvalidatedBooking).
+ */
+export function isOverbooking({ extension = [] }: Appointment | Slot, config: PublicConfig): boolean {
+  const urls = [artefactUri(config, 'LocalOverbooking'), UNVALIDATED];
+  return extension.some((one) => urls.includes(one.url) && one.valueBoolean === true);
+}
+
+/** How Medplum's `$find` names the buffers of an appointment. */
+export const BUFFER_COMMENTS = { before: 'buffer before appointment', after: 'buffer after appointment' } as const;
+
+const bufferComments: ReadonlySet<string | undefined> = new Set(Object.values(BUFFER_COMMENTS));
+
+/** Whether a Slot is the buffer of an appointment: time that its Schedule needs, whatever the service. */
+export function isBuffer({ status, comment }: Slot): boolean {
+  return status === 'busy-unavailable' && bufferComments.has(comment);
+}
