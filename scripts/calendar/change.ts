@@ -1,6 +1,7 @@
 import type { Schedule } from '@medplum/fhirtypes';
 import { changeSchedule, changeService, type HoursChange } from '../../core/fhir/change-hours.ts';
 import { servicesOf, withChange } from '../../core/fhir/hours-data.ts';
+import { isSameJson } from '../../core/fhir/json.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { doubtsIn, rowsOf } from '../../core/time/weekly-rows.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
@@ -85,6 +86,10 @@ async function apply(
   requireUsable(resource, session.config);
   if (given.dryRun) {
     await printPreview(session, target, withChange(session.calendars, resource, session.config));
+    return;
+  }
+  if (isSameJson(resource, target.kind === 'schedule' ? target.schedule : target.service)) {
+    console.log(`${labelOf(target)} is so already.`);
     return;
   }
   const since = Date.now();

@@ -68,6 +68,8 @@ it('the horizon is set', async () => {
   printed = [];
   await show('Visit', given);
   expect(text()).toContain('12 weeks, rolling');
+  await changeHorizon('Visit', { ...given, rolling: true });
+  expect(text()).toContain('is so already');
 });
 
 it('days are closed and opened again', async () => {
