@@ -5,7 +5,7 @@ import {
   formatDryRunAnswer,
   leadsIn,
   versionAskedFor,
-} from '../../core/booking/booking/answer.ts';
+} from '../../core/booking/request/answer.ts';
 import { parseBookRequest } from '../../core/booking/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { bookAppointment } from '../lib/booking/book.ts';

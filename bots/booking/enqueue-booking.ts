@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
 import { isRefusedAtOnce, taskOf } from '../../core/booking/jobs/booking-task.ts';
-import { eachOf, parseBookRequest } from '../../core/booking/request/request.ts';
+import { parseBookRequest } from '../../core/booking/request/request.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isId } from '../../core/fhir/reference.ts';
@@ -42,7 +42,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   if (parsed.request.isDryRun) {
     return answer([dryRun]);
   }
-  const changed = eachOf(parsed.request)
+  const changed = parsed.request.appointments
     .flatMap(({ appointment, replaced }) => [appointment.value.id, ...replaced.map(({ value }) => value)])
     .filter(isId);
   const role = await readRole(medplum, caller.authorization, changed).catch((error: unknown) => {

@@ -1,8 +1,8 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import type { Offer } from '../../core/booking/appointment/expiry.ts';
-import { formatBookingAnswer, formatDryRunAnswer, leadsIn } from '../../core/booking/booking/answer.ts';
-import { type BookRequest, eachOf, parseBookRequest } from '../../core/booking/request/request.ts';
+import { formatBookingAnswer, formatDryRunAnswer, leadsIn } from '../../core/booking/request/answer.ts';
+import { type BookRequest, parseBookRequest } from '../../core/booking/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { canBeAsked } from '../../core/messages/recipient.ts';
 import { bookAppointment } from '../lib/booking/book.ts';
@@ -15,7 +15,7 @@ const QUESTION = 3_600_000;
 
 /** When the appointments of a request begin, in whatever order they were sent. */
 const startsOf = (request: BookRequest | undefined): number[] =>
-  (request ? eachOf(request) : []).flatMap(({ interval }) => interval?.start ?? []);
+  (request?.appointments ?? []).flatMap(({ interval }) => interval?.start ?? []);
 
 /** The offer to a person for whom an assistant asks: their answer to the message books. */
 function personalOffer(starts: readonly number[], secrets: BotEvent['secrets']): Offer {

@@ -1,15 +1,15 @@
 import type { Appointment, Bundle, BundleEntry, HealthcareService, Patient, Schedule } from '@medplum/fhirtypes';
 import { profileIssues, publisherIssues } from '../booking/appointment/profile.ts';
 import { canBeMoved } from '../booking/appointment/status.ts';
-import { bookingReads } from '../booking/booking/reads.ts';
+import { answersEntries } from '../booking/booking/changes.ts';
+import { namedReads } from '../booking/booking/reads.ts';
 import { patientsIn, type ResolvedParticipants, resolveParticipants } from '../booking/booking/resolve-participants.ts';
-import { answersEntries } from '../booking/booking/transaction.ts';
 import { hasCommonIdentifier, personQueries } from '../booking/patients/identity.ts';
 import { lengthText, readPolicy } from '../booking/policy/policy.ts';
 import { readInputs } from '../booking/request/parameters.ts';
 import { readParticipants } from '../booking/request/participants.ts';
 import { questionnaireResponseIssues } from '../booking/request/questionnaire-response.ts';
-import { type BookRequest, type ParsedRequest, readReference, rootOf } from '../booking/request/request.ts';
+import { type AppointmentRequest, type ParsedRequest, readReference, rootOf } from '../booking/request/request.ts';
 import { artefactUri, type BookingConfig } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { type Issue, withoutConsequences } from '../fhir/outcome/outcome.ts';
@@ -33,7 +33,7 @@ const ofBooking = ['slot', 'start', 'end'] as const;
  * @param now - milliseconds since 1970 UTC
  * @returns the request, in the form of a booking without a time, and everything that is wrong with it
  */
-export function parseJoinRequest(body: unknown, now: number, config: BookingConfig): ParsedRequest {
+export function parseJoinRequest(body: unknown, now: number, config: BookingConfig): ParsedRequest<AppointmentRequest> {
   const { inputs, issues, unreadable, isHopeless } = readInputs(body, config, 'waitlist');
   const [patient] = inputs.patients;
   const { relatedPerson } = inputs;
@@ -94,7 +94,7 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
 }
 
 /** Everything that must be known to judge a request, read with the caller's rights. */
-export function joinReads(request: BookRequest, requestor: string, config: BookingConfig): BundleEntry[] {
+export function joinReads(request: AppointmentRequest, requestor: string, config: BookingConfig): BundleEntry[] {
   const { value } = request.appointment;
   const types = tokensOf(value.serviceType ?? []).join(',');
   const offering = ['HealthcareService', 'Schedule'].map((type) =>
@@ -104,7 +104,7 @@ export function joinReads(request: BookRequest, requestor: string, config: Booki
     ]),
   );
   return [
-    ...(bookingReads(request, requestor, config).entry ?? []),
+    ...namedReads(request, requestor, config),
     ...searchByIds('HealthcareService', serviceIdsOf(value)),
     ...(types ? offering : []),
   ];
@@ -112,7 +112,7 @@ export function joinReads(request: BookRequest, requestor: string, config: Booki
 
 /** What is judged: the request, and what was read for it. */
 interface Joining {
-  readonly request: BookRequest;
+  readonly request: AppointmentRequest;
   readonly state: ResourceSet;
   readonly requestor: string;
   readonly now: number;
@@ -202,9 +202,12 @@ function ownerOfEntry({ request, state, requestor, config }: Joining): string {
 const MOST_CONDITIONAL = 8;
 
 /** Judges a request to join. */
-export function planJoin({ issues: malformed, unreadable }: ParsedRequest, joining: Joining): JoinPlan {
+export function planJoin(
+  { issues: malformed, unreadable }: ParsedRequest<AppointmentRequest>,
+  joining: Joining,
+): JoinPlan {
   const { request, requestor, now, config } = joining;
-  const resolved = resolveParticipants(request, joining.state, () => undefined, joining);
+  const resolved = resolveParticipants(request, joining.state, () => undefined, { ...joining, idFor: joining.newId });
   const issues = [
     ...malformed,
     ...withoutConsequences(
@@ -275,7 +278,7 @@ export const entriesOf = (person: Patient, requestor: string, config: BookingCon
   );
 
 /** The issue of somebody who waits often enough. */
-export const tooManyEntries = ({ appointment }: BookRequest): Issue => ({
+export const tooManyEntries = ({ appointment }: AppointmentRequest): Issue => ({
   code: 'patient-limit-reached',
   diagnostics: `A portal can have at most ${MOST_ENTRIES} entries for one person: leave one first.`,
   expression: appointment.path,

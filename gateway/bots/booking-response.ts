@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { bundleOf, isDryRunAnswer, parseBookingAnswer, wouldBeCarriedOut } from '../../core/booking/booking/answer.ts';
+import { bundleOf, isDryRunAnswer, parseBookingAnswer, wouldBeCarriedOut } from '../../core/booking/request/answer.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { type FhirResponse, versionHeaders } from '../http/response.ts';
 import { ownRefusal } from './error-response.ts';

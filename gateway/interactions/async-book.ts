@@ -1,5 +1,5 @@
 import type { OperationOutcome, Task } from '@medplum/fhirtypes';
-import { bundleOf } from '../../core/booking/booking/answer.ts';
+import { bundleOf } from '../../core/booking/request/answer.ts';
 import { idIn } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { bookingResponse } from '../bots/booking-response.ts';

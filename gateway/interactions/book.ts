@@ -1,4 +1,4 @@
-import { ANSWER_HEADER, AS_PARAMETERS, VERSION_HEADER } from '../../core/booking/booking/answer.ts';
+import { ANSWER_HEADER, AS_PARAMETERS, VERSION_HEADER } from '../../core/booking/request/answer.ts';
 import { asksForDryRun } from '../../core/booking/request/request.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { queueKeys } from '../booking-queue.ts';

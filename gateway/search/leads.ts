@@ -1,5 +1,5 @@
 import type { Resource } from '@medplum/fhirtypes';
-import { LEADS_HEADER } from '../../core/booking/booking/answer.ts';
+import { LEADS_HEADER } from '../../core/booking/request/answer.ts';
 import { namedIn } from '../booking-queue.ts';
 import { createMemory } from '../medplum/memory.ts';
 

@@ -7,20 +7,15 @@ import {
   MOST_SCHEDULES,
   nearbyReads,
   type Offers,
-  periodsFor,
   proposeIn,
-  proposeWholes,
   refusedIn,
-  requestFor,
+  requestAt,
   sameServiceReads,
-  type WholeRequest,
-  wholeIn,
-  wholesIn,
 } from '../../../core/booking/booking/alternatives.ts';
 import { schedulesNamed } from '../../../core/booking/booking/apply-policy.ts';
 import type { Role } from '../../../core/booking/policy/caller-role.ts';
 import { permittedIn } from '../../../core/booking/policy/judge.ts';
-import { type BookRequest, eachOf, type Purpose } from '../../../core/booking/request/request.ts';
+import type { AppointmentRequest, BookRequest, Purpose } from '../../../core/booking/request/request.ts';
 import type { Alternative, Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference.ts';
@@ -28,6 +23,14 @@ import { findResource, type ResourceSet, resourcesOfType } from '../../../core/r
 import { readsById, searchByIds } from '../../../core/rows/search.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
+import {
+  periodsFor,
+  proposeWholes,
+  requestFor,
+  type WholeRequest,
+  wholeIn,
+  wholesIn,
+} from '../../../core/visits/alternatives.ts';
 import { partOf } from '../../../core/visits/check.ts';
 import { readVisit } from '../../../core/visits/visit.ts';
 import { readRole } from '../caller.ts';
@@ -47,9 +50,10 @@ interface Seeking {
   readonly now: number;
 }
 
-/** A refused request. */
+/** A refused request, and the appointment that is refused. */
 interface Refusal extends Seeking {
-  readonly request: BookRequest & { readonly interval: Interval };
+  readonly whole: BookRequest;
+  readonly request: AppointmentRequest & { readonly interval: Interval };
 }
 
 /** Reads with the rights of the caller: what it may not read is not proposed. */
@@ -90,7 +94,8 @@ async function accepted(
   medplum: MedplumClient,
   candidates: readonly Alternative[],
   most: number,
-  { request, requestor, purpose }: Seeking & { readonly request: BookRequest },
+  { requestor, purpose }: Seeking,
+  requestOf: (one: Alternative) => BookRequest,
 ): Promise<Alternative[]> {
   const found: Alternative[] = [];
   const judged = candidates.slice(0, MOST_JUDGED);
@@ -98,13 +103,21 @@ async function accepted(
     const some = judged.slice(next, next + most);
     const plans = await Promise.all(
       some.map((one) =>
-        decideBooking(medplum, { request: requestFor(one, request), issues: [] }, requestor, { purpose, isDry: true }),
+        decideBooking(medplum, { request: requestOf(one), issues: [] }, requestor, { purpose, isDry: true }),
       ),
     );
     found.push(...some.filter((_, index) => plans[index]?.plan.kind === 'write'));
   }
   return found.slice(0, most);
 }
+
+/** The request with the refused appointment at another time. */
+const elsewhereIn =
+  ({ whole, request }: Refusal) =>
+  (at: Alternative): BookRequest => ({
+    ...whole,
+    appointments: whole.appointments.map((one) => (one === request ? requestAt(at, one) : one)),
+  });
 
 /** Times in the Schedules that the request names. */
 async function inTheSamePlace(
@@ -119,7 +132,13 @@ async function inTheSamePlace(
   const { request } = refusal;
   const refused = request.slots.map(({ value }) => value);
   const groups = offers.length === schedules.length ? [offers] : [];
-  return accepted(medplum, candidatesIn(groups, request.interval, refused), MOST_ALTERNATIVES, refusal);
+  return accepted(
+    medplum,
+    candidatesIn(groups, request.interval, refused),
+    MOST_ALTERNATIVES,
+    refusal,
+    elsewhereIn(refusal),
+  );
 }
 
 /** Times in other Schedules of the same service, as many as are still wanted. */
@@ -135,7 +154,7 @@ async function elsewhere(
   const actors = resourcesOfType(found, 'HealthcareService');
   const offers = await readOffers(medplum, others.slice(0, MOST_SCHEDULES), actors, refusal);
   const groups = offers.map((one) => [one]);
-  return accepted(medplum, candidatesIn(groups, refusal.request.interval, []), most, refusal);
+  return accepted(medplum, candidatesIn(groups, refusal.request.interval, []), most, refusal, elsewhereIn(refusal));
 }
 
 async function alternatives(
@@ -156,6 +175,8 @@ async function alternatives(
     : here;
 }
 
+const isTimed = (one: AppointmentRequest): one is Refusal['request'] => one.interval !== undefined;
+
 /** How long other visits are looked for, as a share of the time that Medplum may take to answer. */
 const SHARE = 0.1;
 
@@ -171,11 +192,13 @@ async function wholes(
   const service = findResource(read, 'HealthcareService', whole.service);
   const asked = service && readVisit(service, config).visit;
   const visit = asked && partOf(asked, whole.steps);
-  const [payerKind] = payerKindsOf(whole.request.appointment.value, config);
+  const [payerKind] = whole.request.appointments
+    .slice(0, 1)
+    .flatMap(({ appointment }) => payerKindsOf(appointment.value, config));
   const deadline = now + config.timeout * 1_000 * SHARE;
   const time = processorTime();
   // A job knows what its requestor could see of what it names, but not what else the requestor may read.
-  const named = eachOf(whole.request).flatMap((one) => schedulesNamed(one, state).flatMap(({ id }) => id ?? []));
+  const named = whole.request.appointments.flatMap((one) => schedulesNamed(one, state).flatMap(({ id }) => id ?? []));
   const among = requestor.authorization === undefined ? named : undefined;
   if (!visit) {
     return [];
@@ -193,10 +216,9 @@ async function wholes(
       among,
     });
     const visits = 'nobody' in found ? [] : found.visits;
-    const good = await accepted(medplum, wholesIn(visits, whole, visit), MOST_ALTERNATIVES, {
-      ...seeking,
-      ...whole,
-    });
+    const good = await accepted(medplum, wholesIn(visits, whole, visit), MOST_ALTERNATIVES, seeking, (one) =>
+      requestFor(one, whole.request, state, config),
+    );
     if (good.length > 0) {
       return good;
     }
@@ -227,14 +249,13 @@ export async function withAlternatives(
     return issues;
   }
   const request = refusedIn(asked, issues);
-  const { interval } = request ?? {};
   const whole = wholeIn(asked, state, config);
   try {
     const role = requestor.role ?? (await readRole(medplum, requestor.authorization));
     const seeking = { requestor: { ...requestor, role, limits: [] }, purpose, now: Date.now() };
     const single =
-      request && interval
-        ? await alternatives(medplum, state, { ...seeking, request: { ...request, interval } }, returning)
+      request && isTimed(request)
+        ? await alternatives(medplum, state, { ...seeking, whole: asked, request }, returning)
         : [];
     return single.length > 0 || !whole
       ? proposeIn(issues, single)

@@ -1,11 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
-import {
-  type BookRequest,
-  bookingRejectionIssues,
-  eachOf,
-  type ParsedRequest,
-} from '../../../core/booking/request/request.ts';
+import { type BookRequest, bookingRejectionIssues, type ParsedRequest } from '../../../core/booking/request/request.ts';
 import { timeLimits } from '../../../core/config/time-limits.ts';
 import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
@@ -14,7 +9,7 @@ import type { ResourceSet } from '../../../core/rows/resource-set.ts';
 import { config } from '../config.ts';
 import { newId, retryOvertaken, sendBundle } from '../medplum.ts';
 import { withAlternatives } from './alternatives.ts';
-import { type DecisionOptions, decideBooking, type ReadableRequest, type Requestor, unavailable } from './decide.ts';
+import { type DecisionOptions, decideBooking, type ReadableRequest, type Requestor } from './decide.ts';
 
 /** What came of a booking. */
 export type BookingResult =
@@ -53,7 +48,9 @@ type Attempted = Attempt & { readonly state?: ResourceSet; readonly returning?: 
 
 /** After a lost response, only a request with an identifier can be decided again without booking twice. */
 function isRepeatable(request: BookRequest): boolean {
-  return eachOf(request).every(({ appointment }) => appointment.value.identifier?.some(({ value }) => value) ?? false);
+  return request.appointments.every(
+    ({ appointment }) => appointment.value.identifier?.some(({ value }) => value) ?? false,
+  );
 }
 
 const refused = (...issues: readonly Issue[]): BookingResult => ({ kind: 'refused', issues });
@@ -62,7 +59,7 @@ async function write(medplum: MedplumClient, request: BookRequest, transaction: 
   const written = await sendBundle(medplum, transaction);
   switch (written.kind) {
     case 'done': {
-      const { length } = eachOf(request);
+      const { length } = request.appointments;
       const booked = (written.bundle.entry ?? []).slice(0, length).map(({ resource }) => resource);
       const appointments = booked.flatMap((one) => (isResource(one, 'Appointment') ? [one] : []));
       return appointments.length === length ? { kind: 'booked', appointments } : refused(unseen);
@@ -96,11 +93,9 @@ async function attempt(
     case 'write':
       return isDryRun
         ? { kind: 'judged' }
-        : write(medplum, request, extend(plan.transaction, newId, eachOf(request).length));
+        : write(medplum, request, extend(plan.transaction, newId, request.appointments.length));
     case 'refuse':
       return { ...refused(...plan.issues), state, ...(plan.returning && { returning: plan.returning }) };
-    case 'read':
-      return refused(unavailable);
   }
 }
 

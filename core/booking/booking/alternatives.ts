@@ -1,5 +1,4 @@
 import type { BundleEntry, Schedule, Slot } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
 import { formatInstant, timeOf } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
 import { type Alternative, containsPath, type Issue } from '../../fhir/outcome/outcome.ts';
@@ -8,19 +7,15 @@ import { findResource, type ResourceSet } from '../../rows/resource-set.ts';
 import { type SearchQuery, search, tokensOf } from '../../rows/search.ts';
 import { findChain } from '../../slots/chain.ts';
 import type { Interval } from '../../time/interval.ts';
-import { DAY } from '../../time/time-zone.ts';
-import { LONGEST_PERIOD } from '../../visits/request.ts';
-import { type FoundVisit, inWhole } from '../../visits/series.ts';
-import { type StepMark, stepOf, type Visit } from '../../visits/visit.ts';
 import { MOST_SLOTS } from '../appointment/elements.ts';
 import type { StartBounds } from '../policy/judge.ts';
-import { type BookRequest, eachOf } from '../request/request.ts';
+import type { AppointmentRequest, BookRequest } from '../request/request.ts';
 
 /** How many alternatives a refusal proposes at most. */
 export const MOST_ALTERNATIVES = 3;
 
 /** The refusals that propose other times. */
-const proposing: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
+export const proposing: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
   'slot-not-free',
   'too-soon',
   'too-far-ahead',
@@ -51,38 +46,19 @@ export function proposeIn(issues: readonly Issue[], alternatives: readonly Alter
   );
 }
 
-/** The issues, with whole visits added to the first that proposes other times. */
-export function proposeWholes(issues: readonly Issue[], alternatives: readonly Alternative[]): Issue[] {
-  const first = issues.find(({ code }) => proposing.has(code));
-  return issues.map((issue) => (issue === first && alternatives.length > 0 ? { ...issue, alternatives } : issue));
-}
-
-/**
- * A request as one for the appointment that is refused for its time, with the others as they are: its alternatives fit them.
- *
- * @returns `undefined` if several are refused
- */
-export function refusedIn(request: BookRequest, issues: readonly Issue[]): BookRequest | undefined {
-  const all = eachOf(request);
-  const isRefused = ({ appointment: { path } }: BookRequest): boolean =>
+/** The only appointment of a request that is refused for its time; `undefined` if several are. */
+export function refusedIn({ appointments }: BookRequest, issues: readonly Issue[]): AppointmentRequest | undefined {
+  const isRefused = ({ appointment: { path } }: AppointmentRequest): boolean =>
     issues.some(({ code, expression = '' }) => proposing.has(code) && containsPath(path, expression));
-  const [first, second] = all.length === 1 ? all : all.filter(isRefused);
-  if (!first || second) {
-    return undefined;
-  }
-  const others = all.filter((one) => one !== first).map(({ others: _, ...one }) => one);
-  return others.length > 0 ? { ...first, leads: request.leads, isDryRun: request.isDryRun, others } : first;
+  const [first, second] = appointments.length === 1 ? appointments : appointments.filter(isRefused);
+  return second ? undefined : first;
 }
 
-/** The same request for another time, or another whole visit: everything else stays. */
-export function requestFor({ slots, start, end, steps }: Alternative, request: BookRequest): BookRequest {
-  if (steps) {
-    const [first = request, ...others] = eachOf(request).map((one) => {
-      const at = steps.find(({ name }) => name === one.appointment.step?.step);
-      return at ? requestFor(at, one) : one;
-    });
-    return { ...first, others };
-  }
+/** The same appointment at another time. */
+export function requestAt(
+  { slots, start, end }: Omit<Alternative, 'steps'>,
+  request: AppointmentRequest,
+): AppointmentRequest {
   const { value, path } = request.appointment;
   return {
     ...request,
@@ -126,7 +102,7 @@ export function nearbyReads({ id }: Schedule, wanted: Interval, { earliest, late
 }
 
 /** The service types that a request asks for: its own, else those of its slots, else those of its schedules. */
-function wantedTypes({ appointment, slots }: BookRequest, schedules: readonly Schedule[], state: ResourceSet) {
+function wantedTypes({ appointment, slots }: AppointmentRequest, schedules: readonly Schedule[], state: ResourceSet) {
   const ofSlots = slots.flatMap(({ value }) => findResource(state, 'Slot', value)?.serviceType ?? []);
   const found = [appointment.value.serviceType, ofSlots, schedules.flatMap(({ serviceType = [] }) => serviceType)];
   return found.find((types) => types && types.length > 0) ?? [];
@@ -139,7 +115,7 @@ function wantedTypes({ appointment, slots }: BookRequest, schedules: readonly Sc
  * @param state - what the caller may see of the resources that the request names
  */
 export function sameServiceReads(
-  request: BookRequest,
+  request: AppointmentRequest,
   schedules: readonly Schedule[],
   state: ResourceSet,
 ): BundleEntry[] {
@@ -222,7 +198,7 @@ function timesOf(offers: readonly Offers[], wanted: Interval): Alternative[] {
 
 /**
  * Times that might be booked instead of one that was refused, the nearest first; of two that are equally near, the earlier
- * first. The rules decide whether they can be booked (`requestFor`).
+ * first. The rules decide whether they can be booked (`requestAt`).
  *
  * @param groups - Schedules that are needed at once, or several groups of them to choose from
  * @param wanted - the time that was refused; it is not among the results, unless in slots that were not refused
@@ -240,65 +216,4 @@ export function candidatesIn(
     .flatMap((group) => timesOf(group, wanted))
     .filter((one) => !isRefused(one))
     .toSorted((one, other) => distance(one) - distance(other) || one.start - other.start);
-}
-
-/** How far ahead other visits are looked for, in days. */
-const AHEAD = 28;
-
-/** A request for a whole visit. */
-export interface WholeRequest {
-  /** The request, each of whose appointments says which step it is. */
-  readonly request: BookRequest;
-  /** Id of the service. */
-  readonly service: string;
-  readonly steps: readonly string[];
-  /** From the first appointment to the last. */
-  readonly interval: Interval;
-}
-
-/** A request as one for a whole visit: several appointments that are steps of one; `undefined` if it is none. */
-export function wholeIn(request: BookRequest, state: ResourceSet, config: PublicConfig): WholeRequest | undefined {
-  const all = eachOf(request).map((one) => {
-    const stored = findResource(state, 'Appointment', one.appointment.value.id ?? '');
-    const step: StepMark | undefined = one.appointment.step ?? (stored && stepOf(stored, config));
-    return { ...one, appointment: { ...one.appointment, ...(step && { step }) } };
-  });
-  const marks = all.flatMap(({ appointment: { step } }) => step ?? []);
-  const times = all.flatMap(({ interval }) => interval ?? []);
-  const [first, ...others] = all;
-  const steps = [...new Set(marks.map(({ step }) => step))];
-  const isWhole = [steps, times].every(({ length }) => length === all.length);
-  const service = marks[0]?.service;
-  if (!first || others.length === 0 || !isWhole || !service || marks.some((one) => one.service !== service)) {
-    return undefined;
-  }
-  const interval = {
-    start: Math.min(...times.map(({ start }) => start)),
-    end: Math.max(...times.map(({ end }) => end)),
-  };
-  return { request: { ...first, others }, service, steps, interval };
-}
-
-/** When other visits are looked for: from the time that was asked for on; if that has none, before it. */
-export function periodsFor({ interval: { start, end } }: WholeRequest, now: number): Interval[] {
-  const until = Math.min(end + AHEAD * DAY, Math.max(start, now) + LONGEST_PERIOD);
-  return [
-    { start: Math.max(start, now), end: until },
-    { start: now, end: Math.min(end, now + LONGEST_PERIOD) },
-  ].filter((period) => period.start < period.end);
-}
-
-/** Visits that were found as alternatives to the one that was asked for: those with all of its steps. */
-export function wholesIn(found: readonly FoundVisit[], whole: WholeRequest, visit: Visit): Alternative[] {
-  return found.flatMap((one) => {
-    const steps = inWhole(one, whole.steps, visit).proposal.map(({ step, start, end, fillers }) => ({
-      name: step,
-      slots: fillers.flatMap(({ slots }) => slots),
-      start,
-      end,
-    }));
-    const [first] = steps;
-    const isWhole = first && steps.length === whole.steps.length;
-    return isWhole ? [{ slots: [], start: first.start, end: Math.max(...steps.map(({ end }) => end)), steps }] : [];
-  });
 }

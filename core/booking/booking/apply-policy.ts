@@ -8,12 +8,12 @@ import { policyIssues } from '../policy/judge.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/policy.ts';
 import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
 import { requestorLimitIssues } from '../policy/requestor-limits.ts';
-import type { BookRequest } from '../request/request.ts';
-import { type BookingContext, type Knowledge, readServices } from './knowledge.ts';
+import type { AppointmentRequest } from '../request/request.ts';
+import { type BookingContext, servicesOf } from './knowledge.ts';
 import { changedBy, type EarlierAppointments } from './reschedule.ts';
 
 /** The Schedules that a request names, directly or through its slots, each once. */
-export function schedulesNamed({ slots, schedule }: BookRequest, state: ResourceSet): Schedule[] {
+export function schedulesNamed({ slots, schedule }: AppointmentRequest, state: ResourceSet): Schedule[] {
   const named = schedulesOfSlots(
     slots.map(({ value }) => value),
     state,
@@ -25,22 +25,16 @@ export function schedulesNamed({ slots, schedule }: BookRequest, state: Resource
 /** What the policies of the Schedules concerned say about a booking. */
 export interface PolicyVerdict {
   readonly policies: readonly EffectivePolicy[];
-  /** They bind requestors only; whether the caller is one may not be known yet. */
+  /** They bind requestors only. */
   readonly issues: readonly Issue[];
   /** To be counted if there is nothing else against the booking. */
   readonly quotas: readonly Quota[];
 }
 
-/** The Schedules whose policies a booking depends on. */
-export function schedulesConcerned(request: BookRequest, earlier: EarlierAppointments, state: ResourceSet): Schedule[] {
-  const ofEarlier = schedulesOfSlots(changedBy(earlier).flatMap(slotIdsOf), state);
-  return [...new Set([...schedulesNamed(request, state), ...ofEarlier])];
-}
-
 /** An appointment that is moved or replaced gives its time back: the policies must still permit that. */
 function givingBackIssues(
   { previous, replaced, besides }: EarlierAppointments,
-  request: BookRequest,
+  request: AppointmentRequest,
   policiesOf: (schedules: readonly Schedule[]) => EffectivePolicy[],
   state: ResourceSet,
   { now, config }: BookingContext,
@@ -64,17 +58,16 @@ function givingBackIssues(
  * @param patients - of the booking, stored or submitted with it
  */
 export function applyPolicy(
-  request: BookRequest,
+  request: AppointmentRequest,
   earlier: EarlierAppointments,
   patients: readonly Patient[],
   state: ResourceSet,
-  known: Knowledge,
   context: BookingContext,
 ): PolicyVerdict {
   const { now, config, purpose = 'book', reached = new Set() } = context;
   const { interval, appointment } = request;
   const policiesOf = (schedules: readonly Schedule[]) =>
-    schedules.map((one) => effectivePolicy(one, readServices(one, state, known).services, config));
+    schedules.map((one) => effectivePolicy(one, servicesOf(one, state).services, config));
   const policies = policiesOf(schedulesNamed(request, state));
   if (!interval || interval.start <= now) {
     return { policies, issues: [], quotas: [] };

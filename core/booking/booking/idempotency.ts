@@ -8,7 +8,7 @@ import type { Interval } from '../../time/interval.ts';
 import { ruleOf } from '../appointment/elements.ts';
 import { hasEnded, isHolding } from '../appointment/expiry.ts';
 import { hasCommonIdentifier } from '../patients/identity.ts';
-import type { BookRequest } from '../request/request.ts';
+import type { AppointmentRequest } from '../request/request.ts';
 import type { ResolvedParticipants } from './resolve-participants.ts';
 import type { Situation } from './situation.ts';
 
@@ -30,7 +30,7 @@ function says(submitted: Patient, stored: Patient | undefined): boolean {
 
 /** Whether the patients are the same; a submitted patient without a known identifier is compared by its elements. */
 function isForSamePatients(
-  { patient }: BookRequest,
+  { patient }: AppointmentRequest,
   resolved: ResolvedParticipants,
   booked: Appointment,
   state: ResourceSet,
@@ -43,7 +43,7 @@ function isForSamePatients(
 }
 
 /** Whether the slots are the same; a slot that was split in the meantime is recognized by its origin. */
-function isInSameSlots({ slots, schedule }: BookRequest, booked: Appointment, calendar: Calendar): boolean {
+function isInSameSlots({ slots, schedule }: AppointmentRequest, booked: Appointment, calendar: Calendar): boolean {
   const held = slotIdsOf(booked).map((id) => calendar.get(id));
   if (slots.length === 0) {
     return held.every((slot) => slot !== undefined && idIn(slot.resource.schedule, 'Schedule') === schedule?.value);

@@ -1,19 +1,18 @@
 import type { Appointment, Reference, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
-import { serviceIdsOf } from '../../fhir/reference.ts';
 import { type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';
 import type { Released } from '../../slots/entries.ts';
+import type { SlotUses } from '../../slots/slot.ts';
 import { type ScheduleServices, withServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import type { Patients } from '../appointment/change.ts';
 import type { Offer } from '../appointment/expiry.ts';
-import type { Fragments, ScheduleTime } from '../appointment/reads.ts';
 import type { Role } from '../policy/caller-role.ts';
-import type { Quota, Usage } from '../policy/quota.ts';
+import type { Usage } from '../policy/quota.ts';
 import type { RequestorLimit } from '../policy/requestor-limits.ts';
 import type { Purpose } from '../request/request.ts';
 
-/** What a booking depends on besides the request and the stored state. */
+/** What a booking depends on besides the request and what was read. */
 export interface BookingContext {
   /** The moment of the decision, in milliseconds since 1970 UTC. */
   readonly now: number;
@@ -42,111 +41,34 @@ export interface Histories {
   readonly slots: readonly Slot[];
 }
 
-/** A question about what is stored: what is asked, and what is known once it was read. */
-interface Question<Asked, Known> {
-  readonly asked: Asked;
-  readonly known: Known;
+/** The Slots around a booking, and who holds them. */
+export interface Nearby {
+  /** All that were split off the same Slots, and all within reach in time. */
+  readonly slots: readonly Slot[];
+  /** How appointments use those of which the holders were read, apart from the appointments that are rewritten. */
+  readonly uses: SlotUses;
+  /** Expired holds and requests on them that are in the way; they do not count as uses. */
+  readonly expired: readonly Appointment[];
+  /** The rows with the reservations of their Schedules, read after them. */
+  readonly rows: readonly Task[];
 }
 
-/**
- * What a decision may depend on besides `bookingReads`, read only when it does. `wanted.ts` tells for each when it is asked,
- * the Bots how it is read.
- */
-export interface Questions {
-  /** What these slots were split into, and how appointments use it, apart from those that are being rewritten. */
-  readonly fragments: Question<
-    { readonly origins: readonly string[]; readonly rewritten: readonly string[] },
-    Fragments
-  >;
-  /** The role in which the caller acts on appointments that are not its own, by their ids. */
-  readonly role: Question<readonly string[], Role>;
-  /** HealthcareServices, by their ids, that Schedules name in their `serviceType`; those that do not exist are absent. */
-  readonly services: Question<readonly string[], ResourceSet>;
-  /** HealthcareServices, by their ids, that say what a visit needs: with the service's own rights, as portals see no pools. */
-  readonly visits: Question<readonly string[], ResourceSet>;
-  /** Everything within reach of the time that the booking takes or gives back. */
-  readonly around: Question<
-    readonly ScheduleTime[],
-    { readonly slots: readonly Slot[]; readonly times?: readonly ScheduleTime[]; readonly rows?: readonly Task[] }
-  >;
-  /** How far quotas are used up, by `quotaKey`. */
-  readonly usage: Question<readonly Quota[], ReadonlyMap<string, Usage>>;
-  /** The Tasks of earlier appointments, by the ids of these, that wait for the clinic, or waited until a moment ago. */
-  readonly tasks: Question<readonly string[], readonly Task[]>;
-  /** The earlier versions of appointments, by the ids of these. */
-  readonly histories: Question<readonly string[], Histories>;
-  /** Patients who may have been merged, by their ids, and those into whom, whether or not the caller may see them. */
-  readonly patients: Question<readonly string[], Patients>;
-  /**
-   * Patients, by their ids, with their authors, which Medplum returns only on demand: they tell duplicates made by
-   * simultaneous bookings from patients that a portal submitted.
-   */
-  readonly authored: Question<readonly string[], ResourceSet>;
-}
-
-/** What is read of reservations beside what a decision asks for. */
-interface Reserving {
+/** What follows from what a request names. All of it is read with the Bot's own rights, and none of it reaches the caller. */
+export interface Knowledge {
+  /** The patients into whom those of the request were merged, whether or not the caller may see them. */
+  readonly patients?: Patients | undefined;
   /** Of the appointments that reservations announced a while ago, the times of those that are open, by id. */
   readonly announced?: ReadonlyMap<string, Interval> | undefined;
+  /** The role in which the caller acts on the appointments that are not its own. */
+  readonly role?: Role | undefined;
+  readonly nearby?: Nearby | undefined;
+  /** How far quotas are used up, by `quotaKey`. */
+  readonly usage?: ReadonlyMap<string, Usage> | undefined;
+  /** The Tasks of earlier appointments that wait for the clinic, or waited until a moment ago. */
+  readonly tasks?: readonly Task[] | undefined;
+  readonly histories?: Histories | undefined;
 }
 
-/** What was read because a decision asked for it. */
-export type Knowledge = Reserving & { readonly [Name in keyof Questions]?: Questions[Name]['known'] | undefined };
-
-const byId = <T extends { readonly id?: string }>(...lists: (readonly T[] | undefined)[]): T[] => [
-  ...new Map(lists.flatMap((list) => list ?? []).map((one) => [one.id, one])).values(),
-];
-
-/** What is known once more was read; of what was read again the later counts. */
-export function learned(known: Knowledge, more: Knowledge): Knowledge {
-  const { fragments, around, usage, histories } = known;
-  return {
-    ...known,
-    ...more,
-    ...(fragments &&
-      more.fragments && {
-        fragments: {
-          slots: byId(fragments.slots, more.fragments.slots),
-          uses: new Map([...fragments.uses, ...more.fragments.uses]),
-          expired: byId(fragments.expired, more.fragments.expired),
-          origins: [...new Set([...(fragments.origins ?? []), ...(more.fragments.origins ?? [])])],
-          rows: [...(fragments.rows ?? []), ...(more.fragments.rows ?? [])],
-        },
-      }),
-    ...(around &&
-      more.around && {
-        around: {
-          slots: byId(around.slots, more.around.slots),
-          times: [...(around.times ?? []), ...(more.around.times ?? [])],
-          rows: [...(around.rows ?? []), ...(more.around.rows ?? [])],
-        },
-      }),
-    ...(usage && more.usage && { usage: new Map([...usage, ...more.usage]) }),
-    ...(histories &&
-      more.histories && {
-        histories: {
-          versions: new Map([...histories.versions, ...more.histories.versions]),
-          slots: byId(histories.slots, more.histories.slots),
-        },
-      }),
-  };
-}
-
-/** What must be read before a decision can be made. */
-export type Wanted = { readonly [Name in keyof Questions]?: Questions[Name]['asked'] | undefined };
-
-/** A Schedule with those of its services that were read: as actors with it, or because a decision asked for them. */
-export const readServices = (
-  schedule: Schedule,
-  state: ResourceSet,
-  { services = new Map() }: Knowledge,
-): ScheduleServices =>
-  withServices(schedule, [
-    ...resourcesOfType(state, 'HealthcareService'),
-    ...resourcesOfType(services, 'HealthcareService'),
-  ]);
-
-/** The ids of services that these Schedules name and that have not been read yet. */
-export function unknownServices(schedules: readonly Schedule[], { services }: Knowledge): string[] {
-  return services ? [] : [...new Set(schedules.flatMap(serviceIdsOf))];
-}
+/** A Schedule with those of its services that were read. */
+export const servicesOf = (schedule: Schedule, state: ResourceSet): ScheduleServices =>
+  withServices(schedule, resourcesOfType(state, 'HealthcareService'));

@@ -1,15 +1,14 @@
-import type { Bundle, BundleEntry, Identifier, ResourceType } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import type { BundleEntry, Identifier, ResourceType } from '@medplum/fhirtypes';
+import type { PublicConfig } from '../../config/config.ts';
 import { idIn, isId, serviceIdsOf } from '../../fhir/reference.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';
 import { rowSearch } from '../../rows/row.ts';
 import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../../rows/search.ts';
 import type { Interval } from '../../time/interval.ts';
-import { visitGroupOf } from '../../visits/group.ts';
 import { isOffer, offeredFor } from '../appointment/expiry.ts';
 import { atTime, inTheWay } from '../appointment/reads.ts';
-import { type BookRequest, eachOf } from '../request/request.ts';
+import type { AppointmentRequest, Leads } from '../request/request.ts';
 import { answersReferredTo } from '../request/supporting-information.ts';
 
 /** How many free slots at the time of an appointment are looked at when only a schedule is named. */
@@ -23,14 +22,15 @@ const withSchedule: SearchQuery = [
   ['_include:iterate', 'Schedule:actor'],
 ];
 
-const withSlots: SearchQuery = [
+/** What is read with each appointment: its slots with their calendars, and its patients. */
+export const withSlots: SearchQuery = [
   ['_include', 'Appointment:slot'],
   ['_include', 'Appointment:patient'],
   ['_include:iterate', 'Slot:schedule'],
   ['_include:iterate', 'Schedule:actor'],
 ];
 
-function offers({ schedule, slots, interval }: BookRequest): BundleEntry[] {
+function offers({ schedule, slots, interval }: AppointmentRequest): BundleEntry[] {
   return schedule && interval && slots.length === 0
     ? [
         search('Slot', [
@@ -67,7 +67,7 @@ function slotsAt(
 }
 
 /** What may be in the way in a Schedule that is named without slots. */
-function takenIn({ schedule, interval }: BookRequest, config: PublicConfig): BundleEntry[] {
+function takenIn({ schedule, interval }: AppointmentRequest, config: PublicConfig): BundleEntry[] {
   return schedule && interval
     ? [
         search('Slot', [
@@ -80,14 +80,14 @@ function takenIn({ schedule, interval }: BookRequest, config: PublicConfig): Bun
     : [];
 }
 
-const named = ({ slots }: BookRequest): string[] => slots.map(({ value }) => value);
+const named = ({ slots }: AppointmentRequest): string[] => slots.map(({ value }) => value);
 
 /**
  * The search for the rows with the reservations of the Schedules that a request leads to. It comes after those for their
  * Slots: what is reserved between the two is seen.
  */
-function rowReads(request: BookRequest, config: PublicConfig): BundleEntry[] {
-  const { schedule, leads } = request;
+function rowReads(request: AppointmentRequest, leads: Leads | undefined, config: PublicConfig): BundleEntry[] {
+  const { schedule } = request;
   const ids = named(request).filter(isId);
   const known = [...(schedule ? [schedule.value] : []), ...(ids.length > 0 ? (leads?.schedules ?? []) : [])];
   const query: Record<string, string> | undefined =
@@ -99,72 +99,15 @@ function rowReads(request: BookRequest, config: PublicConfig): BundleEntry[] {
   return query ? [{ request: { method: 'GET', url: rowSearch(['publish'], query, config) } }] : [];
 }
 
-/** The entries of a batch, each once. */
-const uniqueEntries = (entries: readonly BundleEntry[]): BundleEntry[] => [
-  ...new Map(entries.map((entry) => [entry.request?.url, entry])).values(),
-];
-
 /** The search for slots by their ids alone, whatever their time and status. */
 const slotsById = (ids: readonly string[]): BundleEntry[] => searchByIds('Slot', ids, withSchedule);
 
 /** The reads for the slots that a request names, by their ids and, where a time is named, at that time. */
-function slotReads(request: BookRequest, config: PublicConfig): BundleEntry[] {
+function slotReads(request: AppointmentRequest, leads: Leads | undefined, config: PublicConfig): BundleEntry[] {
   const ids = named(request).filter(isId);
   return request.interval && ids.length > 0
-    ? [slotsAt(ids.join(','), request.interval, config, request.leads?.schedules)]
+    ? [slotsAt(ids.join(','), request.interval, config, leads?.schedules)]
     : slotsById(named(request));
-}
-
-/**
- * The search for the slots that a request names and `bookingReads` did not find, because they are not at the time of the
- * appointment or do not exist.
- *
- * @param state - what was found
- */
-export const missingSlotReads = (request: BookRequest, state: ResourceSet): BundleEntry[] =>
-  slotsById(
-    eachOf(request)
-      .flatMap(named)
-      .filter((id) => !state.has(`Slot/${id}`)),
-  );
-
-/**
- * The searches for what an offer would replace and for its waitlist entry, if the request is to accept one; and for what was
- * booked together with the appointments that it moves or replaces.
- */
-export function furtherReads(request: BookRequest, state: ResourceSet, config: PublicConfig): BundleEntry[] {
-  const found = eachOf(request)
-    .flatMap(({ appointment, replaced }) => [appointment.value.id, ...replaced.map(({ value }) => value)])
-    .flatMap((id) => (id === undefined ? [] : (findResource(state, 'Appointment', id) ?? [])));
-  const offered = found.filter((one) => isOffer(one, config)).flatMap((one) => offeredFor(one, config));
-  const groups = [...new Set(found.flatMap((one) => visitGroupOf(one, config) ?? []))];
-  const system = artefactUri(config, 'LocalVisitGroup');
-  return [
-    ...searchByIds('Appointment', offered, withSlots),
-    ...groups.map((group) =>
-      search('Appointment', [['identifier', `${system}|${group}`], ['_count', '100'], ...withSlots]),
-    ),
-  ];
-}
-
-/** Whether the request leads to other Schedules than those of the slots that it names, so that these must be read anew. */
-export const isMisled = (request: BookRequest, state: ResourceSet): boolean =>
-  (request.leads?.schedules ?? []).length > 0 &&
-  eachOf(request)
-    .flatMap(named)
-    .some((id) => {
-      const slot = findResource(state, 'Slot', id);
-      return slot !== undefined && !request.leads?.schedules.includes(idIn(slot.schedule, 'Schedule') ?? '');
-    });
-
-/**
- * The services that the Schedules of a request name, if it leads to all of them.
- *
- * @param read - what `leads` gave, read with the caller's rights
- */
-export function servicesLedTo({ leads }: BookRequest, state: ResourceSet, read: ResourceSet): ResourceSet | undefined {
-  const named = resourcesOfType(state, 'Schedule').flatMap(serviceIdsOf);
-  return named.every((id) => leads?.services.includes(id)) ? read : undefined;
 }
 
 function searchByIdentifier(
@@ -178,28 +121,27 @@ function searchByIdentifier(
 }
 
 /**
- * Everything that must be known to decide about a booking, as one batch. It must be sent with the caller's own credentials:
- * what the caller may not see does not exist for its booking.
+ * The searches for everything that an appointment to book names, as entries of a batch. It must be sent with the caller's own
+ * credentials: what the caller may not see does not exist for its booking.
  *
  * @param requestor - id of the requestor's profile, whose earlier bookings and patients are looked for
- * @see https://hl7.org/fhir/R4/http.html#transaction
+ * @param leads - Schedules and services that the gateway remembers
  */
-export function bookingReads(request: BookRequest, requestor: string, config: PublicConfig): Bundle {
+export function namedReads(
+  request: AppointmentRequest,
+  requestor: string,
+  config: PublicConfig,
+  leads?: Leads,
+): BundleEntry[] {
   const tag = requestorQuery(requestor, config);
-  const entry = eachOf(request).flatMap((one) => readsOf({ ...one, leads: request.leads }, tag, config));
-  return { resourceType: 'Bundle', type: 'batch', entry: uniqueEntries(entry) };
-}
-
-/** What must be known to decide about one appointment of a request. */
-function readsOf(request: BookRequest, tag: string, config: PublicConfig): BundleEntry[] {
   const { appointment, patient, relatedPerson, schedule, replaced, participants } = request;
   const patientIds = participants.map(({ actor }) => (actor.kind === 'patient' ? actor.id : undefined));
   return [
-    ...slotReads(request, config),
+    ...slotReads(request, leads, config),
     ...searchByIds('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
     ...offers(request),
     ...takenIn(request, config),
-    ...rowReads(request, config),
+    ...rowReads(request, leads, config),
     ...readsById('Patient', [...patientIds, patient?.value.id]),
     ...readsById(
       'QuestionnaireResponse',
@@ -209,5 +151,40 @@ function readsOf(request: BookRequest, tag: string, config: PublicConfig): Bundl
     ...searchByIdentifier('RelatedPerson', relatedPerson?.value.identifier, tag),
     ...searchByIdentifier('Appointment', appointment.value.identifier, tag, withSlots),
     ...searchByIds('Appointment', [appointment.value.id, ...replaced.map(({ value }) => value)], withSlots),
+  ];
+}
+
+/** Whether the Schedules of slots are others than those that the gateway remembers. */
+const isMisled = (request: AppointmentRequest, leads: Leads | undefined, state: ResourceSet): boolean =>
+  (leads?.schedules ?? []).length > 0 &&
+  named(request).some((id) => {
+    const slot = findResource(state, 'Slot', id);
+    return slot !== undefined && !leads?.schedules.includes(idIn(slot.schedule, 'Schedule') ?? '');
+  });
+
+/**
+ * The searches for what the named leads to and was not found with it: slots at another time, what an offer would replace with
+ * its waitlist entry, and the services of the Schedules.
+ *
+ * @param state - what was found
+ */
+export function leadingReads(
+  request: AppointmentRequest,
+  state: ResourceSet,
+  config: PublicConfig,
+  leads?: Leads,
+): BundleEntry[] {
+  const { id } = request.appointment.value;
+  const previous = id === undefined ? undefined : findResource(state, 'Appointment', id);
+  const isMissing = (type: ResourceType) => (one: string) => !state.has(`${type}/${one}`);
+  const offered = previous && isOffer(previous, config) ? offeredFor(previous, config) : [];
+  const services = resourcesOfType(state, 'Schedule').flatMap(serviceIdsOf);
+  return [
+    ...(isMisled(request, leads, state)
+      ? [...slotReads(request, undefined, config), ...rowReads(request, undefined, config)]
+      : []),
+    ...slotsById(named(request).filter(isMissing('Slot'))),
+    ...searchByIds('Appointment', offered.filter(isMissing('Appointment')), withSlots),
+    ...searchByIds('HealthcareService', services.filter(isMissing('HealthcareService'))),
   ];
 }

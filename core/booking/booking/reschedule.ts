@@ -8,7 +8,7 @@ import { replacedBy, survivorOf } from '../appointment/patient-change.ts';
 import { canBeMoved } from '../appointment/status.ts';
 import { isActivePatient } from '../patients/identity.ts';
 import type { Located } from '../request/parameters.ts';
-import type { BookRequest, Purpose } from '../request/request.ts';
+import type { AppointmentRequest, Purpose } from '../request/request.ts';
 
 /** The appointments that a booking changes besides the one it makes. */
 export interface EarlierAppointments {
@@ -34,7 +34,7 @@ function closedIssue({ id, status }: Appointment, expression: string): Issue {
 function replacedIssues(
   { value: id, path }: Located<string>,
   found: Appointment | undefined,
-  { appointment }: BookRequest,
+  { appointment }: AppointmentRequest,
 ): Issue[] {
   if (id === appointment.value.id) {
     const diagnostics = 'An appointment cannot replace itself; send it again under its id to move it.';
@@ -78,7 +78,11 @@ function previousIssues(previous: Appointment, path: string, context: EarlierCon
 }
 
 /** What keeps an appointment from being moved by a caller that has not seen its current version. */
-function versionIssues({ ifMatch, appointment }: BookRequest, previous: Appointment | undefined): Issue[] {
+function versionIssues(
+  { appointment }: AppointmentRequest,
+  ifMatch: string | undefined,
+  previous: Appointment | undefined,
+): Issue[] {
   if (ifMatch === undefined || previous?.meta?.versionId === ifMatch) {
     return [];
   }
@@ -92,14 +96,16 @@ function versionIssues({ ifMatch, appointment }: BookRequest, previous: Appointm
  * Finds the appointments that a request moves or replaces. If the caller cannot see an appointment with the id that it
  * sends, the booking is a new one.
  *
+ * @param ifMatch - the version that the appointment to be moved must have
  * @returns the appointments, and `version-conflict`, `appointment-closed`, `replaced-appointment-not-found` where they
  *   cannot be changed
  * @see specification section 3, re-submission
  */
 export function findEarlierAppointments(
-  request: BookRequest,
+  request: AppointmentRequest,
   state: ResourceSet,
   context: EarlierContext,
+  ifMatch?: string,
 ): EarlierAppointments {
   const { value, path } = request.appointment;
   const previous = value.id === undefined ? undefined : findResource(state, 'Appointment', value.id);
@@ -117,7 +123,7 @@ export function findEarlierAppointments(
     staying: context.purpose === 'hold' ? ending : [],
     answered: offered.find(({ status }) => status === 'waitlist'),
     issues: [
-      ...versionIssues(request, previous),
+      ...versionIssues(request, ifMatch, previous),
       ...(previous ? previousIssues(previous, path, context) : []),
       ...named.flatMap(({ one, found }) => replacedIssues(one, found, request)),
     ],

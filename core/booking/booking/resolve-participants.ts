@@ -7,7 +7,7 @@ import { findResource, type ResourceSet, resourcesOfType } from '../../rows/reso
 import { conformsToProfile, withTrueClaims } from '../patients/conformance.ts';
 import { duplicatesOf, hasCommonIdentifier, isActivePatient } from '../patients/identity.ts';
 import type { Located } from '../request/parameters.ts';
-import type { BookRequest } from '../request/request.ts';
+import type { AppointmentRequest } from '../request/request.ts';
 
 /** Who takes part in a booking: references as they are stored, and what must be created for them. */
 export interface ResolvedParticipants {
@@ -24,7 +24,8 @@ export interface ResolvedParticipants {
 interface ParticipantContext {
   readonly requestor: string;
   readonly config: BookingConfig;
-  readonly newId: () => string;
+  /** Gives the `urn:uuid:` of a person who is created: the same again for the same key. */
+  readonly idFor: (key: string) => string;
 }
 
 const inactive = (expression: string): Issue => ({
@@ -81,7 +82,7 @@ function submittedPatient(
   if (standIn) {
     return { reference: `Patient/${standIn}`, entries: [], issues: [] };
   }
-  const reference = known ? `Patient/${known.id}` : context.newId();
+  const reference = known ? `Patient/${known.id}` : context.idFor(patient.path);
   const { id: _, meta, ...submitted } = withTrueClaims(patient.value, context.config);
   const ambiguous: Issue = {
     code: 'patient-ambiguous',
@@ -117,7 +118,7 @@ function submittedRelatedPerson(
   const known = knownPersons(resourcesOfType(state, 'RelatedPerson'), person, context).find(
     (candidate) => candidate.patient.reference === patient?.reference,
   );
-  const reference = known ? `RelatedPerson/${known.id}` : context.newId();
+  const reference = known ? `RelatedPerson/${known.id}` : context.idFor(`${person.path} ${patient?.reference}`);
   const { id: _, meta, ...submitted } = person.value;
   const created: BundleEntry = {
     fullUrl: reference,
@@ -132,7 +133,7 @@ function submittedRelatedPerson(
 }
 
 function existingPatientIssues(
-  { participants, patient }: BookRequest,
+  { participants, patient }: AppointmentRequest,
   submitted: Submitted | undefined,
   state: ResourceSet,
   heir: Heir,
@@ -180,7 +181,7 @@ function withMissing(
  * @see specification sections 2.1, 4.4 and 4.6
  */
 export function resolveParticipants(
-  request: BookRequest,
+  request: AppointmentRequest,
   state: ResourceSet,
   heir: Heir,
   context: ParticipantContext,
@@ -222,7 +223,7 @@ export function patientsIn(
     requestor,
     config,
   }: Pick<ParticipantContext, 'requestor' | 'config'> & {
-    readonly request: BookRequest;
+    readonly request: AppointmentRequest;
     readonly state: ResourceSet;
   },
 ): Patient[] {

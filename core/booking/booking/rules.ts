@@ -159,40 +159,34 @@ const rules: readonly Rule[] = [
   ({ request }) => request.answers.flatMap(questionnaireResponseIssues),
 ];
 
-/** How many of the appointments that come before one in its request count towards the same quota. */
-const aheadOf = (quota: Quota, { before, context: { config } }: Situation): number =>
-  before.filter(({ verdict }) => verdict.quotas.some((one) => isSameQuota(one, quota, config))).length;
-
 /** The policies bind requestors, not the clinic's staff. */
-const policyRule: Rule = (situation) => {
-  const { request, verdict, known, context } = situation;
+function policyRules(situation: Situation, isCounted: boolean): readonly Issue[] {
+  const { request, verdict, known, context, counted } = situation;
+  if (known.role !== 'requestor') {
+    return [];
+  }
   const path = `${request.appointment.path}.start`;
-  return known.role === 'requestor'
-    ? [
-        ...longestIssues(situation),
-        ...payerKindIssues(situation),
-        ...verdict.issues,
-        ...quotaIssues(
-          verdict.quotas,
-          known.usage ?? new Map(),
-          [
-            ...situation.rewritten,
-            ...(context.offer?.for ?? []),
-            ...situation.earlier.staying.flatMap(({ id }) => id ?? []),
-          ],
-          path,
-          context,
-          (quota) => aheadOf(quota, situation),
-        ),
-      ]
-    : [];
-};
+  const standing = situation.earlier.staying.flatMap(({ id }) => id ?? []);
+  const own = [...situation.rewritten, ...(context.offer?.for ?? []), ...standing];
+  const ahead = (quota: Quota): number =>
+    counted.filter((quotas) => quotas.some((one) => isSameQuota(one, quota, context.config))).length;
+  return [
+    ...longestIssues(situation),
+    ...payerKindIssues(situation),
+    ...verdict.issues,
+    ...(isCounted ? quotaIssues(verdict.quotas, known.usage ?? new Map(), own, path, context, ahead) : []),
+  ];
+}
 
-/** The rules that depend on the final slots, role and quotas: applied when nothing is left to be read. */
-const lastRules: readonly Rule[] = [granularityIssues, policyRule];
+/** What is against a booking, whatever its limits. Knowing more about the slots may resolve it. */
+export const issuesOf = (situation: Situation): Issue[] => rules.flatMap((rule) => rule(situation));
 
-/** The problems of a booking that are known so far. Knowing more about the slots may resolve them. */
-export const issuesSoFar = (situation: Situation): Issue[] => rules.flatMap((rule) => rule(situation));
-
-/** The further problems of a booking, once everything that it depends on has been read. */
-export const lastIssues = (situation: Situation): Issue[] => lastRules.flatMap((rule) => rule(situation));
+/**
+ * The limits that a booking does not keep.
+ *
+ * @param isCounted - whether quotas count: they are not reported beside other issues
+ */
+export const limitIssues = (situation: Situation, isCounted: boolean): Issue[] => [
+  ...granularityIssues(situation),
+  ...policyRules(situation, isCounted),
+];

@@ -6,7 +6,7 @@ import type { Calendar, CalendarSlot } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';
 import { MOST_SLOTS } from '../appointment/elements.ts';
 import type { Located } from '../request/parameters.ts';
-import type { BookRequest } from '../request/request.ts';
+import type { AppointmentRequest } from '../request/request.ts';
 import { MOST_OFFERS } from './reads.ts';
 
 /** The slots from which a booking takes its time, or the reasons why there are none. */
@@ -33,7 +33,7 @@ function scheduleIssues(state: ResourceSet, id: string, expression: string): Iss
 
 function slotIssues(
   { value: id, path }: Located<string>,
-  request: BookRequest,
+  request: AppointmentRequest,
   state: ResourceSet,
   calendar: Calendar,
 ): Issue[] {
@@ -62,7 +62,7 @@ function slotIssues(
 /** The named slots of one schedule, each with the path where it was named. */
 type Group = readonly { readonly slot: CalendarSlot; readonly path: string }[];
 
-function groupBySchedule(request: BookRequest, calendar: Calendar): Group[] {
+function groupBySchedule(request: AppointmentRequest, calendar: Calendar): Group[] {
   const groups = new Map<string, { slot: CalendarSlot; path: string }[]>();
   for (const { value, path } of request.slots) {
     const slot = calendar.get(value);
@@ -145,7 +145,7 @@ function uncovered(schedule: string, isCovered: boolean, offers: number, express
 
 function selectInSchedule(
   { value, path }: Located<string>,
-  request: BookRequest,
+  request: AppointmentRequest,
   state: ResourceSet,
   calendar: Calendar,
 ) {
@@ -171,7 +171,7 @@ function selectInSchedule(
  * @returns the slots in order, or `slot-not-found`, `schedule-not-found`, `schedule-inactive`, `slot-mismatch`,
  *   `slot-not-free` for each slot at fault
  */
-export function selectSlots(request: BookRequest, state: ResourceSet, calendar: Calendar): SelectedSlots {
+export function selectSlots(request: AppointmentRequest, state: ResourceSet, calendar: Calendar): SelectedSlots {
   const { slots, schedule, interval, appointment } = request;
   if (slots.length === 0) {
     return schedule ? selectInSchedule(schedule, request, state, calendar) : { slots: [], issues: [] };

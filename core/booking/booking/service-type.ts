@@ -5,7 +5,7 @@ import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { type ResourceSet, scheduleOf } from '../../rows/resource-set.ts';
 import type { CalendarSlot } from '../../slots/slot.ts';
 import { type ScheduleServices, servesPayerKind } from '../../slots/terms.ts';
-import type { BookRequest } from '../request/request.ts';
+import type { AppointmentRequest } from '../request/request.ts';
 import { calendarAt, type Situation } from './situation.ts';
 
 function hasCommonCoding(one: CodeableConcept, other: CodeableConcept): boolean {
@@ -28,7 +28,7 @@ function offeredBy({ resource, services }: CalendarSlot, state: ResourceSet): re
  * @see specification 2.4, Schedule.serviceType
  */
 export function serviceTypeIssues(
-  { appointment }: BookRequest,
+  { appointment }: AppointmentRequest,
   slots: readonly CalendarSlot[],
   state: ResourceSet,
 ): Issue[] {

@@ -1,79 +1,80 @@
-import type { Appointment, Resource, Slot } from '@medplum/fhirtypes';
+import type { Resource, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
-import { isSameJson } from '../../fhir/json.ts';
 import { belongsTo } from '../../fhir/tags.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf, schedulesOfSlots } from '../../rows/resource-set.ts';
 import { reservedIn } from '../../slots/reservation.ts';
-import { settle, withGivenBack, withTaken } from '../../slots/settle.ts';
+import { settle, withGivenBack } from '../../slots/settle.ts';
 import { type Calendar, type CalendarSlot, calendarOf, slotIdsOf } from '../../slots/slot.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffers } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
-import { isByItself, siblingsOf, tookPlace } from '../../visits/group.ts';
-import { type StepMark, stepOf } from '../../visits/visit.ts';
 import { withDisplays } from '../appointment/actors.ts';
-import { endingOf, hasRunOut, isHold, isOffer } from '../appointment/expiry.ts';
+import { endingOf, hasRunOut, isHold } from '../appointment/expiry.ts';
 import { allOf, clinicPartOf, type Submitted, submittedOf } from '../appointment/submitted.ts';
 import { slotsToGiveBack } from '../appointment/synchronize.ts';
-import { type BookRequest, eachOf } from '../request/request.ts';
-import { applyPolicy, type PolicyVerdict, schedulesNamed } from './apply-policy.ts';
-import { type BookingContext, type Knowledge, readServices } from './knowledge.ts';
+import type { Quota } from '../policy/quota.ts';
+import type { AppointmentRequest } from '../request/request.ts';
+import { type PolicyVerdict, schedulesNamed } from './apply-policy.ts';
+import { type BookingContext, type Knowledge, servicesOf } from './knowledge.ts';
 import { changedBy, type EarlierAppointments, findEarlierAppointments, givingBack, heirOf } from './reschedule.ts';
-import { patientsIn, type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
+import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import { isForSamePatient, keptParticipants, resubmitted } from './resubmit.ts';
-import { type SelectedSlots, selectSlots } from './select-slots.ts';
+import type { SelectedSlots } from './select-slots.ts';
 
-/** What a decision starts from: the request, and everything that was read for it. */
-interface Given {
-  readonly request: BookRequest;
-  /** What the caller may see of everything that the request names (`bookingReads`). */
+/** What was read for a request, and what it depends on besides. */
+export interface Given {
+  /** What the caller may see of everything that the request names and leads to. */
   readonly state: ResourceSet;
   readonly known: Knowledge;
-  readonly context: BookingContext;
+  /** `idFor` gives the `urn:uuid:` of a person who is created: the same for all appointments of a request. */
+  readonly context: BookingContext & { readonly idFor: (key: string) => string };
 }
 
-/**
- * What the booking of one appointment is judged by: what is given, the request with what is kept of a stored appointment, and
- * what follows. Of several appointments, those that come first have taken their time already.
- */
-export interface Situation extends Given {
-  /** The appointments of the same request that come before it in time. */
-  readonly before: readonly Situation[];
-  /** How many appointments the request books. */
-  readonly count: number;
-  /** Which step of a visit it is to be, or is. */
-  readonly mark: StepMark | undefined;
-  /** The ids of the appointments that the whole request rewrites. */
-  readonly rewritten: readonly string[];
+/** One appointment to book, with what is kept of a stored one, before the calendar is looked at. */
+export interface Prepared extends Given {
+  readonly request: AppointmentRequest;
   readonly resolved: ResolvedParticipants;
   readonly earlier: EarlierAppointments;
   /** What its requestor has sent of the appointment that is sent again, if it is known. */
   readonly submitted: Submitted | undefined;
+}
+
+/** The calendar in which an appointment is booked: the one that is stored, with what its request has changed so far. */
+export interface BookingCalendar {
   /** The slots as they are stored. */
   readonly stored: Calendar;
   /** The time that others are about to take, as Slots. */
   readonly reserved: readonly CalendarSlot[];
-  /** The slots as this booking may count them: its own earlier ones, and those of expired holds and requests, are free. */
+  /** The slots as this booking may count them: those that it gives back, and those of expired holds and requests, are free. */
   readonly calendar: Calendar;
+  /** The ids of the appointments that the request rewrites. */
+  readonly rewritten: readonly string[];
+  /** The time, buffers included, of the appointments that were decided before. */
+  readonly taken: readonly CalendarSlot[];
+  /** The quotas towards which each of these counts. */
+  readonly counted: readonly (readonly Quota[])[];
+}
+
+/** The decision about one appointment. */
+export interface Situation extends Prepared, BookingCalendar {
   readonly selected: SelectedSlots;
   readonly verdict: PolicyVerdict;
 }
 
 /** The slots as they are stored, as far as they were read. */
-function storedCalendar({ state, known: { fragments, around }, context: { config } }: Given): Calendar {
+function storedCalendar({ state, known: { nearby }, context: { config } }: Given): Calendar {
   // If a Slot was read twice, the second copy wins: its appointments were read together with it.
-  const slots = [...resourcesOfType(state, 'Slot'), ...(around?.slots ?? []), ...(fragments?.slots ?? [])];
-  return calendarOf(slots, config, fragments?.uses);
+  return calendarOf([...resourcesOfType(state, 'Slot'), ...(nearby?.slots ?? [])], config, nearby?.uses);
 }
 
 /** The Schedules that were read, each with the services that it offers. */
-export function schedulesIn({ state, known }: Pick<Given, 'state' | 'known'>): ScheduleServices[] {
-  return resourcesOfType(state, 'Schedule').map((schedule) => readServices(schedule, state, known));
+export function schedulesIn({ state }: Pick<Given, 'state'>): ScheduleServices[] {
+  return resourcesOfType(state, 'Schedule').map((schedule) => servicesOf(schedule, state));
 }
 
 /** The Schedule of a slot with its services, if it was read. */
-export function calendarAt({ resource }: CalendarSlot, { state, known }: Pick<Given, 'state' | 'known'>) {
+export function calendarAt({ resource }: CalendarSlot, { state }: Pick<Given, 'state'>) {
   const schedule = scheduleOf(state, resource);
-  return schedule && readServices(schedule, state, known);
+  return schedule && servicesOf(schedule, state);
 }
 
 /** What `settle` needs to know of the booking's calendars. */
@@ -82,12 +83,23 @@ export const settling = (given: Given) => ({
   newId: given.context.newId,
 });
 
-/** The slots as a booking may count them, with everything that returns when earlier ones are given back. */
-function countedCalendar(stored: Calendar, earlier: readonly EarlierAppointments[], given: Given): Calendar {
-  const { known, context } = given;
-  const ending = [...earlier.flatMap(givingBack), ...(known.fragments?.expired ?? [])];
+/** The calendar that the first appointment of a request meets: everything that the request gives back is free. */
+export function calendarFor(all: readonly Pick<Prepared, 'earlier'>[], given: Given): BookingCalendar {
+  const { state, known, context } = given;
+  const stored = storedCalendar(given);
+  const read = [...resourcesOfType(state, 'Task'), ...(known.nearby?.rows ?? [])];
+  const rows = new Map(read.map((row) => [`${row.id} ${row.meta?.versionId}`, row]));
+  const reading = { calendar: stored, now: context.now, open: known.announced };
+  const ending = [...all.flatMap(({ earlier }) => givingBack(earlier)), ...(known.nearby?.expired ?? [])];
   const ids = ending.flatMap((one) => slotsToGiveBack(one, stored, context.config));
-  return ids.length === 0 ? stored : settle(stored, withGivenBack(stored, ids, context.config), settling(given));
+  return {
+    stored,
+    reserved: reservedIn([...rows.values()], reading, context.config),
+    calendar: ids.length === 0 ? stored : settle(stored, withGivenBack(stored, ids, context.config), settling(given)),
+    rewritten: all.flatMap(({ earlier }) => changedBy(earlier)).flatMap(({ id }) => id ?? []),
+    taken: [],
+    counted: [],
+  };
 }
 
 const nothing: Submitted = { elements: new Set(), participants: new Set(), extensions: new Set() };
@@ -109,12 +121,12 @@ function clinicPart(
 
 /** The request with what is kept of the stored appointment. What staff send replaces even what the clinic has set. */
 function withStored(
+  request: AppointmentRequest,
   { previous }: EarlierAppointments,
   clinic: Submitted,
   { participants }: ResolvedParticipants,
-  given: Given,
-): BookRequest {
-  const { request, known, context } = given;
+  { known, context }: Given,
+): AppointmentRequest {
   const { value } = request.appointment;
   const binding = known.role === 'repository' ? nothing : clinic;
   if (!previous) {
@@ -131,7 +143,7 @@ function withStored(
  * Who takes part: those whom the request names, and those whom the clinic has added to the appointment that is sent again.
  */
 function participantsOf(
-  request: BookRequest,
+  request: AppointmentRequest,
   earlier: EarlierAppointments,
   clinic: Submitted,
   { state, known, context }: Given,
@@ -150,160 +162,22 @@ function participantsOf(
 }
 
 /** The state with only the appointments that the caller may move or replace: a requestor its own, whatever else it sees. */
-function changeable({ state, known: { role }, context: { requestor, config } }: Given): ResourceSet {
+export function changeable({ state, known: { role }, context: { requestor, config } }: Given): ResourceSet {
   const isOthers = (one: Resource): boolean => one.resourceType === 'Appointment' && !belongsTo(one, requestor, config);
   return role === 'requestor' ? new Map([...state].filter(([, one]) => !isOthers(one))) : state;
 }
 
-/** One appointment of a request, with what is kept of a stored one, before its slots are looked at. */
-type Prepared = Given & Pick<Situation, 'earlier' | 'submitted' | 'resolved' | 'mark'>;
-
-function prepared(given: Given): Prepared {
-  const { context } = given;
-  const earlier = findEarlierAppointments(given.request, changeable(given), context);
+/**
+ * One appointment with what is kept of a stored one, and with those who take part.
+ *
+ * @param ifMatch - the version that the appointment to be moved must have
+ */
+export function prepare(asked: AppointmentRequest, given: Given, ifMatch?: string): Prepared {
+  const earlier = findEarlierAppointments(asked, changeable(given), given.context, ifMatch);
   const submitted = submittedBefore(earlier, given);
   const clinic = clinicPart(earlier, submitted, given);
-  const resolved = participantsOf(given.request, earlier, clinic, given);
-  const request = withStored(earlier, clinic, resolved, given);
-  const mark = request.appointment.step ?? (earlier.previous && stepOf(earlier.previous, context.config));
-  return { ...given, request, earlier, submitted, resolved, mark };
-}
-
-/**
- * The others that were booked with the one that is replaced and end with it, if it is a requestor's: all of them where they
- * only end together, else those in whose place others are booked at once.
- */
-function besidesReplaced({ replaced, previous, besides }: EarlierAppointments, given: Given): readonly Appointment[] {
-  const { known, context, request } = given;
-  const { now, config } = context;
-  if (previous && isOffer(previous, config)) {
-    return besides; // It says itself what it takes the place of; other steps stay.
-  }
-  if (!replaced || known.role === 'repository') {
-    return besides;
-  }
-  const sent = eachOf(request).map(({ appointment }) => appointment);
-  const named = new Set([replaced, ...besides].map(({ id }) => id));
-  const isAlone = isByItself(replaced, known.visits, config);
-  const isAnew = (one: Appointment): boolean =>
-    sent.length > 1 && sent.some(({ step }) => step && isSameJson(step, stepOf(one, config)));
-  const following = siblingsOf(replaced, changeable(given), now, config).filter(
-    (one) =>
-      !named.has(one.id) &&
-      sent.every(({ value }) => value.id !== one.id) &&
-      !tookPlace(one, now) &&
-      (!isAlone || isAnew(one)),
-  );
-  return [...besides, ...following];
-}
-
-/** What several appointments of a request bring to its end, because they are offered for it together, ends once. */
-function endingOnce(all: readonly Prepared[]): Prepared[] {
-  const known = new Set<string | undefined>();
-  const first = (one: Appointment | undefined): Appointment[] => {
-    const isFirst = one !== undefined && !known.has(one.id);
-    known.add(one?.id);
-    return isFirst ? [one] : [];
-  };
-  return all.map(({ earlier, ...one }) => {
-    const [replaced] = first(earlier.replaced);
-    const [answered] = first(earlier.answered);
-    return { ...one, earlier: { ...earlier, replaced, answered, besides: earlier.besides.flatMap(first) } };
-  });
-}
-
-/** The patients of an appointment as one text. */
-const patientsOf = ({ resolved }: Pick<Prepared, 'resolved'>): string =>
-  [...resolved.participants.map(({ actor }) => actor?.reference), resolved.patient?.reference]
-    .filter((one) => one?.startsWith('Patient/') || one?.startsWith('urn:'))
-    .toSorted()
-    .join();
-
-/** Whether two appointments of a request are for the same patients. */
-export const isForSame = (one: Pick<Prepared, 'resolved'>, other: Pick<Prepared, 'resolved'>): boolean =>
-  patientsOf(one) === patientsOf(other);
-
-/** Whether two appointments of a request name the same patient, stored or handed over. */
-const isSamePerson = (one: Prepared, other: Prepared): boolean =>
-  one.request.patient || other.request.patient
-    ? one.request.patient?.path === other.request.patient?.path
-    : isForSame(one, other);
-
-/** A person who is created with one appointment of a request is created for all those of the same patient. */
-function withSamePersons({ resolved, ...one }: Prepared, first: ResolvedParticipants | undefined): Prepared {
-  const references = new Map(
-    resolved.entries.flatMap(({ fullUrl = '', resource }) => {
-      const same = first?.entries.find((other) => other.resource?.resourceType === resource?.resourceType)?.fullUrl;
-      return same ? [[fullUrl, same] as const] : [];
-    }),
-  );
-  const same = <T extends { readonly reference?: string }>(actor: T): T => {
-    const reference = references.get(actor.reference ?? '');
-    return reference ? { ...actor, reference } : actor;
-  };
-  const { participants, patient } = resolved;
-  return {
-    ...one,
-    resolved: {
-      ...resolved,
-      participants: participants.map((each) => (each.actor ? { ...each, actor: same(each.actor) } : each)),
-      ...(patient && { patient: same(patient) }),
-      entries: resolved.entries.filter(({ fullUrl = '' }) => !references.has(fullUrl)),
-    },
-  };
-}
-
-/** Works out, step by step, what the appointments of a request are judged by, in the order in which they were sent. */
-export function situationsOf(asked: Given): Situation[] {
-  const { known, context } = asked;
-  const state = new Map([...asked.state, ...(known.authored ?? [])]);
-  const given = { ...asked, state };
-  const [first, ...others] = endingOnce(
-    eachOf(asked.request)
-      .map((request) => prepared({ ...given, request }))
-      .map((one) => ({ ...one, earlier: { ...one.earlier, besides: besidesReplaced(one.earlier, given) } })),
-  );
-  const all = first ? [first, ...others] : [];
-  const steps = all.map((one, index) => {
-    const same = all.slice(0, index).find((other) => isSamePerson(one, other));
-    return withSamePersons(one, same?.resolved);
-  });
-  const earlier = steps.map((one) => one.earlier);
-  const rewritten = earlier.flatMap(changedBy);
-  const stored = storedCalendar(given);
-  const made = new Map<Prepared, Situation>();
-  const read = [...resourcesOfType(state, 'Task'), ...(known.around?.rows ?? []), ...(known.fragments?.rows ?? [])];
-  const rows = new Map(read.map((row) => [`${row.id} ${row.meta?.versionId}`, row]));
-  const reading = { calendar: stored, now: context.now, open: known.announced };
-  const reserved = reservedIn([...rows.values()], reading, context.config);
-  let calendar = countedCalendar(stored, earlier, given);
-  const startOf = ({ request: { interval } }: Prepared): number => interval?.start ?? 0;
-  for (const step of steps.toSorted((one, other) => startOf(one) - startOf(other))) {
-    const selected = selectSlots(step.request, state, calendar);
-    const verdict = applyPolicy(
-      step.request,
-      step.earlier,
-      patientsIn(step.resolved, { ...step, ...context }),
-      state,
-      known,
-      context,
-    );
-    const ids = rewritten.flatMap(({ id }) => id ?? []);
-    const before = [...made.values()];
-    const found = { rewritten: ids, stored, reserved, calendar, selected, verdict };
-    const situation = { ...step, ...found, before, count: steps.length };
-    made.set(step, situation);
-    calendar = made.size < steps.length ? withTimeTaken(situation) : calendar;
-  }
-  return steps.flatMap((step) => made.get(step) ?? []);
-}
-
-/** The calendar once an appointment has taken its time, but no buffers: those between appointments of one request count once. */
-function withTimeTaken(situation: Situation): Calendar {
-  const { calendar, selected, request, stored } = situation;
-  const ids = selected.slots.map(({ id }) => id);
-  const taken = request.interval ? withTaken(calendar, ids, request.interval, 'busy') : calendar;
-  return ids.length > 0 ? settle(calendar, taken, { ...settling(situation), stored }) : calendar;
+  const resolved = participantsOf(asked, earlier, clinic, given);
+  return { ...given, request: withStored(asked, earlier, clinic, resolved, given), earlier, submitted, resolved };
 }
 
 /** The slots that the booking takes its time from; where none could be selected, those that it names. */
@@ -342,22 +216,22 @@ export function timeAround(interval: Interval, { schedule }: CalendarSlot, buffe
  * Ids of the slots that the booking gives back: those of appointments that it moves or replaces, and of expired holds and
  * requests.
  */
-export function givenBackBy({ earlier, known: { fragments } }: Situation): string[] {
-  return [...changedBy(earlier), ...(fragments?.expired ?? [])].flatMap(slotIdsOf);
+export function givenBackBy({ earlier, known: { nearby } }: Situation): string[] {
+  return [...changedBy(earlier), ...(nearby?.expired ?? [])].flatMap(slotIdsOf);
 }
 
 /** How the hold or request that the caller sends again ended by itself, if it did. */
-export function ownEnding({ earlier: { previous }, context: { now, config } }: Situation) {
+export function ownEnding({ earlier: { previous }, context: { now, config } }: Prepared) {
   return previous && endingOf(previous, now, config);
 }
 
 /** Whether staff confirm an appointment by sending it again: it was confirmed, or was not confirmed in time. */
-export function isForStaffToKeep({ earlier: { previous }, context: { now, config } }: Situation): boolean {
+export function isForStaffToKeep({ earlier: { previous }, context: { now, config } }: Prepared): boolean {
   return previous !== undefined && (previous.status === 'booked' || hasRunOut('request', previous, now, config));
 }
 
 /** Slots that are free for this booking alone, because it gives its own time back. */
-export function returningIn({ stored, calendar }: Situation): Slot[] {
+export function returningIn({ stored, calendar }: BookingCalendar): Slot[] {
   return [...calendar.values()]
     .filter(({ id, status, isNew }) => status === 'free' && !isNew && stored.get(id)?.status !== 'free')
     .map(({ resource, start, end }) => ({

@@ -17,7 +17,7 @@ function pathOf({ id }: CalendarSlot, { request: { slots, schedule, appointment 
  * taken from are free.
  */
 function takenTimeIssues(situation: Situation): Issue[] {
-  const { request, calendar, state, reserved } = situation;
+  const { request, calendar, state, reserved, taken: before } = situation;
   const { interval } = request;
   if (!interval) {
     return [];
@@ -31,7 +31,7 @@ function takenTimeIssues(situation: Situation): Issue[] {
     const services = types?.length ? types : (slot.services ?? scheduleOf(state, slot.resource)?.serviceType);
     const taken =
       others.find((other) => overlaps(other, around) && takesTimeOf(other, slot, services)) ??
-      buffersBefore(situation).find((other) => overlaps(other, interval) && takesTimeOf(other, slot, services));
+      before.find((other) => overlaps(other, interval) && takesTimeOf(other, slot, services));
     const expression = pathOf(slot, situation);
     if (taken) {
       const diagnostics = `The time from ${formatInstant(taken.start)} to ${formatInstant(taken.end)} is taken; search for another one.`;
@@ -41,15 +41,6 @@ function takenTimeIssues(situation: Situation): Issue[] {
     return slot.status === 'free' && isReserved(slot, around, reserved)
       ? [{ code: 'slot-not-free', diagnostics, expression }]
       : [];
-  });
-}
-
-/** The slots of the appointments that come before in the same request, each with its buffers. */
-function buffersBefore({ before }: Situation): CalendarSlot[] {
-  return before.flatMap((one) => {
-    const buffers = buffersOf(one);
-    const time = one.request.interval ?? { start: 0, end: 0 };
-    return one.selected.slots.map((slot) => ({ ...slot, ...timeAround(time, slot, buffers) }));
   });
 }
 

@@ -7,8 +7,6 @@ import { withoutReserved } from '../../fhir/reserved.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
-import { readStepMark } from '../../visits/group.ts';
-import type { StepMark } from '../../visits/visit.ts';
 import { appointmentBounds } from '../appointment/elements.ts';
 import { mergeIssues } from '../patients/submit.ts';
 
@@ -18,9 +16,9 @@ export interface Located<T> {
   readonly path: string;
 }
 
-/** An appointment to book, and which step of a visit it says it is. */
+/** An appointment to book, and the same as it was sent: with what is reserved for the service. */
 export interface LocatedAppointment extends Located<Appointment> {
-  readonly step?: StepMark | undefined;
+  readonly sent?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The most appointments that one request books. */
@@ -97,7 +95,7 @@ type Taking = keyof typeof definitionsOf;
 /** A parsed parameter: its content, or its problems. */
 interface ReadParameter {
   readonly input?: Input;
-  readonly located?: Located<unknown> & { readonly step?: StepMark | undefined };
+  readonly located?: Located<unknown> & Pick<LocatedAppointment, 'sent'>;
   readonly issues: readonly Issue[];
   /** The paths of malformed elements, which `located` leaves out. */
   readonly unreadable?: readonly string[];
@@ -138,9 +136,7 @@ function readResource(
   const value = withoutReserved(sent, config);
   const { readable, issues: structure, codes, unreadable } = readStructure(value, type, path);
   const unsupported = unsupportedIssues(value, path);
-  const visit = type === 'Appointment' ? readStepMark(sent, path, config) : { issues: [] };
   const issues = [
-    ...visit.issues,
     ...besides(structure, unsupported),
     ...unsupported,
     // The status of an appointment has a rule of its own.
@@ -149,8 +145,7 @@ function readResource(
     ...narrativeIssues(value, path),
     ...(type === 'Patient' ? mergeIssues(value, path) : []),
   ];
-  const step = 'step' in visit ? { step: visit.step } : {};
-  return { input, located: { value: readable, path, ...step }, issues, unreadable };
+  return { input, located: { value: readable, path, sent }, issues, unreadable };
 }
 
 function readBoolean(

@@ -24,8 +24,8 @@ import { requiredElements } from '../appointment/elements.ts';
 import { type BookInputs, type Located, type LocatedAppointment, readInputs } from './parameters.ts';
 import { localId, type Participant, readParticipants, type SubmittedPersons } from './participants.ts';
 
-/** A parsed `$book` request; every element that is present is well-formed. Ids are logical ids in this service. */
-export interface BookRequest {
+/** One appointment of a request; every element that is present is well-formed. Ids are logical ids in this service. */
+export interface AppointmentRequest {
   readonly appointment: LocatedAppointment;
   /** The time asked for; absent if `start` or `end` is missing or not an instant, or if `start` is not before `end`. */
   readonly interval?: Interval | undefined;
@@ -37,6 +37,12 @@ export interface BookRequest {
   readonly patient?: Located<Patient> | undefined;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
   readonly answers: readonly Located<QuestionnaireResponse>[];
+}
+
+/** A parsed `$book` request: all of its appointments are booked, or none. */
+export interface BookRequest {
+  /** At least one, in the order in which they were sent. */
+  readonly appointments: readonly AppointmentRequest[];
   /** The version that the appointment to be moved must have (`If-Match`). */
   readonly ifMatch?: string | undefined;
   /** Whether a hold is offered to its person, whose acceptance books it. */
@@ -44,12 +50,7 @@ export interface BookRequest {
   /** Whether to judge everything and write nothing. */
   readonly isDryRun?: boolean | undefined;
   readonly leads?: Leads | undefined;
-  /** Further appointments, the steps of one visit: all are booked, or none. */
-  readonly others?: readonly BookRequest[];
 }
-
-/** The requests for the single appointments of a request, in the order in which they were sent. */
-export const eachOf = (request: BookRequest): readonly BookRequest[] => [request, ...(request.others ?? [])];
 
 /** Ids of the Schedules of the Slots that a request names, and of their services, as far as somebody remembers them. */
 export interface Leads {
@@ -58,8 +59,8 @@ export interface Leads {
 }
 
 /** What reading a request gives: the request if its parts could be read at all, and everything wrong with its form. */
-export interface ParsedRequest {
-  readonly request?: BookRequest;
+export interface ParsedRequest<Request = BookRequest> {
+  readonly request?: Request;
   readonly issues: readonly Issue[];
   /** The paths of what could not be read and was left out of the request. */
   readonly unreadable?: readonly string[];
@@ -180,7 +181,7 @@ function readOne(
   isHolding: boolean,
   replaced: readonly Located<string>[],
   { baseUrl }: PublicConfig,
-): { readonly request: BookRequest; readonly issues: readonly Issue[] } {
+): { readonly request: AppointmentRequest; readonly issues: readonly Issue[] } {
   const { patients, relatedPerson } = inputs;
   const isOneOfSeveral = patients.length > 1;
   const [only] = patients;
@@ -218,8 +219,6 @@ function readOne(
       patient,
       relatedPerson,
       answers,
-      isPersonalOffer: inputs.personalOffer?.value === true,
-      isDryRun: inputs.dryRun?.value === true,
     },
     issues: [
       ...missingElements(appointment, patient !== undefined || isHolding || !areParametersRead),
@@ -293,9 +292,12 @@ export function parseBookRequest(body: unknown, config: PublicConfig, purpose: P
     ...familyIssues(inputs),
   ]);
   const found = [...issues, ...withoutConsequences(more, unreadable)];
-  const [request, ...others] = read.map((one) => one.request);
   return {
-    ...(request && { request: others.length > 0 ? { ...request, others } : request }),
+    request: {
+      appointments: read.map(({ request }) => request),
+      isPersonalOffer: inputs.personalOffer?.value === true,
+      isDryRun: inputs.dryRun?.value === true,
+    },
     issues: [...found, ...conditionalReferenceIssues(body, rootOf(body), found)],
     unreadable,
   };
@@ -323,12 +325,12 @@ export function asksForDryRun(body: unknown): boolean {
  * @param outcome - the response to the transaction; its expressions begin with the type of the resource at fault
  * @returns a `malformed-request` for each of its issues, with the path of the element in the request
  */
-export function bookingRejectionIssues(outcome: OperationOutcome, request: BookRequest): Issue[] {
+export function bookingRejectionIssues(outcome: OperationOutcome, { appointments }: BookRequest): Issue[] {
   const inputs = [
-    ...eachOf(request).map(({ appointment }) => appointment),
-    ...eachOf(request).map(({ patient }) => patient),
-    request.relatedPerson,
-    ...eachOf(request).flatMap(({ answers }) => answers),
+    ...appointments.map(({ appointment }) => appointment),
+    ...appointments.map(({ patient }) => patient),
+    ...appointments.map(({ relatedPerson }) => relatedPerson),
+    ...appointments.flatMap(({ answers }) => answers),
   ];
   return serverRejectionIssues(outcome, 'malformed-request', 'request', (expression) => {
     const [type, ...rest] = expression.split('.');

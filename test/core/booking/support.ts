@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Fragments } from '../../../core/booking/appointment/reads.ts';
+import { decide } from '../../../core/booking/booking/decide.ts';
 import type { BookingContext, Histories, Knowledge } from '../../../core/booking/booking/knowledge.ts';
-import { type BookingPlan, planBooking } from '../../../core/booking/booking/plan.ts';
-import { type Situation, situationsOf } from '../../../core/booking/booking/situation.ts';
+import { calendarFor, prepare, type Situation } from '../../../core/booking/booking/situation.ts';
 import type { Role } from '../../../core/booking/policy/caller-role.ts';
 import { parseBookRequest } from '../../../core/booking/request/request.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { type ResourceSet, resourcesOfType } from '../../../core/rows/resource-set.ts';
+import { type BookingPlan, planBooking } from '../../../core/visits/plan.ts';
 import { told } from '../../lib/told.ts';
 
 export const config = resolveConfig(JSON.parse(readFileSync('booking.config.json', 'utf8')));
@@ -74,37 +75,36 @@ export const unchanged = (state: ResourceSet): Histories => ({
   slots: [],
 });
 
-/** The plan for a request, once everything that it asks for was read. */
+/** The plan for a request, once everything that it depends on was read. */
 export function plan(
   body: unknown,
   state: ResourceSet = stateOf(),
   more: Partial<BookingContext> = {},
   pieces: Fragments = noPieces,
   role: Role = 'requestor',
-  known: Knowledge = {},
+  { visits, ...known }: Knowledge & { readonly visits?: ResourceSet } = {},
 ): BookingPlan {
-  const around = { slots: [...pieces.slots, ...resourcesOfType(state, 'Slot')] };
+  const slots = [...resourcesOfType(state, 'Slot'), ...pieces.slots];
+  const nearby = { expired: [], rows: [], ...pieces, slots };
   let count = 0;
   const newId = () => `urn:uuid:00000000-0000-4000-8000-${String(++count).padStart(12, '0')}`;
   return planBooking(
     parseBookRequest(body, config),
-    state,
+    { state, visits, known: { nearby, role, histories: unchanged(state), ...known } },
     { now, requestor, config, newId, ...more },
-    { fragments: pieces, around, role, histories: unchanged(state), authored: new Map(), ...known },
   );
 }
 
-/** What a request is judged by, with nothing known besides what the caller can see, unless it is given. */
+/** What one appointment is judged by, with nothing known besides what the caller can see, unless it is given. */
 export function situation(body: unknown, state: ResourceSet = stateOf(), known: Knowledge = {}): Situation {
-  const { request } = parseBookRequest(body, config);
-  if (!request) {
+  const [one] = parseBookRequest(body, config).request?.appointments ?? [];
+  if (!one) {
     throw new Error('The request cannot be read.');
   }
-  const [one] = situationsOf({ request, state, known, context: { now, requestor, config, newId: () => 'urn:uuid:1' } });
-  if (!one) {
-    throw new Error('The request books nothing.');
-  }
-  return one;
+  const newId = () => 'urn:uuid:1';
+  const given = { state, known, context: { now, requestor, config, newId, idFor: newId } };
+  const prepared = prepare(one, given);
+  return decide(prepared, calendarFor([prepared], given));
 }
 
 /** The issues of a refusal as `code expression`, in the order found. */

@@ -1,12 +1,12 @@
 import { expect, it } from '@jest/globals';
 import type { Extension, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { planBooking } from '../../../../core/booking/booking/plan.ts';
 import type { Role } from '../../../../core/booking/policy/caller-role.ts';
 import { bookableFilter } from '../../../../core/booking/policy/judge.ts';
 import { parseBookRequest } from '../../../../core/booking/request/request.ts';
 import { artefactUri } from '../../../../core/config/config.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../../../core/fhir/reference.ts';
+import { planBooking } from '../../../../core/visits/plan.ts';
 import { appointment, config, now, patient, requestor, stateOf } from '../support.ts';
 
 const HOUR = 3_600_000;
@@ -98,11 +98,10 @@ it('what a search for free Slots offers can be booked, and what can be booked is
     fc.property(clinic, ({ schedules, services, slots, role }) => {
       const filter = bookableFilter(schedules, services, [], role, now, config);
       const state = stateOf(patient, ...schedules, ...services, ...slots);
-      const known = { role, services: state, fragments: { slots: [], uses: new Map() } };
       const context = { now, requestor, config, newId: () => 'urn:uuid:1' };
       for (const one of slots) {
         const { serviceType: _, ...body } = appointment(whole(one));
-        const plan = planBooking(parseBookRequest(body, config), state, context, known);
+        const plan = planBooking(parseBookRequest(body, config), { state, known: { role } }, context);
         const isOffered = Date.parse(one.start) > now && matches(filter, one);
         expect({ isOffered, kind: plan.kind }).toEqual({ isOffered, kind: isOffered ? 'write' : 'refuse' });
         seen[isOffered ? 'offered' : 'withheld'] += 1;

@@ -1,7 +1,7 @@
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import { idIn, isId } from '../../fhir/reference.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
-import type { Leads } from '../request/request.ts';
+import type { Leads } from './request.ts';
 
 /**
  * Request header by which the gateway asks the Bot `book` for an answer that says whether the appointment is new.

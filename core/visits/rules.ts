@@ -1,14 +1,22 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { parseInstant, timeOf } from '../../fhir/instant.ts';
-import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { scheduleOf, schedulesOfSlots } from '../../rows/resource-set.ts';
-import { slotIdsOf } from '../../slots/slot.ts';
-import { servicesFor } from '../../slots/terms.ts';
-import { STAYS, type StepTaken, stepsWith, unknownSteps, visitIssues } from '../../visits/check.ts';
-import { isByItself, siblingsOf, tookPlace, visitOf } from '../../visits/group.ts';
-import { isVisit, stepOf, type Visit } from '../../visits/visit.ts';
-import { isHold, isOffer, isOffered } from '../appointment/expiry.ts';
-import { calendarAt, type Situation } from './situation.ts';
+import { isHold, isOffer, isOffered } from '../booking/appointment/expiry.ts';
+import { calendarAt, type Situation } from '../booking/booking/situation.ts';
+import { parseInstant, timeOf } from '../fhir/instant.ts';
+import type { Issue } from '../fhir/outcome/outcome.ts';
+import { type ResourceSet, scheduleOf, schedulesOfSlots } from '../rows/resource-set.ts';
+import { slotIdsOf } from '../slots/slot.ts';
+import { servicesFor } from '../slots/terms.ts';
+import { STAYS, type StepTaken, stepsWith, unknownSteps, visitIssues } from './check.ts';
+import { isByItself, siblingsOf, tookPlace, visitOf } from './group.ts';
+import { isVisit, type StepMark, stepOf, type Visit } from './visit.ts';
+
+/** The decision about one appointment of a request, which may be a step of a visit. */
+export interface Step extends Situation {
+  /** Which step it is to be, or is. */
+  readonly mark: StepMark | undefined;
+  /** The services that say what visits need, as far as they were read. */
+  readonly visits: ResourceSet | undefined;
+}
 
 const mismatch = (diagnostics: string, expression: string): Issue => ({
   code: 'visit-mismatch',
@@ -20,7 +28,7 @@ const list = (appointments: readonly Appointment[]): string =>
   appointments.map(({ id }) => `Appointment/${id}`).join(', ');
 
 /** The service whose visits take several appointments, if one of these alone is booked without being a step of one. */
-function visitMissed(situation: Situation): string | undefined {
+function visitMissed(situation: Step): string | undefined {
   const { mark, earlier, selected, request, context } = situation;
   if (mark || earlier.previous || context.offer) {
     return undefined;
@@ -35,20 +43,20 @@ function visitMissed(situation: Situation): string | undefined {
 }
 
 /** Whether the rules of visits may concern an appointment. */
-export const mayBeVisit = (situation: Situation): boolean =>
+export const mayBeVisit = (situation: Step): boolean =>
   situation.mark !== undefined || situation.earlier.besides.length > 0 || visitMissed(situation) !== undefined;
 
-function missedIssues(situation: Situation): Issue[] {
+function missedIssues(situation: Step): Issue[] {
   const service = visitMissed(situation);
   const diagnostics = `HealthcareService/${service} takes several appointments: book all of a proposal of $find in one request.`;
   return service ? [mismatch(diagnostics, `${situation.request.appointment.path}.extension`)] : [];
 }
 
 /** Those booked together with the moved ones that the request leaves where they are. */
-function staying(situations: readonly Situation[]): Appointment[] {
-  const found = situations.flatMap(({ earlier, state, known, context: { now, config }, rewritten }) =>
+function staying(situations: readonly Step[]): Appointment[] {
+  const found = situations.flatMap(({ earlier, state, visits, context: { now, config }, rewritten }) =>
     [earlier.previous, earlier.replaced].flatMap((one) =>
-      one && (one === earlier.previous || isByItself(one, known.visits, config))
+      one && (one === earlier.previous || isByItself(one, visits, config))
         ? siblingsOf(one, state, now, config).filter(({ id = '' }) => !rewritten.includes(id))
         : [],
     ),
@@ -60,36 +68,32 @@ function staying(situations: readonly Situation[]): Appointment[] {
  * What is still to come of a visit is moved as a whole unless its service says otherwise; what is offered together is taken
  * together.
  */
-function wholeIssues(situations: readonly Situation[]): Issue[] {
+function wholeIssues(situations: readonly Step[]): Issue[] {
   const left = staying(situations).filter((one) => situations.every(({ context }) => !tookPlace(one, context.now)));
-  return situations.flatMap(
-    ({ request, earlier: { previous, replaced, besides }, known, context: { config }, count }) => {
-      const isTaken = previous !== undefined && isOffer(previous, config);
-      const isNamed = (id: string | undefined): boolean => request.replaced.some(({ value }) => value === id);
-      const isLeft = previous && left.length > 0 && (isTaken || !isByItself(previous, known.visits, config));
-      const what = isTaken
-        ? 'is one of several that are offered together'
-        : 'is a step of a visit that moves as a whole';
-      const moved = `Appointment/${previous?.id} ${what}: send ${list(left)} with it.`;
-      const ended = `Appointment/${replaced?.id} is one of several of a visit (${list(besides)}): replace it by all appointments of another.`;
-      return [
-        ...(isLeft ? [mismatch(moved, `${request.appointment.path}.id`)] : []),
-        ...(replaced && besides.some(({ id }) => !isNamed(id)) && count === 1 && !isTaken
-          ? [mismatch(ended, request.replaced[0]?.path ?? request.appointment.path)]
-          : []),
-      ];
-    },
-  );
+  return situations.flatMap(({ request, earlier: { previous, replaced, besides }, visits, context: { config } }) => {
+    const isTaken = previous !== undefined && isOffer(previous, config);
+    const isNamed = (id: string | undefined): boolean => request.replaced.some(({ value }) => value === id);
+    const isLeft = previous && left.length > 0 && (isTaken || !isByItself(previous, visits, config));
+    const what = isTaken ? 'is one of several that are offered together' : 'is a step of a visit that moves as a whole';
+    const moved = `Appointment/${previous?.id} ${what}: send ${list(left)} with it.`;
+    const ended = `Appointment/${replaced?.id} is one of several of a visit (${list(besides)}): replace it by all appointments of another.`;
+    return [
+      ...(isLeft ? [mismatch(moved, `${request.appointment.path}.id`)] : []),
+      ...(replaced && besides.some(({ id }) => !isNamed(id)) && situations.length === 1 && !isTaken
+        ? [mismatch(ended, request.replaced[0]?.path ?? request.appointment.path)]
+        : []),
+    ];
+  });
 }
 
-function takenBy(situations: readonly Situation[]): StepTaken[] {
+function takenBy(situations: readonly Step[]): StepTaken[] {
   return situations.flatMap(({ mark, request: { interval, appointment }, selected, state }) => {
     const schedules = [...new Set(selected.slots.flatMap(({ resource }) => scheduleOf(state, resource) ?? []))];
     return mark && interval ? [{ ...interval, step: mark.step, schedules, path: appointment.path }] : [];
   });
 }
 
-function takenByStaying(appointments: readonly Appointment[], { state, context: { config } }: Situation): StepTaken[] {
+function takenByStaying(appointments: readonly Appointment[], { state, context: { config } }: Step): StepTaken[] {
   return appointments.flatMap((one) => {
     const [time, mark] = [timeOf(one), stepOf(one, config)];
     return mark && time
@@ -102,7 +106,7 @@ function takenByStaying(appointments: readonly Appointment[], { state, context: 
  * What stays of the visit, and decides where the others can be moved: what is booked, not what is only held with them. Of a
  * series that is what is still to come, unless more than stays is moved: then the rest are exceptions, which stay as they are.
  */
-function deciding({ series, service }: Visit, situations: readonly Situation[], { context }: Situation): Appointment[] {
+function deciding({ series, service }: Visit, situations: readonly Step[], { context }: Step): Appointment[] {
   const { now, config } = context;
   const left = staying(situations).filter((one) => stepOf(one, config)?.service === service && !isHold(one, config));
   const coming = left.filter((one) => !tookPlace(one, now));
@@ -110,7 +114,7 @@ function deciding({ series, service }: Visit, situations: readonly Situation[], 
 }
 
 /** Order, gaps, lengths and pools: of all that is booked and, on a move, of what stays. */
-function stepIssues(visit: Visit, situations: readonly Situation[], first: Situation): Issue[] {
+function stepIssues(visit: Visit, situations: readonly Step[], first: Step): Issue[] {
   const left = deciding(visit, situations, first);
   // What stays comes first: of two appointments for one step the other is wrong.
   const taken = [...takenByStaying(left, first), ...takenBy(situations)];
@@ -137,7 +141,7 @@ function stepIssues(visit: Visit, situations: readonly Situation[], first: Situa
   });
 }
 
-function marksIssues(situations: readonly Situation[]): Issue[] {
+function marksIssues(situations: readonly Step[]): Issue[] {
   const [first] = situations.filter(({ mark }) => mark);
   if (!first?.mark) {
     return [];
@@ -149,7 +153,7 @@ function marksIssues(situations: readonly Situation[]): Issue[] {
       mismatch('The appointments of one request must be steps of one visit.', `${appointment.path}.extension`),
     );
   }
-  const visit = visitOf(service, first.known.visits, first.context.config);
+  const visit = visitOf(service, first.visits, first.context.config);
   if (!visit) {
     const isOld = situations.every(({ earlier: { previous } }) => previous);
     const diagnostics = `HealthcareService/${service} asks for no visit that can be booked.`;
@@ -159,7 +163,7 @@ function marksIssues(situations: readonly Situation[]): Issue[] {
 }
 
 /** Whether somebody takes what the service offers, as it is: it was made to fit. */
-function isAccepting({ request: { interval, slots }, earlier: { previous }, context }: Situation): boolean {
+function isAccepting({ request: { interval, slots }, earlier: { previous }, context }: Step): boolean {
   const isStanding = previous !== undefined && isOffered(previous, context.now, context.config);
   const ids = previous ? slotIdsOf(previous) : [];
   const isSame = slots.length === ids.length && slots.every(({ value }) => ids.includes(value));
@@ -167,7 +171,7 @@ function isAccepting({ request: { interval, slots }, earlier: { previous }, cont
 }
 
 /** What is wrong with the appointments of a requestor as visits; staff may book and move what they like. */
-export function visitRuleIssues(situations: readonly Situation[]): Issue[] {
+export function visitRuleIssues(situations: readonly Step[]): Issue[] {
   const [first] = situations;
   if (first?.known.role !== 'requestor' || first.context.offer) {
     return [];

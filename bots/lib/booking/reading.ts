@@ -1,0 +1,358 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Appointment, BundleEntry, Patient, Resource, Task } from '@medplum/fhirtypes';
+import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
+import {
+  fragmentReads,
+  fragmentsIn,
+  merged,
+  type ScheduleTime,
+  slotsAtReads,
+} from '../../../core/booking/appointment/reads.ts';
+import type { Following } from '../../../core/booking/booking/following.ts';
+import { slotsOfVersions } from '../../../core/booking/booking/idempotency.ts';
+import type { BookingContext, Histories, Knowledge, Nearby } from '../../../core/booking/booking/knowledge.ts';
+import { leadingReads, namedReads, withSlots } from '../../../core/booking/booking/reads.ts';
+import { schedulesIn } from '../../../core/booking/booking/situation.ts';
+import { openTasksOf } from '../../../core/booking/jobs/confirmation-task.ts';
+import type { Role } from '../../../core/booking/policy/caller-role.ts';
+import {
+  countedReads,
+  holdQuota,
+  type Quota,
+  quotaKey,
+  quotaRow,
+  quotaRowSearch,
+  type Usage,
+} from '../../../core/booking/policy/quota.ts';
+import type { BookRequest, ParsedRequest } from '../../../core/booking/request/request.ts';
+import { artefactUri } from '../../../core/config/config.ts';
+import { timeOf } from '../../../core/fhir/instant.ts';
+import { byId, type ResourceSet, resourceSet, resourcesOfType } from '../../../core/rows/resource-set.ts';
+import { creation, rowSearch } from '../../../core/rows/row.ts';
+import { readsById, searchByIds, searchUrl } from '../../../core/rows/search.ts';
+import { lateAppointments, reservationsIn } from '../../../core/slots/reservation.ts';
+import { calendarOf, slotIdsOf } from '../../../core/slots/slot.ts';
+import { reachOf } from '../../../core/slots/terms.ts';
+import { contains, overlaps } from '../../../core/time/interval.ts';
+import { DAY } from '../../../core/time/time-zone.ts';
+import { patientsToRead, type Reading, siblingReads, visitServices } from '../../../core/visits/plan.ts';
+import { readOpenTimes } from '../calendar/guard.ts';
+import { readRole } from '../caller.ts';
+import { mapConcurrently } from '../concurrency.ts';
+import { config } from '../config.ts';
+import { sendTransaction } from '../medplum.ts';
+import {
+  ofType,
+  ReadError,
+  readAnswers,
+  readHistories,
+  readInBatch,
+  readInTransaction,
+  readRest,
+  readStateAs,
+  readWhole,
+  stateIn,
+} from '../read.ts';
+import { readSurvivors } from './related-reads.ts';
+
+/** With whose rights a request is read. */
+export interface Reader {
+  /** Id of the requestor's profile. */
+  readonly id: string;
+  /** The credentials to read with; by default the Bot's own. */
+  readonly authorization?: string | undefined;
+  /** Narrows what was read down to what the requestor may see; needed where it is read with the Bot's credentials. */
+  readonly narrow?: (state: ResourceSet) => ResourceSet;
+  /** The role in which the requestor acts, if Medplum cannot be asked with its credentials. */
+  readonly role?: Role | undefined;
+}
+
+const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';
+
+/** Whether a search is for the rows with reservations: no caller needs to see them. */
+const isForRows = (entry: BundleEntry): boolean => urlOf(entry).startsWith('Task?');
+
+/** The entries of a batch, each once. */
+const unique = (entries: readonly BundleEntry[]): BundleEntry[] => [
+  ...new Map(entries.map((entry) => [urlOf(entry), entry])).values(),
+];
+
+/** The Slots that some searches find, as the clinic sees them, and then the rows with their reservations. */
+async function readSlots(medplum: MedplumClient, searches: readonly BundleEntry[]): Promise<ResourceSet> {
+  const slots = searches.filter((entry) => urlOf(entry).startsWith('Slot?'));
+  const urls = [...slots, ...searches.filter(isForRows)].map(urlOf);
+  return resourceSet(slots.length > 0 ? (await readInBatch(medplum, urls)).flat() : []);
+}
+
+/**
+ * Slots are written back whole: with what the clinic notes at them, which the caller is not shown. Of two copies the earlier
+ * one counts, with its version: what was read around it is as old.
+ */
+async function withNotes(
+  medplum: MedplumClient,
+  shown: ResourceSet,
+  known: ResourceSet,
+  searches: readonly BundleEntry[],
+): Promise<ResourceSet> {
+  const lacking = resourcesOfType(shown, 'Slot').flatMap(({ id = '' }) => (known.has(`Slot/${id}`) ? [] : id));
+  const more = await readSlots(medplum, [...searchByIds('Slot', lacking), ...searches.filter(isForRows)]);
+  const rows = [...known, ...more].filter(([, { resourceType }]) => resourceType === 'Task');
+  const earlier = (key: string, one: Resource): Resource => {
+    const whole = known.get(key) ?? more.get(key) ?? one;
+    return (whole.meta?.lastUpdated ?? '') <= (one.meta?.lastUpdated ?? '') ? whole : one;
+  };
+  return new Map([...[...shown].map(([key, one]) => [key, earlier(key, one)] as const), ...rows]);
+}
+
+/** What searches by ids ask for, else the searches themselves. */
+function askedBy(entry: BundleEntry): string[] {
+  const [type, query] = urlOf(entry).split('?');
+  const ids = new URLSearchParams(query).get('_id');
+  return ids === null ? [urlOf(entry)] : ids.split(',').map((id) => `${type}/${id}`);
+}
+
+/** Reads what a request names, and what that leads to, with the rights of the caller; Slots as the clinic sees them. */
+async function readState(
+  medplum: MedplumClient,
+  { appointments, leads }: BookRequest,
+  { id, authorization, narrow = (state) => state }: Reader,
+  counts: readonly BundleEntry[],
+): Promise<{ readonly state: ResourceSet; readonly counted: readonly BundleEntry[] }> {
+  const named = unique(appointments.flatMap((one) => namedReads(one, id, config, leads)));
+  const led = readsById('HealthcareService', leads?.services ?? []);
+  const shownOf = (entries: readonly BundleEntry[]) =>
+    authorization === undefined ? entries : entries.filter((one) => !isForRows(one));
+  const wanted = [...shownOf(named), ...led];
+  const [answers, whole] = await Promise.all([
+    readAnswers(medplum, [...wanted, ...counts], { authorization }),
+    authorization === undefined ? undefined : readSlots(medplum, named),
+  ]);
+  const rest = await readRest(medplum, wanted, answers, { authorization });
+  let state = new Map([...stateIn(answers.slice(0, wanted.length)), ...resourceSet(rest)]);
+  const searches = [...named];
+  const asked = new Set(named.flatMap(askedBy));
+  for (;;) {
+    const more = unique([
+      ...appointments.flatMap((one) => leadingReads(one, state, config, leads)),
+      ...siblingReads(appointments, withSlots, state, config),
+    ]).filter((entry) => askedBy(entry).some((one) => !asked.has(one)));
+    if (more.length === 0) {
+      break;
+    }
+    for (const one of more.flatMap(askedBy)) {
+      asked.add(one);
+    }
+    searches.push(...more);
+    const found = await readAnswers(medplum, [...shownOf(more)], { authorization });
+    const others = await readRest(medplum, shownOf(more), found, { authorization });
+    state = new Map([...stateIn(found), ...resourceSet(others), ...state]);
+  }
+  const noted = whole ? await withNotes(medplum, state, whole, searches) : state;
+  return { state: narrow(noted), counted: answers.slice(wanted.length) };
+}
+
+/** The appointments that reservations in the way of a request announced a while ago, whatever buffers there are. */
+function lateIn(state: ResourceSet, { appointments }: BookRequest, now: number): string[] {
+  const times = appointments.flatMap(({ interval }) =>
+    interval ? [{ start: interval.start - DAY, end: interval.end + DAY }] : [],
+  );
+  const reservations = resourcesOfType(state, 'Task').flatMap((row) => reservationsIn(row, now, config));
+  return lateAppointments(reservations, times, now);
+}
+
+const patientsById = async (medplum: MedplumClient, ids: readonly string[]): Promise<Patient[]> =>
+  ofType(
+    'Patient',
+    (await readInBatch(medplum, ids.length > 0 ? [`Patient?_id=${ids.join(',')}&_count=1000`] : [])).flat(),
+  );
+
+/**
+ * The first reading: everything that a request names, and what that leads to. What is not the caller's to see, but says whom
+ * and what the request means, is read with the Bot's own rights.
+ *
+ * @param counts - the searches for limits of the requestor, which are answered, too
+ * @throws ReadError when the server could not be read
+ */
+export async function readNamed(
+  medplum: MedplumClient,
+  parsed: ParsedRequest & { readonly request: BookRequest },
+  reader: Reader,
+  counts: readonly BundleEntry[],
+  context: BookingContext,
+): Promise<{ readonly reading: Reading; readonly counted: readonly BundleEntry[] }> {
+  const { request } = parsed;
+  const { state, counted } = await readState(medplum, request, reader, counts);
+  const { merged: mergedIds, ambiguous } = patientsToRead(parsed, { state, known: {} }, context);
+  const services = visitServices(request.appointments, state, config);
+  const [visits, patients, authored, announced] = await Promise.all([
+    readStateAs(medplum, searchByIds('HealthcareService', services), {}),
+    patientsById(medplum, [...new Set(mergedIds)]).then((found) => readSurvivors(medplum, byId(found))),
+    patientsById(medplum, [...new Set(ambiguous)]),
+    readOpenTimes(medplum, lateIn(state, request, context.now)),
+  ]);
+  const known: Knowledge = { role: reader.role, announced, ...(mergedIds.length > 0 && { patients }) };
+  return { reading: { state: new Map([...state, ...resourceSet(authored)]), visits, known }, counted };
+}
+
+/** What the second reading depends on besides what it is to find. */
+interface FollowingContext {
+  readonly reader: Reader;
+  readonly request: BookRequest;
+  readonly reading: Reading;
+  readonly now: number;
+  /** Whether nothing may be written. */
+  readonly isDry: boolean;
+}
+
+/** How far around the slots of an expired hold everything matters. */
+const reachIn = ({ state }: Reading): number => reachOf(schedulesIn({ state }), config);
+
+/** The Slots around a booking with their holders: those of expired holds in its way, too, however many follow each other. */
+async function readNearby(
+  medplum: MedplumClient,
+  following: Pick<Following, 'rewritten' | 'origins' | 'times'>,
+  { request, reading, now }: FollowingContext,
+): Promise<Nearby | undefined> {
+  let { origins, times } = following;
+  if (origins.length + times.length === 0) {
+    return undefined;
+  }
+  const intervals = request.appointments.flatMap(({ interval }) => interval ?? []);
+  const isOver = (one: Appointment): boolean => {
+    const time = timeOf(one);
+    return time !== undefined && hasEnded(one, now, config) && intervals.some((other) => overlaps(time, other));
+  };
+  const [asked, read, reach] = [new Set<string>(), [] as ScheduleTime[], reachIn(reading)];
+  const found: Resource[] = [];
+  for (;;) {
+    for (const origin of origins) {
+      asked.add(origin);
+    }
+    read.push(...times);
+    const focus = [...new Set(times.map(({ schedule }) => `Schedule/${schedule}`))].join(',');
+    const rows = focus ? [{ request: { method: 'GET' as const, url: rowSearch(['publish'], { focus }, config) } }] : [];
+    const fragments = origins.length > 0 ? fragmentReads(origins, artefactUri(config, 'LocalSlotOrigin')) : [];
+    found.push(...(await readWhole(medplum, [...fragments, ...slotsAtReads(merged(times)), ...rows])));
+    const { expired = [], ...known } = fragmentsIn(resourceSet(found), following.rewritten, isOver);
+    const calendar = calendarOf(known.slots, config);
+    const ids = expired.flatMap(slotIdsOf);
+    origins = [...new Set(ids.map((id) => calendar.get(id)?.origin ?? id))].filter((id) => !asked.has(id));
+    times = ids
+      .flatMap((id) => calendar.get(id) ?? [])
+      .map(({ schedule, start, end }) => ({ schedule, start: start - reach, end: end + reach }))
+      .filter((time) => !read.some((one) => one.schedule === time.schedule && contains(one, time)));
+    if (origins.length + times.length === 0) {
+      return { ...known, expired, rows: ofType('Task', found) };
+    }
+  }
+}
+
+/** How many versions of an appointment are read: the latest ones. */
+const VERSIONS = 100;
+
+/**
+ * The versions of appointments that the caller may read, and the Slots of those versions whose time is that of the
+ * booking.
+ */
+async function readHistoriesOf(
+  medplum: MedplumClient,
+  ids: readonly string[],
+  { request }: FollowingContext,
+): Promise<Histories> {
+  const found = await readHistories(
+    medplum,
+    ids.map((id) => `Appointment/${id}/_history?_count=${VERSIONS}`),
+  );
+  const versions = found.map(({ entry = [] }) =>
+    ofType(
+      'Appointment',
+      entry.flatMap(({ resource }) => resource ?? []),
+    ).reverse(),
+  );
+  const intervals = request.appointments.flatMap(({ interval }) => interval ?? []);
+  const slots = slotsOfVersions(versions.flat(), intervals);
+  const then = await readInBatch(medplum, slots.length > 0 ? [`Slot?_id=${slots.join(',')}&_count=1000`] : []);
+  return {
+    versions: new Map(ids.map((id, index) => [id, versions[index] ?? []])),
+    slots: ofType('Slot', then.flat()),
+  };
+}
+
+/** How often the row of a quota is looked for: another request may be creating it. */
+const ATTEMPTS = 5;
+
+/** How many quotas are counted at the same time: each patient who takes part has one. */
+const QUOTAS_AT_ONCE = 4;
+
+/**
+ * The row and the appointments that count for a quota are read as they were at one moment, so that no booking in between is
+ * missed. Slots with their Schedules, and patients, can be read later. A row that is missing is created, only once even if
+ * several requests try at the same moment.
+ */
+async function readUsage(
+  medplum: MedplumClient,
+  quota: Quota,
+  { isDry }: Pick<FollowingContext, 'isDry'>,
+): Promise<readonly [string, Usage]> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const [rows, ...lists] = await readInTransaction(medplum, [
+      quotaRowSearch(quota, config),
+      ...quota.queries.map((query) => searchUrl('Appointment', query)),
+    ]);
+    const found = lists.flat();
+    const [row] = ofType('Task', rows);
+    if (row || isDry) {
+      const counted = countedReads(quota, ofType('Appointment', found)).map(urlOf);
+      return [quotaKey(quota), { row, found: resourceSet([...found, ...(await readInBatch(medplum, counted)).flat()]) }];
+    }
+    await sendTransaction(medplum, [creation(quotaRow(quota, config), quotaRowSearch(quota, config))]);
+  }
+  throw new ReadError('The row of a quota could not be created.');
+}
+
+/**
+ * The holds of a requestor, to be read while the rest is read. Where nothing keeps count of them yet, that is left to the second
+ * reading: it creates the row.
+ */
+export async function readHolds(medplum: MedplumClient, requestor: string, now: number): Promise<Knowledge['usage']> {
+  const [key, usage] = await readUsage(medplum, holdQuota({ requestor, now, config }), { isDry: true });
+  return new Map(usage.row ? [[key, usage]] : []);
+}
+
+async function readTasks(medplum: MedplumClient, ids: readonly string[]): Promise<Task[]> {
+  const found = await readInBatch(medplum, ids.length > 0 ? [openTasksOf(ids, config)] : []);
+  return ofType('Task', found.flat());
+}
+
+/**
+ * The second reading: what follows from what a request names, all of it at the same time. It is read with the Bot's own
+ * rights: what others have taken counts as well, and none of it reaches the caller.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readFollowing(
+  medplum: MedplumClient,
+  all: readonly Following[],
+  context: FollowingContext,
+): Promise<Knowledge> {
+  const ids = (name: 'ofOthers' | 'rewritten' | 'origins' | 'waiting' | 'repeated'): string[] => [
+    ...new Set(all.flatMap((one) => one[name])),
+  ];
+  const around = {
+    rewritten: ids('rewritten'),
+    origins: ids('origins'),
+    times: merged(all.flatMap(({ times }) => times)),
+  };
+  const { known } = context.reading;
+  const quotas = new Map(all.flatMap((one) => one.quotas.map((quota) => [quotaKey(quota), quota])));
+  const uncounted = [...quotas.values()].filter((quota) => !known.usage?.has(quotaKey(quota)));
+  const asksForRole = all.some((one) => one.asksForRole);
+  const [role, nearby, usage, tasks, histories] = await Promise.all([
+    asksForRole ? readRole(medplum, context.reader.authorization, ids('ofOthers')) : known.role,
+    readNearby(medplum, around, context),
+    mapConcurrently(uncounted, QUOTAS_AT_ONCE, (quota) => readUsage(medplum, quota, context)),
+    readTasks(medplum, ids('waiting')),
+    readHistoriesOf(medplum, ids('repeated'), context),
+  ]);
+  return { ...known, role, nearby, usage: new Map([...(known.usage ?? []), ...usage]), tasks, histories };
+}

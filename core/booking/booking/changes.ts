@@ -1,0 +1,310 @@
+import type {
+  Appointment,
+  AppointmentParticipant,
+  BundleEntry,
+  Coding,
+  Extension,
+  Identifier,
+  Meta,
+} from '@medplum/fhirtypes';
+import { artefactUri } from '../../config/config.ts';
+import { formatInstant } from '../../fhir/instant.ts';
+import { REPLACES } from '../../fhir/reserved.ts';
+import { updateEntry } from '../../fhir/resource.ts';
+import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
+import { calendarEntries, slotChanges } from '../../slots/entries.ts';
+import { settle, withTaken } from '../../slots/settle.ts';
+import { bufferSlots, type ScheduleServices } from '../../slots/terms.ts';
+import type { Interval } from '../../time/interval.ts';
+import {
+  afterItsEnd,
+  answeredReason,
+  DEFAULT_HOLD,
+  deadlineExtensions,
+  hasRunOut,
+  holdExtensions,
+  offerExtensions,
+} from '../appointment/expiry.ts';
+import { neededSlotStatus } from '../appointment/status.ts';
+import { withSubmitted } from '../appointment/submitted.ts';
+import { withRequestTasks } from '../jobs/confirmation-task.ts';
+import type { EffectivePolicy } from '../policy/policy.ts';
+import { quotaEntries } from '../policy/quota.ts';
+import type { BookingContext } from './knowledge.ts';
+import { confirmationOf } from './service-type.ts';
+import {
+  buffersOf,
+  calendarAt,
+  type Given,
+  isForStaffToKeep,
+  type Prepared,
+  type Situation,
+  schedulesIn,
+  settling,
+} from './situation.ts';
+
+/** What an appointment becomes if there is nothing against it. */
+export interface Outcome {
+  readonly status: 'booked' | 'pending' | 'proposed';
+  /** Extensions that the service itself sets. */
+  readonly extension: readonly Extension[];
+}
+
+/** What decides about the outcome: of several appointments of a request that of all, which are confirmed and end together. */
+interface Terms {
+  readonly policies: readonly EffectivePolicy[];
+  /** The Schedules in which time is taken. */
+  readonly schedules: readonly ScheduleServices[];
+  /** Whether staff confirm what they send again. */
+  readonly isKept: boolean;
+  /** The time of the first appointment, by which the clinic must have confirmed all. */
+  readonly interval: Interval | undefined;
+  /** The first appointment as it is stored, if it is sent again. */
+  readonly previous: Appointment | undefined;
+}
+
+/** The terms of appointments, in the order of their times. */
+export function termsOf(situations: readonly Situation[]): Terms {
+  const [first] = situations;
+  return {
+    policies: situations.flatMap(({ verdict }) => verdict.policies),
+    schedules: situations.flatMap((one) => one.selected.slots.flatMap((slot) => calendarAt(slot, one) ?? [])),
+    isKept: first?.known.role === 'repository' && situations.every(isForStaffToKeep),
+    interval: first?.request.interval,
+    previous: first?.earlier.previous,
+  };
+}
+
+/**
+ * A hold for the shortest time that a policy gives, from now on, otherwise for ten minutes. A hold that has not expired yet
+ * can be extended, but only once.
+ */
+function held({ policies }: Terms, { earlier: { previous }, context: { now, config } }: Situation): Outcome {
+  const lengths = policies.flatMap(({ policy }) => policy.holdFor ?? []);
+  const until = now + Math.min(...(lengths.length > 0 ? lengths : [DEFAULT_HOLD]));
+  const isProlonging = previous !== undefined && !hasRunOut('hold', previous, now, config);
+  return { status: 'proposed', extension: holdExtensions(until, isProlonging, config) };
+}
+
+/** Booked, requested, held for some minutes, or offered; confirmed at once or by hand, as the clinic has configured. */
+export function outcomeOf(situation: Situation, terms: Terms): Outcome {
+  const { purpose, offer, now, config } = situation.context;
+  if (offer) {
+    return { status: 'proposed', extension: offerExtensions(offer, config) };
+  }
+  if (purpose === 'hold') {
+    return held(terms, situation);
+  }
+  const { policies, schedules, isKept, previous, interval = { start: now, end: now } } = terms;
+  return isKept || confirmationOf(schedules, config) === 'automatic'
+    ? { status: 'booked', extension: [] }
+    : { status: 'pending', extension: deadlineExtensions(policies, interval, previous, now, config) };
+}
+
+/** The entries that store the submitted answers, with the patient of the booking as subject. */
+export function answersEntries(
+  { answers }: Pick<Situation['request'], 'answers'>,
+  { patient }: Pick<Situation['resolved'], 'patient'>,
+  { requestor, config, newId }: Pick<BookingContext, 'requestor' | 'config' | 'newId'>,
+): BundleEntry[] {
+  const profile = artefactUri(config, 'LocalQuestionnaireResponse');
+  return answers.map(({ value }) => {
+    const { id: _, meta, ...response } = value;
+    return {
+      fullUrl: newId(),
+      request: { method: 'POST', url: 'QuestionnaireResponse' },
+      resource: {
+        ...response,
+        meta: metaOfSubmitted(meta, requestor, config, [profile]),
+        ...(patient && { subject: patient }),
+      },
+    };
+  });
+}
+
+/** The requestor of an appointment stays its owner, even if the clinic's staff move it; what is the clinic's own stays so. */
+function ownerAfter(previous: Appointment | undefined, { requestor, config }: BookingContext): string {
+  return previous ? (ownerOf(previous, config) ?? '') : requestor;
+}
+
+/** What else an appointment is stored with, where it belongs to others. */
+export interface Ties {
+  readonly identifier: readonly Identifier[];
+  /** The extensions that it has. */
+  readonly extension: readonly Extension[];
+  /** The addresses of all extensions of this kind: no other one is kept. */
+  readonly extensionUrls: readonly string[];
+  /** The `urn:uuid:` of its entry, if it is new and others name it. */
+  readonly fullUrl?: string | undefined;
+}
+
+const noTies: Ties = { identifier: [], extension: [], extensionUrls: [] };
+
+/** The extensions of an appointment: those that were sent, and what it replaces. */
+function extensionsOf({ request, earlier: { replaced, besides } }: Prepared, { extension, extensionUrls }: Ties) {
+  const set: Extension[] = [
+    ...[replaced, ...besides].flatMap((one) =>
+      one ? [{ url: REPLACES, valueReference: { reference: `Appointment/${one.id}` } }] : [],
+    ),
+    ...extension,
+  ];
+  const isSet = ({ url }: Extension): boolean => extensionUrls.includes(url) || set.some((one) => one.url === url);
+  return [...(request.appointment.value.extension ?? []).filter((one) => !isSet(one)), ...set];
+}
+
+function identifiersOf({ identifier = [] }: Appointment, ties: Ties): Identifier[] {
+  const isSet = ({ system }: Identifier): boolean => ties.identifier.some((one) => one.system === system);
+  return [...identifier.filter((one) => !isSet(one)), ...ties.identifier];
+}
+
+/** The participant of a hold that names none: FHIR requires one. A hold is not a LocalTermin yet. */
+const unnamedPatient: AppointmentParticipant = {
+  type: [{ text: 'Patient, not named yet' }],
+  required: 'required',
+  status: 'needs-action',
+};
+
+const isSameTag = (one: Coding, other: Coding): boolean => one.system === other.system && one.code === other.code;
+
+/** The `meta` of the appointment: what was sent, and the tags, profiles and labels that it already has. */
+function metaOf(
+  sent: Meta | undefined,
+  { earlier: { previous }, context }: Situation,
+  profiles: readonly string[],
+): Meta {
+  const { tag = [], profile = [], security } = previous?.meta ?? {};
+  const tags = [...(sent?.tag ?? []), ...tag.filter((one) => !sent?.tag?.some((other) => isSameTag(one, other)))];
+  const known = profiles.length > 0 ? [...(sent?.profile ?? []), ...profile] : [];
+  const owner = ownerAfter(previous, context);
+  return {
+    ...metaOfSubmitted({ tag: tags, profile: known }, owner, context.config, profiles),
+    ...(security && { security }),
+  };
+}
+
+function appointmentOf(
+  situation: Situation,
+  outcome: Outcome,
+  answers: readonly BundleEntry[],
+  ties: Ties,
+): Appointment {
+  const { request, resolved, selected, context } = situation;
+  const { id: _, meta, extension: __, ...sent } = request.appointment.value;
+  const { interval } = request;
+  const extension = [...extensionsOf(situation, ties), ...outcome.extension];
+  const identifier = identifiersOf(sent, ties);
+  const references = answers.flatMap(({ fullUrl }) => (fullUrl ? [{ reference: fullUrl }] : []));
+  const supportingInformation = [...(sent.supportingInformation ?? []), ...references];
+  const profiles = outcome.status === 'proposed' ? [] : [artefactUri(context.config, 'LocalTermin')];
+  return {
+    ...sent,
+    meta: metaOf(meta, situation, profiles),
+    ...(extension.length > 0 && { extension }),
+    ...(identifier.length > 0 && { identifier }),
+    status: outcome.status,
+    ...(interval && { start: formatInstant(interval.start), end: formatInstant(interval.end) }),
+    slot: selected.slots.map(({ id }) => ({ reference: id.startsWith('urn:') ? id : `Slot/${id}` })),
+    participant: resolved.participants.length > 0 ? [...resolved.participants] : [unnamedPatient],
+    ...(supportingInformation.length > 0 && { supportingInformation }),
+  };
+}
+
+/**
+ * A transaction entry that changes a stored appointment, if it still has the version that was read, and records on whose
+ * behalf.
+ */
+function changeEntry(stored: Appointment, changed: Appointment, { requestor, config }: BookingContext): BundleEntry {
+  const meta = markChange(changed.meta, requestor, stored.meta?.versionId, config);
+  return updateEntry(stored, { ...changed, id: stored.id, meta });
+}
+
+/** A transaction entry that creates an appointment and records on whose behalf; an offer is the service's own. */
+function createEntry(
+  appointment: Appointment,
+  fullUrl: string | undefined,
+  { requestor, offer, config }: BookingContext,
+): BundleEntry {
+  const meta = offer ? appointment.meta : markChange(appointment.meta, requestor, undefined, config);
+  const request = { method: 'POST', url: 'Appointment' } as const;
+  return { ...(fullUrl && { fullUrl }), request, resource: { ...appointment, meta } };
+}
+
+/**
+ * The entries that store one appointment (the first one), cancel those that it replaces, end a waitlist entry, and create or
+ * complete Tasks.
+ *
+ * @param answers - the entries of the submitted answers
+ * @param ties - what ties it to others
+ */
+export function appointmentEntries(
+  situation: Situation,
+  outcome: Outcome,
+  answers: readonly BundleEntry[],
+  ties: Ties = noTies,
+): BundleEntry[] {
+  const { earlier, context, resolved, submitted, known } = situation;
+  const { previous, replaced, besides, answered } = earlier;
+  const sent = appointmentOf(situation, outcome, answers, ties);
+  // Whoever stands in for somebody whom the clinic has added is not the requestor's either.
+  const before = previous && { ...previous, participant: [...previous.participant, ...(resolved.kept ?? [])] };
+  const appointment = withSubmitted(sent, before, context.requestor, context.config, submitted);
+  const ending = [...(replaced ? [replaced] : []), ...besides];
+  const fullUrl = ties.fullUrl ?? (ending.length > 0 ? context.newId() : undefined);
+  const successor: Extension = {
+    url: artefactUri(context.config, 'LocalReplacedBy'),
+    valueReference: { reference: previous ? `Appointment/${previous.id}` : fullUrl },
+  };
+  const cancelationReason = answeredReason(context.config);
+  const entries = [
+    previous ? changeEntry(previous, appointment, context) : createEntry(appointment, fullUrl, context),
+    ...ending.map((one) =>
+      changeEntry(one, { ...one, status: 'cancelled', extension: [...(one.extension ?? []), successor] }, context),
+    ),
+    ...(answered ? [changeEntry(answered, { ...answered, status: 'cancelled', cancelationReason }, context)] : []),
+  ];
+  return withRequestTasks(entries, resolved.patient, known.tasks ?? [], context);
+}
+
+/**
+ * The slots as a request leaves them: those that it takes are narrowed to its times, its buffers are written, and all offers
+ * that this excludes, or no longer excludes, are settled. What follows from released time is added.
+ *
+ * @param taken - its appointments in the order of their times, each in the calendar after the one before
+ */
+export function slotEntries(taken: readonly (Situation & { readonly outcome: Outcome })[]): BundleEntry[] {
+  const last = taken.at(-1);
+  if (!last) {
+    return [];
+  }
+  const { stored, calendar, context } = last;
+  const { config, newId, now, onReleased = () => [] } = context;
+  const own = taken.reduce((all, { request, selected, outcome }) => {
+    const status = outcome.status === 'proposed' ? 'busy-tentative' : neededSlotStatus(outcome);
+    const ids = selected.slots.map(({ id }) => id);
+    return status && request.interval ? withTaken(all, ids, request.interval, status) : all;
+  }, calendar);
+  const buffers = taken.flatMap((situation) =>
+    [...buffersOf(situation).values()].flatMap(({ slot, buffers: needed }) =>
+      bufferSlots(situation.request.interval ?? { start: 0, end: 0 }, slot, needed, newId, config),
+    ),
+  );
+  const after = new Map([...own, ...buffers.map((buffer) => [buffer.id, buffer] as const)]);
+  const settled = settle(calendar, after, { ...settling(last), stored });
+  return [
+    ...calendarEntries(stored, settled, config),
+    ...onReleased(slotChanges(stored, settled, config), schedulesIn(last), now, config),
+  ];
+}
+
+/** The entries that end holds and requests whose time has run out. */
+export const takeoverEntries = ({ known: { nearby }, context: { now, config } }: Given): BundleEntry[] =>
+  (nearby?.expired ?? []).map((one) => updateEntry(one, afterItsEnd(one, now, config)));
+
+/** The entries that change the rows of the quotas towards which appointments count. */
+export function usedQuotaEntries(
+  situations: readonly Situation[],
+  { known, context: { config } }: Given,
+): BundleEntry[] {
+  const quotas = known.role === 'requestor' ? situations.flatMap(({ verdict }) => verdict.quotas) : [];
+  return quotaEntries(known.usage ?? new Map(), quotas, config);
+}

@@ -1,0 +1,126 @@
+import { bookingErrors } from '../../fhir/outcome/errors.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
+import { idIn } from '../../fhir/reference.ts';
+import { belongsTo } from '../../fhir/tags.ts';
+import { resourcesOfType } from '../../rows/resource-set.ts';
+import { reachOf } from '../../slots/terms.ts';
+import { overlaps } from '../../time/interval.ts';
+import { endOf, isHold } from '../appointment/expiry.ts';
+import { merged, type ScheduleTime } from '../appointment/reads.ts';
+import type { Quota } from '../policy/quota.ts';
+import { perhapsMoved } from './idempotency.ts';
+import { changedBy, mergedPatients } from './reschedule.ts';
+import { payerKindIssues } from './service-type.ts';
+import { buffersOf, givenBackBy, type Prepared, type Situation, schedulesIn, slotsConcerned } from './situation.ts';
+import { longestIssues } from './slot-issues.ts';
+
+/** The second reading of a booking: what is asked for each part of `Knowledge`. */
+export interface Following {
+  /** Whether the caller's role matters. */
+  readonly asksForRole: boolean;
+  /** Ids of the appointments that are changed and are not the caller's own. */
+  readonly ofOthers: readonly string[];
+  /** Ids of the appointments that the request rewrites: their use of Slots does not count. */
+  readonly rewritten: readonly string[];
+  /** Ids of the Slots whose fragments and holders matter. */
+  readonly origins: readonly string[];
+  /** The times of which everything matters. */
+  readonly times: readonly ScheduleTime[];
+  readonly quotas: readonly Quota[];
+  /** Ids of the appointments whose Tasks matter. */
+  readonly waiting: readonly string[];
+  /** Ids of the appointments whose history matters. */
+  readonly repeated: readonly string[];
+}
+
+/** Issues that the second reading may resolve. */
+const resolvable: ReadonlySet<string> = new Set([
+  'slot-not-free',
+  'slot-mismatch',
+  'hold-expired',
+  'confirmation-expired',
+]);
+
+/** Origins of the slots of the named schedule at that time that are held or requested. */
+function tentativeOrigins({ request: { schedule, interval }, stored }: Situation): string[] {
+  return [...stored.values()].flatMap((slot) => {
+    const isOfSchedule = idIn(slot.resource.schedule, 'Schedule') === schedule?.value;
+    const isThen = interval !== undefined && overlaps(slot, interval);
+    return slot.status === 'busy-tentative' && isOfSchedule && isThen ? slot.origin : [];
+  });
+}
+
+/** The slots that were split, or may be joined again: those that a booking names, and those that it gives back. */
+function originsOf(situation: Situation): string[] {
+  const { request, stored } = situation;
+  const ids = [...request.slots.map(({ value }) => value), ...givenBackBy(situation)];
+  return [...new Set([...ids.flatMap((id) => stored.get(id)?.origin ?? []), ...tentativeOrigins(situation)])];
+}
+
+/**
+ * The times of which everything matters, because buffers reach beyond the time of the appointment, and what is given back lets
+ * others return.
+ */
+function timesOf(situation: Situation, origins: readonly string[]): ScheduleTime[] {
+  const { request, stored, selected, context } = situation;
+  const slots = [...slotsConcerned(situation), ...selected.slots, ...origins.flatMap((id) => stored.get(id) ?? [])];
+  const givenBack = givenBackBy(situation).flatMap((id) => stored.get(id) ?? []);
+  const reach = reachOf(schedulesIn(situation), context.config);
+  const wanted = request.interval;
+  const own = wanted ? slots.map(({ schedule }) => ({ schedule, ...wanted })) : [];
+  const isWide = origins.length > 0 || buffersOf(situation).size > 0;
+  return merged(
+    (isWide ? [...own, ...givenBack] : []).map(({ schedule, start, end }) => ({
+      schedule,
+      start: start - reach,
+      end: end + reach,
+    })),
+  );
+}
+
+/**
+ * What follows from a request for one appointment, as it is decided with what it names. The role matters where a policy or a
+ * limit applies, where an appointment that is not a hold is moved, and where one that is changed is not the caller's own.
+ *
+ * @param found - what is against the request so far
+ */
+export function followingOf(situation: Situation, found: readonly Issue[]): Following {
+  const { verdict, earlier, known, context } = situation;
+  const { requestor, config } = context;
+  const changed = changedBy(earlier);
+  const others = changed.flatMap((one) => (one.id && !belongsTo(one, requestor, config) ? [one.id] : []));
+  const isMoved = earlier.previous !== undefined && !isHold(earlier.previous, config);
+  const limits = [verdict.issues, verdict.quotas, longestIssues(situation), payerKindIssues(situation)];
+  const isBound = limits.some(({ length }) => length > 0);
+  const isOpen = found.every(({ code }) => resolvable.has(code));
+  const isAboutSlots = isOpen && (found.length > 0 || changed.length > 0);
+  const origins = isAboutSlots ? originsOf(situation) : [];
+  const isMalformed = found.some(({ code }) => bookingErrors[code].status === 400);
+  return {
+    asksForRole: known.role === undefined && (isBound || isMoved || others.length > 0),
+    ofOthers: others,
+    rewritten: situation.rewritten,
+    origins,
+    times: isOpen ? timesOf(situation, origins) : [],
+    quotas: isOpen && known.role !== 'repository' ? verdict.quotas : [],
+    waiting: changed
+      .filter((one) => endOf('request', one, config) ?? endOf('offer', one, config))
+      .flatMap(({ id }) => id ?? []),
+    repeated: isMalformed ? [] : perhapsMoved(situation),
+  };
+}
+
+/** Ids of the patients of a request whose survivors must be known, because the clinic may have merged them. */
+export function mergedIn({ resolved, earlier, state, context }: Prepared): string[] {
+  const named = resolved.participants.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
+  return mergedPatients(named, earlier, state, context.config.baseUrl);
+}
+
+/**
+ * Ids of the patients whose authors must be known, because several may be meant: these tell duplicates made by simultaneous
+ * bookings from patients that a portal submitted.
+ */
+export const ambiguousIn = ({ resolved, state }: Prepared): string[] =>
+  resolved.issues.some(({ code }) => code === 'patient-ambiguous')
+    ? resourcesOfType(state, 'Patient').flatMap(({ id }) => id ?? [])
+    : [];

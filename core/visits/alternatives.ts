@@ -1,0 +1,90 @@
+import { proposing, requestAt } from '../booking/booking/alternatives.ts';
+import type { AppointmentRequest, BookRequest } from '../booking/request/request.ts';
+import type { PublicConfig } from '../config/config.ts';
+import type { Alternative, Issue } from '../fhir/outcome/outcome.ts';
+import { findResource, type ResourceSet } from '../rows/resource-set.ts';
+import type { Interval } from '../time/interval.ts';
+import { DAY } from '../time/time-zone.ts';
+import { markOf } from './plan.ts';
+import { LONGEST_PERIOD } from './request.ts';
+import { type FoundVisit, inWhole } from './series.ts';
+import type { StepMark, Visit } from './visit.ts';
+
+/** The issues, with whole visits added to the first that proposes other times. */
+export function proposeWholes(issues: readonly Issue[], alternatives: readonly Alternative[]): Issue[] {
+  const first = issues.find(({ code }) => proposing.has(code));
+  return issues.map((issue) => (issue === first && alternatives.length > 0 ? { ...issue, alternatives } : issue));
+}
+
+/** How far ahead other visits are looked for, in days. */
+const AHEAD = 28;
+
+/** A request for a whole visit. */
+export interface WholeRequest {
+  readonly request: BookRequest;
+  /** Id of the service. */
+  readonly service: string;
+  readonly steps: readonly string[];
+  /** From the first appointment to the last. */
+  readonly interval: Interval;
+}
+
+/** A request as one for a whole visit: several appointments that are steps of one; `undefined` if it is none. */
+export function wholeIn(request: BookRequest, state: ResourceSet, config: PublicConfig): WholeRequest | undefined {
+  const { appointments } = request;
+  const marks = appointments.flatMap((one) => stepAsked(one, state, config) ?? []);
+  const times = appointments.flatMap(({ interval }) => interval ?? []);
+  const steps = [...new Set(marks.map(({ step }) => step))];
+  const isWhole = [steps, times].every(({ length }) => length === appointments.length);
+  const service = marks[0]?.service;
+  if (appointments.length < 2 || !isWhole || !service || marks.some((one) => one.service !== service)) {
+    return undefined;
+  }
+  const interval = {
+    start: Math.min(...times.map(({ start }) => start)),
+    end: Math.max(...times.map(({ end }) => end)),
+  };
+  return { request, service, steps, interval };
+}
+
+/** When other visits are looked for: from the time that was asked for on; if that has none, before it. */
+export function periodsFor({ interval: { start, end } }: WholeRequest, now: number): Interval[] {
+  const until = Math.min(end + AHEAD * DAY, Math.max(start, now) + LONGEST_PERIOD);
+  return [
+    { start: Math.max(start, now), end: until },
+    { start: now, end: Math.min(end, now + LONGEST_PERIOD) },
+  ].filter((period) => period.start < period.end);
+}
+
+/** Visits that were found as alternatives to the one that was asked for: those with all of its steps. */
+export function wholesIn(found: readonly FoundVisit[], whole: WholeRequest, visit: Visit): Alternative[] {
+  return found.flatMap((one) => {
+    const steps = inWhole(one, whole.steps, visit).proposal.map(({ step, start, end, fillers }) => ({
+      name: step,
+      slots: fillers.flatMap(({ slots }) => slots),
+      start,
+      end,
+    }));
+    const [first] = steps;
+    const isWhole = first && steps.length === whole.steps.length;
+    return isWhole ? [{ slots: [], start: first.start, end: Math.max(...steps.map(({ end }) => end)), steps }] : [];
+  });
+}
+
+/** Which step of a visit an appointment of a request is to be, or is. */
+const stepAsked = (one: AppointmentRequest, state: ResourceSet, config: PublicConfig): StepMark | undefined =>
+  markOf(one, findResource(state, 'Appointment', one.appointment.value.id ?? ''), config);
+
+/** The same request for another whole visit. */
+export const requestFor = (
+  { steps = [] }: Alternative,
+  request: BookRequest,
+  state: ResourceSet,
+  config: PublicConfig,
+): BookRequest => ({
+  ...request,
+  appointments: request.appointments.map((one) => {
+    const at = steps.find(({ name }) => name === stepAsked(one, state, config)?.step);
+    return at ? requestAt(at, one) : one;
+  }),
+});
