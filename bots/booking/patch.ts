@@ -25,15 +25,14 @@ import { belongsTo, markChange } from '../../core/fhir/tags.ts';
 import { conditionalReferenceIssues } from '../../core/fhir/unsupported.ts';
 import { readsById } from '../../core/rows/search.ts';
 import { entryChangeIssues } from '../../core/waitlist/entry.ts';
+import { type AppointmentSlots, readAppointmentSlots } from '../lib/booking/appointment-slots.ts';
 import { cancellationIssues } from '../lib/booking/cancel.ts';
 import type { Requestor } from '../lib/booking/decide.ts';
 import {
   completeRelated,
   type Related,
   type RelatedAppointment,
-  type RelatedSlotsRead,
   readRelatedAppointment,
-  readRelatedSlots,
 } from '../lib/booking/related-reads.ts';
 import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
@@ -90,7 +89,7 @@ interface Change extends Pick<RelatedAppointment, 'tasks'> {
 /** The entries that store results, the patched one first; the slots follow their status in the same transaction. */
 function entriesFor(
   changes: readonly Change[],
-  slots: readonly RelatedSlotsRead[] | undefined,
+  slots: readonly AppointmentSlots[] | undefined,
   caller: Requestor,
 ): BundleEntry[] {
   const results = changes.map(({ result }) => result);
@@ -241,8 +240,8 @@ async function attempt(
       : [],
     isFollowed
       ? Promise.all([
-          readRelatedSlots(medplum, result, target),
-          ...changes.map(({ one, change }) => readRelatedSlots(medplum, change.result, one)),
+          readAppointmentSlots(medplum, result, target),
+          ...changes.map(({ one, change }) => readAppointmentSlots(medplum, change.result, one)),
         ])
       : undefined,
   ]);

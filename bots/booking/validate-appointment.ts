@@ -19,7 +19,7 @@ import { toldGroupOf } from '../../core/visits/group.ts';
 import { readForChange, readTaken } from '../lib/booking/related-reads.ts';
 import { contested, isDeletion, mayBeReserved, reserve, withdraw } from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
-import { rememberDeletion } from '../lib/notifications/events/deletions.ts';
+import { rememberDeletion } from '../lib/notifications/events/remember-deletion.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 
 /** Whoever writes in Medplum is not the requestor. */

@@ -1,5 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import { relatedSearches, versionsOf } from '../lib/booking/related-reads.ts';
+import { versionsUrl } from '../lib/booking/appointment-slots.ts';
+import { relatedSearches } from '../lib/booking/related-reads.ts';
 import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { type Changed, recordChange } from '../lib/notifications/events/deletions.ts';
 import { openRowsFor } from '../lib/notifications/outbox-store.ts';
@@ -18,7 +19,7 @@ export async function handler(client: MedplumClient, { input }: BotEvent<Changed
   const appointment = 'deletedResource' in input ? input.deletedResource : input;
   const medplum = await readAhead(client, [
     ...relatedSearches(appointment.id ?? ''),
-    versionsOf(appointment),
+    versionsUrl(appointment),
     openRowsFor(appointment),
   ]);
   // Whoever names an appointment only has its slots mended: nothing has happened that anybody is told of.

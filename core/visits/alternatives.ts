@@ -6,8 +6,7 @@ import { findResource, type ResourceSet } from '../rows/resource-set.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY } from '../time/time-zone.ts';
 import { markOf } from './plan.ts';
-import { LONGEST_PERIOD } from './request.ts';
-import { type FoundVisit, inWhole } from './series.ts';
+import { type FoundVisit, inWhole, LONGEST_PERIOD } from './series.ts';
 import type { StepMark, Visit } from './visit.ts';
 
 /** The issues, with whole visits added to the first that proposes other times. */

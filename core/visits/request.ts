@@ -6,6 +6,7 @@ import { isObject, isResource } from '../fhir/resource.ts';
 import { dateRange } from '../time/date-range.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY } from '../time/time-zone.ts';
+import { LONGEST_PERIOD } from './series.ts';
 
 /** What is asked for by `$find`. */
 export interface FindRequest {
@@ -43,9 +44,6 @@ const MOST_ACTORS = 50;
 
 /** As many as one request books. */
 const MOST_STEPS = 20;
-
-/** The longest period: visits that take longer than a year are not looked for. */
-export const LONGEST_PERIOD = 366 * DAY;
 
 const actorTypes = ['Practitioner', 'PractitionerRole', 'Location', 'HealthcareService', 'Device'] as const;
 

@@ -3,6 +3,9 @@ import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
 import { type Computation, type Filler, firstFrom, type Opening, type Placed, type Proposal } from './search.ts';
 import type { Series, Visit } from './visit.ts';
 
+/** The longest period: visits that take longer than a year are not looked for. */
+export const LONGEST_PERIOD = 366 * DAY;
+
 /** A series as it can be: its appointments, and which of them are not at their own time. */
 export interface SeriesProposal {
   readonly proposal: Proposal;

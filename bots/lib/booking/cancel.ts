@@ -7,7 +7,8 @@ import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { config } from '../config.ts';
 import { type Companion, followingEntries, readCompanions } from '../visits/companions.ts';
-import { completeRelated, type RelatedAppointment, readRelatedSlots, readSchedulesOf } from './related-reads.ts';
+import { readAppointmentSlots } from './appointment-slots.ts';
+import { completeRelated, type RelatedAppointment, readSchedulesOf } from './related-reads.ts';
 
 /**
  * The entries that cancel an appointment, with others of its visit: slots and Tasks follow.
@@ -28,7 +29,7 @@ export async function cancelEntries(
     const cancelled: Appointment = { ...one.appointment, status: 'cancelled', cancelationReason };
     return { ...one, cancelled };
   });
-  const slots = await Promise.all(all.map((one) => readRelatedSlots(medplum, one.cancelled, one)));
+  const slots = await Promise.all(all.map((one) => readAppointmentSlots(medplum, one.cancelled, one)));
   const following = followingEntries(
     all.map(({ cancelled }) => cancelled),
     slots,

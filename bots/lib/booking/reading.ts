@@ -1,5 +1,5 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, BundleEntry, Patient, Resource, Task } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Resource, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import {
   fragmentReads,
@@ -36,7 +36,6 @@ import { reachOf } from '../../../core/slots/terms.ts';
 import { contains, overlaps } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { patientsToRead, type Reading, siblingReads, visitServices } from '../../../core/visits/plan.ts';
-import { readOpenTimes } from '../calendar/guard.ts';
 import { readRole } from '../caller.ts';
 import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
@@ -45,6 +44,7 @@ import {
   ofType,
   ReadError,
   readAnswers,
+  readByIds,
   readHistories,
   readInBatch,
   readInTransaction,
@@ -53,7 +53,7 @@ import {
   readWhole,
   stateIn,
 } from '../read.ts';
-import { readSurvivors } from './related-reads.ts';
+import { readOpenTimes, readSurvivors } from './by-id.ts';
 
 /** With whose rights a request is read. */
 export interface Reader {
@@ -160,12 +160,6 @@ function lateIn(state: ResourceSet, { appointments }: BookRequest, now: number):
   return lateAppointments(reservations, times, now);
 }
 
-const patientsById = async (medplum: MedplumClient, ids: readonly string[]): Promise<Patient[]> =>
-  ofType(
-    'Patient',
-    (await readInBatch(medplum, ids.length > 0 ? [`Patient?_id=${ids.join(',')}&_count=1000`] : [])).flat(),
-  );
-
 /**
  * The first reading: everything that a request names, and what that leads to. What is not the caller's to see, but says whom
  * and what the request means, is read with the Bot's own rights.
@@ -186,8 +180,8 @@ export async function readNamed(
   const services = visitServices(request.appointments, state, config);
   const [visits, patients, authored, announced] = await Promise.all([
     readStateAs(medplum, searchByIds('HealthcareService', services), {}),
-    patientsById(medplum, [...new Set(mergedIds)]).then((found) => readSurvivors(medplum, byId(found))),
-    patientsById(medplum, [...new Set(ambiguous)]),
+    readByIds(medplum, 'Patient', mergedIds).then((found) => readSurvivors(medplum, byId(ofType('Patient', found)))),
+    readByIds(medplum, 'Patient', ambiguous),
     readOpenTimes(medplum, lateIn(state, request, context.now)),
   ]);
   const known: Knowledge = { role: reader.role, announced, ...(mergedIds.length > 0 && { patients }) };

@@ -1,23 +1,18 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
-import { takesTime } from '../../../core/booking/appointment/overbooking.ts';
-import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
-import { holderSearch, merged, slotsAtReads, usesOf } from '../../../core/booking/appointment/reads.ts';
-import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
-import { keptSlots, lostSlot, type RelatedSlots, slotsLeft } from '../../../core/booking/appointment/synchronize.ts';
+import { holderSearch } from '../../../core/booking/appointment/reads.ts';
 import { openTasksOf } from '../../../core/booking/jobs/confirmation-task.ts';
-import { timeOf } from '../../../core/fhir/instant.ts';
 import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { overbookingMark } from '../../../core/fhir/slot-marks.ts';
 import { byId } from '../../../core/rows/resource-set.ts';
-import { search } from '../../../core/rows/search.ts';
+import { searchByIds } from '../../../core/rows/search.ts';
 import { newTaking } from '../../../core/slots/guard.ts';
 import { isOfAppointment, reservationsIn, reservationsOf } from '../../../core/slots/reservation.ts';
-import { type CalendarSlot, calendarOf, isBooked, isHeld, slotIdsOf } from '../../../core/slots/slot.ts';
-import { reachOf, type ScheduleServices, withServices } from '../../../core/slots/terms.ts';
+import { type CalendarSlot, calendarOf, slotIdsOf } from '../../../core/slots/slot.ts';
+import { type ScheduleServices, withServices } from '../../../core/slots/terms.ts';
 import { config } from '../config.ts';
-import { ofType, readAhead, readHistories, readInBatch, readWhole } from '../read.ts';
+import { ofType, readInBatch, readWhole } from '../read.ts';
 
 /** The slots and patients of an appointment, as far as they exist. */
 export interface Related {
@@ -39,9 +34,10 @@ const MOST = '_count=1000';
 
 const WITH_CALENDARS = '&_include=Slot:schedule&_include:iterate=Schedule:actor';
 
-const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `${type}?_id=${ids.join(',')}&${MOST}`;
+export const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string =>
+  `${type}?_id=${ids.join(',')}&${MOST}`;
 
-/** The searches of `readRelatedAppointment`, to be read ahead. */
+/** The searches for an appointment, its slots with their calendars, its patients and its Tasks. */
 export function relatedSearches(id: string): string[] {
   const one = encodeURIComponent(id);
   return [
@@ -98,27 +94,6 @@ export async function completeRelated(
 }
 
 /**
- * Adds the patients into whom those of an appointment were merged.
- *
- * @throws ReadError when the server could not be read
- */
-export async function readSurvivors(medplum: MedplumClient, known: Patients): Promise<Patients> {
-  let patients = known;
-  const asked = new Set(known.keys());
-  for (;;) {
-    const unknown = unknownSurvivors(patients).filter((id) => !asked.has(id));
-    if (unknown.length === 0) {
-      return patients;
-    }
-    const [found] = await readInBatch(medplum, [idSearch('Patient', unknown)]);
-    patients = new Map([...patients, ...byId(ofType('Patient', found))]);
-    for (const id of unknown) {
-      asked.add(id);
-    }
-  }
-}
-
-/**
  * An appointment as it is stored, and the existing patients that its changed version names, in one batch.
  *
  * @throws ReadError when the server could not be read
@@ -146,54 +121,19 @@ const takenSearches = (slots: readonly string[]): string[] =>
     ? [`${idSearch('Slot', slots)}${WITH_CALENDARS}`, holderSearch(slots), reservationsOf({ slots }, config)]
     : [];
 
-/** The last versions of deleted slots, as `lostSlot` gives them; a slot that never existed has no history. */
-async function lostOf(medplum: MedplumClient, ids: readonly string[]): Promise<Slot[]> {
-  const histories = await readHistories(
-    medplum,
-    ids.map((id) => `Slot/${id}/_history`),
+/** The search for the services that some Schedules name; none if they are known. */
+export function serviceReads(schedules: readonly Schedule[], known: readonly Resource[] = []): BundleEntry[] {
+  const isKnown = (id: string): boolean => ofType('HealthcareService', known).some((one) => one.id === id);
+  return searchByIds(
+    'HealthcareService',
+    schedules.flatMap(serviceIdsOf).filter((id) => !isKnown(id)),
   );
-  return histories.flatMap((history) => lostSlot(history) ?? []);
 }
-
-/** The ids of the slots that stay although the appointment gives its slots back. */
-async function readKept(
-  medplum: MedplumClient,
-  appointment: Appointment,
-  slots: readonly Slot[],
-): Promise<Set<string>> {
-  const taken = slots.filter(isBooked);
-  const [history] = taken.length > 0 ? await readHistories(medplum, [historyOf(appointment)]) : [];
-  return history ? keptSlots(taken, history, config) : new Set();
-}
-
-/** What was read of the slots of an appointment. */
-export interface RelatedSlotsRead extends RelatedSlots {
-  /** The appointment as it was once the slots had been read; absent if there is none by then. */
-  readonly latest: Appointment | undefined;
-  /** Other appointments that refer to its slots. */
-  readonly others: readonly Appointment[];
-}
-
-/** How far around slots others are read before the buffers of their services are known, in milliseconds. */
-const NEAR = 2 * 60 * 60_000;
-
-/** The search for the services of some Schedules; none if they name none. */
-function servicesUrl(schedules: readonly Schedule[]): string[] {
-  const named = [...new Set(schedules.flatMap(serviceIdsOf))];
-  return named.length > 0 ? [`HealthcareService?_id=${named.join(',')}&${MOST}`] : [];
-}
-
-const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';
-
-/** The latest versions of an appointment. */
-export const versionsOf = ({ id }: Pick<Appointment, 'id'>): string => `Appointment/${id}/_history?_count=20`;
-
-const historyOf = ({ id }: Appointment): string => `Appointment/${id}/_history`;
 
 /**
  * Schedules with the services that they offer.
  *
- * @param known - what was read before: Schedules with their actors
+ * @param known - what was read before: Schedules, and services
  */
 export async function readSchedules(
   medplum: MedplumClient,
@@ -207,12 +147,11 @@ export async function readSchedules(
       : [];
   const found = [...known, ...read];
   const schedules = ofType('Schedule', found).filter(({ id = '' }) => ids.includes(id));
-  const [more] = await readInBatch(medplum, servicesUrl(schedules));
-  const services = [...ofType('HealthcareService', found), ...ofType('HealthcareService', more)];
-  return schedules.map((schedule) => withServices(schedule, services));
+  const services = [...found, ...(await readWhole(medplum, serviceReads(schedules, found)))];
+  return schedules.map((schedule) => withServices(schedule, ofType('HealthcareService', services)));
 }
 
-const scheduleIdsOf = (slots: readonly Slot[]): string[] => [
+export const scheduleIdsOf = (slots: readonly Slot[]): string[] => [
   ...new Set(slots.flatMap(({ schedule }) => idIn(schedule, 'Schedule') ?? [])),
 ];
 
@@ -227,105 +166,6 @@ export const readSchedulesOf = (
   slots: readonly Slot[],
   known: readonly Resource[] = [],
 ): Promise<ScheduleServices[]> => readSchedules(medplum, scheduleIdsOf(slots), known);
-
-/**
- * Everything that the slots of an appointment depend on, with the Bot's own rights.
- *
- * @param related - those of its slots that exist (`completeRelated`)
- * @param mayHaveMoved - whether it may have left other slots: staff may have moved it in Medplum
- * @throws ReadError when the server could not be read
- */
-export async function readRelatedSlots(
-  medplum: MedplumClient,
-  appointment: Appointment,
-  related: Pick<Related, 'slots' | 'calendars'>,
-  mayHaveMoved = false,
-): Promise<RelatedSlotsRead> {
-  const [history] = mayHaveMoved ? await readHistories(medplum, [versionsOf(appointment)]) : [];
-  const versions = ofType(
-    'Appointment',
-    (history?.entry ?? []).flatMap(({ resource }) => resource ?? []),
-  );
-  const former = versions.flatMap(slotIdsOf).filter((id) => !slotIdsOf(appointment).includes(id));
-  const [left] = former.length > 0 ? await readInBatch(medplum, [idSearch('Slot', [...new Set(former)])]) : [];
-  const ids = [...slotIdsOf(appointment), ...new Set(former)];
-  const used = [...related.slots, ...ofType('Slot', left)].filter(({ id }) => id !== undefined && ids.includes(id));
-  const lost = await lostOf(
-    medplum,
-    ids.filter((id) => !used.some((slot) => slot.id === id)),
-  );
-  const concerned = [...used, ...lost];
-  const time = takesTime(appointment) ? timeOf(appointment) : undefined;
-  const unnamed =
-    concerned.length === 0 && time ? (await readTaken(medplum, { ...appointment, slot: [] })).schedules : [];
-  if (concerned.length + unnamed.length === 0) {
-    return { slots: [], uses: new Map(), schedules: [], lost, latest: undefined, others: [] };
-  }
-  const calendar = [...calendarOf(concerned, config).values()];
-  const references = ids.map((id) => `Slot/${id}`).join(',');
-  const statuses = [statusQuery(holdsSlots), statusQuery((one) => !holdsSlots(one))];
-  const searches = (schedules: readonly string[], reach: number): BundleEntry[] => {
-    const own = time ? schedules.map((schedule) => ({ ...time, schedule })) : [];
-    const times = [...calendar, ...own].map(({ schedule, start, end }) => ({
-      schedule,
-      start: start - reach,
-      end: end + reach,
-    }));
-    return [
-      ...slotsAtReads(merged(times)),
-      search('Appointment', [['_id', appointment.id ?? '']]),
-      ...(used.length > 0
-        ? [
-            search('Slot', [
-              ['_id', used.map(({ id }) => id).join(',')],
-              ['_count', '1000'],
-            ]),
-          ]
-        : []),
-      // Those that hold slots apart from those that do not, so that many of the latter cannot keep one of the former off.
-      ...(ids.length > 0 ? statuses : []).map((status) =>
-        search('Appointment', [
-          ['slot', references],
-          ['status', status],
-          ['_count', '1000'],
-        ]),
-      ),
-    ];
-  };
-  const services = servicesUrl(ofType('Schedule', related.calendars));
-  const histories = used.some(isBooked) && !holdsSlots(appointment) ? [historyOf(appointment)] : [];
-  const guess =
-    services.length + histories.length > 0 && unnamed.length === 0 ? searches(scheduleIdsOf(concerned), NEAR) : [];
-  const ahead = [...services, ...guess.map(urlOf), ...histories];
-  const reader = guess.length > 0 ? await readAhead(medplum, ahead) : medplum;
-  const schedules = unnamed.length > 0 ? unnamed : await readSchedulesOf(reader, concerned, related.calendars);
-  const reach = Math.max(NEAR, 2 * reachOf(schedules, config));
-  const found = await readWhole(
-    reader,
-    searches(
-      schedules.map(({ schedule: { id = '' } }) => id),
-      reach,
-    ),
-  );
-  const slots = [...new Map(ofType('Slot', found).map((slot) => [slot.id, slot])).values()];
-  const appointments = ofType('Appointment', found);
-  const others = appointments.filter(({ id }) => id !== appointment.id);
-  const uses = usesOf(others);
-  const released = holdsSlots(appointment)
-    ? []
-    : slots.filter(({ id = '' }) => ids.includes(id) && !isHeld(uses.get(id)));
-  return {
-    slots,
-    uses,
-    schedules,
-    lost,
-    latest: appointments.find(({ id }) => id === appointment.id),
-    others,
-    unnamed: unnamed.flatMap(({ schedule }) => schedule.id ?? []),
-    left: history ? slotsLeft(appointment, history, slots, config) : [],
-    kept: await readKept(reader, appointment, released),
-  };
-}
 
 /** What an appointment that is about to be stored takes its time from. */
 interface TakenRead {

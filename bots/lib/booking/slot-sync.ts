@@ -18,7 +18,9 @@ import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts
 import { ofType, readInBatch } from '../read.ts';
 import { carryOut } from '../rows.ts';
 import { followingEntries, readCompanions } from '../visits/companions.ts';
-import { completeRelated, readRelatedAppointment, readRelatedSlots, readSurvivors } from './related-reads.ts';
+import { readAppointmentSlots, readVersions } from './appointment-slots.ts';
+import { readSurvivors } from './by-id.ts';
+import { completeRelated, readRelatedAppointment } from './related-reads.ts';
 
 /** The only Slot of an appointment that staff have moved: as it was, and as it is. */
 type SlotMove = Readonly<Record<'from' | 'to', Pick<Slot, 'start' | 'end'>>>;
@@ -67,7 +69,7 @@ async function attempt(
   const current = afterPatientChange(appointment, patients, config);
   const now = Date.now();
   const changed = afterItsEnd(current, now, config);
-  const slots = await readRelatedSlots(medplum, changed, related, true);
+  const slots = await readAppointmentSlots(medplum, changed, related, await readVersions(medplum, changed));
   // Slots that were taken or given back for a newer version must not follow this one.
   if (slots.slots.length > 0 && slots.latest?.meta?.versionId !== stored?.meta?.versionId) {
     return 'overtaken';
@@ -142,7 +144,7 @@ async function answeredWith(medplum: MedplumClient, { status, cancelationReason,
       .filter(({ appointment }) => appointment.status === 'pending')
       .map(async (companion) => {
         const result = { ...companion.appointment, status, ...(cancelationReason && { cancelationReason }) };
-        return { one: companion, result, slots: await readRelatedSlots(medplum, result, companion) };
+        return { one: companion, result, slots: await readAppointmentSlots(medplum, result, companion) };
       }),
   );
 }

@@ -2,7 +2,6 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { BundleEntry, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { hasEnded } from '../../../core/booking/appointment/expiry.ts';
 import { atTime, holderSearch, holdersOf } from '../../../core/booking/appointment/reads.ts';
-import { isOpen } from '../../../core/booking/appointment/status.ts';
 import { publicationOf, reservationEntry } from '../../../core/calendar/publish/publication.ts';
 import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
@@ -25,6 +24,7 @@ import {
 import { type Calendar, type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot.ts';
 import { neededBuffers, reachOf, termsFor, withBuffers } from '../../../core/slots/terms.ts';
 import { contains, type Interval, overlaps } from '../../../core/time/interval.ts';
+import { readOpenTimes } from '../booking/by-id.ts';
 import { config } from '../config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
@@ -85,24 +85,6 @@ const slotsNear = (schedule: string, { start, end }: Interval, reach: number): s
 /** The search for the Slots of a Schedule within reach of a Slot. */
 export const aroundUrl = (schedule: string, { start, end }: Slot): string =>
   slotsNear(schedule, { start: parseInstant(start) ?? 0, end: parseInstant(end) ?? 0 }, REACH);
-
-/**
- * The times of the open appointments among some, by their ids.
- *
- * @throws ReadError when the server could not be read
- */
-export async function readOpenTimes(medplum: MedplumClient, ids: readonly string[]): Promise<Map<string, Interval>> {
-  const [found] = await readInBatch(
-    medplum,
-    ids.length > 0 ? [`Appointment?_id=${ids.join(',')}&_count=${ids.length}`] : [],
-  );
-  return new Map(
-    ofType('Appointment', found).flatMap((one): [string, Interval][] => {
-      const time = isOpen(one) ? timeOf(one) : undefined;
-      return one.id && time ? [[one.id, time]] : [];
-    }),
-  );
-}
 
 const laneOf = ({ from }: Taking): string | undefined => (from.role === 'offer' && !from.isNew ? from.id : undefined);
 

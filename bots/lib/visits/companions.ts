@@ -11,12 +11,8 @@ import { searchUrl } from '../../../core/rows/search.ts';
 import { isByItself, siblingsOf, toldGroupOf, tookPlace, visitGroupOf } from '../../../core/visits/group.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
 import { refillRows } from '../../../core/waitlist/refill.ts';
-import {
-  completeRelated,
-  type RelatedAppointment,
-  type RelatedSlotsRead,
-  readRelatedAppointment,
-} from '../booking/related-reads.ts';
+import type { AppointmentSlots } from '../booking/appointment-slots.ts';
+import { completeRelated, type RelatedAppointment, readRelatedAppointment } from '../booking/related-reads.ts';
 import { config } from '../config.ts';
 import { newId } from '../medplum.ts';
 import { readInBatch } from '../read.ts';
@@ -84,7 +80,7 @@ const unique = <T>(all: readonly T[], keyOf: (one: T) => string | undefined): T[
 ];
 
 /** What was read for several appointments, for all of them at once: how they use each other's slots does not count. */
-function relatedOf(appointments: readonly Appointment[], read: readonly RelatedSlotsRead[]): RelatedSlots {
+function relatedOf(appointments: readonly Appointment[], read: readonly AppointmentSlots[]): RelatedSlots {
   const ids = new Set(appointments.map(({ id }) => id));
   const others = unique(
     read.flatMap((one) => one.others),
@@ -114,11 +110,11 @@ function relatedOf(appointments: readonly Appointment[], read: readonly RelatedS
  * The entries that let the slots of appointments follow them.
  *
  * @param appointments - as they are about to be
- * @param read - what was read for each (`readRelatedSlots`)
+ * @param read - what was read for each (`readAppointmentSlots`)
  */
 export function followingEntries(
   appointments: readonly Appointment[],
-  read: readonly RelatedSlotsRead[],
+  read: readonly AppointmentSlots[],
 ): BundleEntry[] {
   const [only] = read;
   const related = read.length === 1 && only ? only : relatedOf(appointments, read);

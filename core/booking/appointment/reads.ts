@@ -2,11 +2,21 @@ import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isBuffer } from '../../fhir/slot-marks.ts';
+import { ownerOf } from '../../fhir/tags.ts';
 import { type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';
 import { type SearchQuery, search, searchUrl } from '../../rows/search.ts';
-import { isBooked, type SlotUse, type SlotUses, slotIdsOf, slotStatusOf, strongestUse } from '../../slots/slot.ts';
+import {
+  type Calendar,
+  type CalendarSlot,
+  isBooked,
+  type SlotUse,
+  type SlotUses,
+  slotIdsOf,
+  slotStatusOf,
+  strongestUse,
+} from '../../slots/slot.ts';
 import { type Interval, union } from '../../time/interval.ts';
-import { holdsSlots, slotUseOf, statusQuery } from './status.ts';
+import { holdsSlots, isOpen, slotUseOf, statusQuery } from './status.ts';
 
 /** How many Slots one search finds: as many as Medplum can. */
 const COUNT = '1000';
@@ -99,6 +109,27 @@ export function unfittingSlots(appointment: Appointment, slots: readonly Slot[])
   return holdsSlots(appointment)
     ? slots.filter((slot) => needed !== undefined && slot.status !== needed && !isBuffer(slot))
     : slots.filter(isBooked);
+}
+
+/**
+ * Whether the clinic has taken an offer for itself although a requestor's appointment has it: at the same moment, or it is
+ * `busy`, and the appointment is not confirmed.
+ */
+export function isTakenByClinic(
+  { role, status, isByHand }: CalendarSlot,
+  holder: Appointment,
+  config: PublicConfig,
+): boolean {
+  const isUnconfirmed = status === 'busy' && isOpen(holder) && slotStatusOf(slotUseOf(holder)) !== 'busy';
+  return role === 'offer' && (isByHand || isUnconfirmed) && ownerOf(holder, config) !== undefined;
+}
+
+/** Ids of the slots that an appointment gives back when it ends or moves: all but those that the clinic has taken. */
+export function slotsToGiveBack(holder: Appointment, calendar: Calendar, config: PublicConfig): string[] {
+  return slotIdsOf(holder).filter((id) => {
+    const slot = calendar.get(id);
+    return !slot || !isTakenByClinic(slot, holder, config);
+  });
 }
 
 /** Slots that were split, with everything split off from them, and how appointments use them. */

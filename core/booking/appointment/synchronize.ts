@@ -11,7 +11,7 @@ import {
   publishedKeyOf,
   publishedValueOf,
 } from '../../fhir/slot-marks.ts';
-import { isByService, ownerOf } from '../../fhir/tags.ts';
+import { isByService } from '../../fhir/tags.ts';
 import { calendarEntries, type Released, slotChanges } from '../../slots/entries.ts';
 import { newTaking } from '../../slots/guard.ts';
 import { settle, withGivenBack, withTaken } from '../../slots/settle.ts';
@@ -34,8 +34,8 @@ import {
 import { bufferSlots, neededBuffers, reachOf, type ScheduleServices, termsFor } from '../../slots/terms.ts';
 import { contains, type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { buffersWithoutSlot, takesTime, uncoveredTime, withNeeded } from './overbooking.ts';
-import { unfittingSlots } from './reads.ts';
-import { holdsSlots, isOpen, slotUseOf } from './status.ts';
+import { isTakenByClinic, unfittingSlots } from './reads.ts';
+import { holdsSlots, slotUseOf } from './status.ts';
 
 /** What an appointment's slots depend on besides its status. */
 export interface RelatedSlots {
@@ -74,23 +74,6 @@ function givenBackSince(history: Bundle): number | undefined {
     return (history.total ?? 0) > versions.length ? 0 : undefined;
   }
   return parseInstant(versions[last - 1]?.meta?.lastUpdated) ?? Number.POSITIVE_INFINITY;
-}
-
-/**
- * Whether the clinic has taken an offer for itself although a requestor's appointment has it: at the same moment, or it is
- * `busy`, and the appointment is not confirmed.
- */
-function isTakenByClinic({ role, status, isByHand }: CalendarSlot, holder: Appointment, config: PublicConfig): boolean {
-  const isUnconfirmed = status === 'busy' && isOpen(holder) && slotStatusOf(slotUseOf(holder)) !== 'busy';
-  return role === 'offer' && (isByHand || isUnconfirmed) && ownerOf(holder, config) !== undefined;
-}
-
-/** Ids of the slots that an appointment gives back when it ends or moves: all but those that the clinic has taken. */
-export function slotsToGiveBack(holder: Appointment, calendar: Calendar, config: PublicConfig): string[] {
-  return slotIdsOf(holder).filter((id) => {
-    const slot = calendar.get(id);
-    return !slot || !isTakenByClinic(slot, holder, config);
-  });
 }
 
 /**

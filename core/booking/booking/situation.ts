@@ -9,8 +9,8 @@ import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffe
 import type { Interval } from '../../time/interval.ts';
 import { withDisplays } from '../appointment/actors.ts';
 import { endingOf, hasRunOut, isHold } from '../appointment/expiry.ts';
+import { slotsToGiveBack } from '../appointment/reads.ts';
 import { allOf, clinicPartOf, type Submitted, submittedOf } from '../appointment/submitted.ts';
-import { slotsToGiveBack } from '../appointment/synchronize.ts';
 import type { Quota } from '../policy/quota.ts';
 import type { AppointmentRequest } from '../request/request.ts';
 import { type PolicyVerdict, schedulesNamed } from './apply-policy.ts';

@@ -1,37 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
-import {
-  deletedId,
-  deletionsOf,
-  deletionTask,
-  hasFailed,
-  overdueDeletions,
-} from '../../../../core/notifications/events/deletion.ts';
-import { creation } from '../../../../core/rows/row.ts';
+import type { Appointment, Task } from '@medplum/fhirtypes';
+import { deletedId, deletionsOf, hasFailed, overdueDeletions } from '../../../../core/notifications/events/deletion.ts';
 import { syncAppointment } from '../../booking/slot-sync.ts';
 import { config } from '../../config.ts';
-import { retryOvertaken, sendTransaction } from '../../medplum.ts';
+import { sendTransaction } from '../../medplum.ts';
 import { ofType, readHistories, readInTransaction, readPages } from '../../read.ts';
-import { carryOut, writeRows } from '../../rows.ts';
+import { carryOut } from '../../rows.ts';
 import { recordEvents } from './event-writer.ts';
-
-/**
- * Remembers that an appointment is about to be deleted.
- *
- * @param more - the entries that are written with it
- * @throws Error when it could not be written: then the appointment must not be deleted
- */
-export async function rememberDeletion(
-  medplum: MedplumClient,
-  { id = '' }: Appointment,
-  more: () => Promise<BundleEntry[]> = async () => [],
-): Promise<void> {
-  const what = `The deletion of Appointment/${id}`;
-  const write = async () => writeRows(medplum, [creation(deletionTask(id, config)), ...(await more())], what);
-  if (!(await retryOvertaken(write, (row) => row === undefined))) {
-    throw new Error(`${what} was overtaken: delete it again.`);
-  }
-}
 
 /** Forgets deletions; if Medplum does not answer, they are processed once more, which does no harm. */
 async function forget(medplum: MedplumClient, tasks: readonly Task[]): Promise<void> {

@@ -1,0 +1,42 @@
+import type { MedplumClient } from '@medplum/core';
+import type { Patients } from '../../../core/booking/appointment/change.ts';
+import { unknownSurvivors } from '../../../core/booking/appointment/patient-change.ts';
+import { isOpen } from '../../../core/booking/appointment/status.ts';
+import { timeOf } from '../../../core/fhir/instant.ts';
+import { byId } from '../../../core/rows/resource-set.ts';
+import type { Interval } from '../../../core/time/interval.ts';
+import { ofType, readByIds } from '../read.ts';
+
+/**
+ * The times of the open appointments among some, by their ids.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readOpenTimes(medplum: MedplumClient, ids: readonly string[]): Promise<Map<string, Interval>> {
+  return new Map(
+    ofType('Appointment', await readByIds(medplum, 'Appointment', ids)).flatMap((one): [string, Interval][] => {
+      const time = isOpen(one) ? timeOf(one) : undefined;
+      return one.id && time ? [[one.id, time]] : [];
+    }),
+  );
+}
+
+/**
+ * Adds the patients into whom those of an appointment were merged.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readSurvivors(medplum: MedplumClient, known: Patients): Promise<Patients> {
+  let patients = known;
+  const asked = new Set(known.keys());
+  for (;;) {
+    const unknown = unknownSurvivors(patients).filter((id) => !asked.has(id));
+    if (unknown.length === 0) {
+      return patients;
+    }
+    patients = new Map([...patients, ...byId(ofType('Patient', await readByIds(medplum, 'Patient', unknown)))]);
+    for (const id of unknown) {
+      asked.add(id);
+    }
+  }
+}
