@@ -44,7 +44,7 @@ import {
 } from './situation.ts';
 
 /** What an appointment becomes if there is nothing against it. */
-export interface Outcome {
+interface Outcome {
   readonly status: 'booked' | 'pending' | 'proposed';
   /** Extensions that the service itself sets. */
   readonly extension: readonly Extension[];
