@@ -297,7 +297,10 @@ async function readUsage(
     const [row] = ofType('Task', rows);
     if (row || isDry) {
       const counted = countedReads(quota, ofType('Appointment', found)).map(urlOf);
-      return [quotaKey(quota), { row, found: resourceSet([...found, ...(await readInBatch(medplum, counted)).flat()]) }];
+      return [
+        quotaKey(quota),
+        { row, found: resourceSet([...found, ...(await readInBatch(medplum, counted)).flat()]) },
+      ];
     }
     await sendTransaction(medplum, [creation(quotaRow(quota, config), quotaRowSearch(quota, config))]);
   }

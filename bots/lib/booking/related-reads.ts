@@ -34,8 +34,7 @@ const MOST = '_count=1000';
 
 const WITH_CALENDARS = '&_include=Slot:schedule&_include:iterate=Schedule:actor';
 
-const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string =>
-  `${type}?_id=${ids.join(',')}&${MOST}`;
+const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `${type}?_id=${ids.join(',')}&${MOST}`;
 
 /** The searches for an appointment, its slots with their calendars, its patients and its Tasks. */
 export function relatedSearches(id: string): string[] {

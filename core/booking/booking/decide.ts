@@ -4,14 +4,7 @@ import { applyPolicy } from './apply-policy.ts';
 import { patientsIn } from './resolve-participants.ts';
 import { issuesOf } from './rules.ts';
 import { selectSlots } from './select-slots.ts';
-import {
-  type BookingCalendar,
-  buffersOf,
-  type Prepared,
-  type Situation,
-  settling,
-  timeAround,
-} from './situation.ts';
+import { type BookingCalendar, buffersOf, type Prepared, type Situation, settling, timeAround } from './situation.ts';
 
 /**
  * Decides about one appointment in a calendar.
