@@ -165,7 +165,9 @@ const triggers = {
       'Withdraws free slots whose time is taken in Medplum or as a buffer, and gives back what is released or deleted',
     criteria: () => 'Slot',
     author: {
-      others: () => "(%current.status != 'free' or %previous.status.exists())",
+      // What a deleted buffer leaves is looked at with the Slot that it belongs to, and once more (`slot-deleted`).
+      others: () =>
+        `iif(${isDeleted} and %current.comment.startsWith('buffer '), false, %current.status != 'free' or %previous.status.exists())`,
       service: (config) => `(${isDeleted} or ${isReleased} or ${isNewBuffer(config)})`,
     },
   },
