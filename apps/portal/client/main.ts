@@ -76,6 +76,21 @@ function showQuestionsThatApply(form: HTMLFormElement): void {
   }
 }
 
+/** By what a browser fills in the fields of a patient who types themselves. */
+const own = { given: 'given-name', family: 'family-name', birthDate: 'bday' } as const;
+
+/** Has the browser fill in who types, never the person for whom they book. */
+function fillInWhoTypes(form: HTMLFormElement): void {
+  const follow = (): void => {
+    const isOther = form.querySelector('input.related:checked') !== null;
+    for (const [name, token] of Object.entries(own)) {
+      form.querySelector(`[name=${name}]`)?.setAttribute('autocomplete', isOther ? 'off' : token);
+    }
+  };
+  form.addEventListener('input', follow);
+  follow();
+}
+
 /**
  * Tells the site that shows the page in a frame how high it is: only a site of the clinic, once it has asked.
  *
@@ -170,6 +185,7 @@ for (const form of document.querySelectorAll<HTMLFormElement>('form.hold-now')) 
 for (const form of document.querySelectorAll<HTMLFormElement>('form.details')) {
   keepTyped(form);
   showQuestionsThatApply(form);
+  fillInWhoTypes(form);
 }
 for (const day of document.querySelectorAll<HTMLOutputElement>('output[data-locale]')) {
   writeOut(day);

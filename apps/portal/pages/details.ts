@@ -103,13 +103,16 @@ export function whoFields(visit: Visit, { known, state }: Pick<DetailsPage, 'kno
       autocomplete,
       ...(type !== 'date' && { maxLength: personFields[name] }),
     });
+  // A browser knows the adult who types, not the person for whom they book; the script follows the choice.
+  const isOther = relations.some((relation) => state.form.get('for') === relation);
+  const filled = (token: string): string => (isOther ? 'off' : token);
   return html`<fieldset class="group known"><legend>${details.person}</legend>
 ${known.map(({ id, name }) => option(id, name, 'patient'))}${option('', isOnly ? details.me : details.someoneElse, 'own')}
 ${relations.map((relation) => option(relation, details[relation], 'related'))}
 <fieldset class="group related"><legend>${details.you}</legend>
 ${field('ownGiven', details.given, 'text', 'given-name', false)}${field('ownFamily', details.family, 'text', 'family-name', false)}</fieldset>
 <div class="person"><fieldset class="group"><legend>${details.patient}</legend>
-${field('given', details.given, 'text', 'given-name', isOnly)}${field('family', details.family, 'text', 'family-name', isOnly)}${field('birthDate', details.birthDate, 'date', 'bday', isOnly)}</fieldset>
+${field('given', details.given, 'text', filled('given-name'), isOnly)}${field('family', details.family, 'text', filled('family-name'), isOnly)}${field('birthDate', details.birthDate, 'date', filled('bday'), isOnly)}</fieldset>
 <fieldset class="group"><legend>${details.contact}</legend><p class="note">${details.contactHint}</p>
 ${field('email', details.email, 'email', 'email', false)}${field('phone', details.phone, 'tel', 'tel', false)}</fieldset></div></fieldset>`;
 }

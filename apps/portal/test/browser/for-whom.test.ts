@@ -8,7 +8,14 @@ test('somebody books for a child: what was typed stays, and the clinic knows who
   await visit(page, service);
   await page.getByRole('button', { name: '09:00' }).click();
   await expect(page.locator('[name=ownGiven]')).toBeHidden();
+  const filledIn = () =>
+    page
+      .locator('[name=given], [name=family], [name=birthDate]')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('autocomplete')));
+  expect(await filledIn()).toEqual(['given-name', 'family-name', 'bday']);
   await page.getByRole('radio', { name: 'For my child' }).check();
+  expect(await filledIn()).toEqual(['off', 'off', 'off']);
+  await expect(page.locator('[name=ownGiven]')).toHaveAttribute('autocomplete', 'given-name');
   await fillPerson(page, 'Emil', 'Klein');
   await page.locator('button.primary').click();
   await expect(page.getByRole('alert')).toContainText('You who book: First name');
@@ -17,6 +24,7 @@ test('somebody books for a child: what was typed stays, and the clinic knows who
   await expectAccessible(page);
   await page.reload();
   await expect(page.getByRole('radio', { name: 'For my child' })).toBeChecked();
+  expect(await filledIn()).toEqual(['off', 'off', 'off']);
   await expect(page.locator('[name=ownFamily]')).toHaveValue('Groß');
   await page.locator('button.primary').click();
   await expect(page.locator('.state')).toHaveText('Confirmed');
