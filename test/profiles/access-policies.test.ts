@@ -35,9 +35,7 @@ function heldBy(policy: AccessPolicy, parameters: Record<string, string>): Acces
 }
 
 const requestor = heldBy(artefacts.accessPolicies.requestor, { profile: 'portal-a' });
-const consumer = heldBy(artefacts.accessPolicies.consumer, { requestor: 'portal-a' });
 const frontDesk = artefacts.accessPolicies['front-desk'];
-const { bots } = artefacts.accessPolicies;
 
 function permitting(
   policy: AccessPolicy,
@@ -80,17 +78,9 @@ const slot: Resource = {
   start: '2027-01-11T09:00:00Z',
   end: '2027-01-11T09:30:00Z',
 };
-const bot = (name: string): Resource => ({
-  resourceType: 'Bot',
-  identifier: [{ system: artefactUri(config, 'LocalBot'), value: name }],
-});
 const reading: Interaction[] = ['read', 'search', 'vread', 'history'];
 
 describe('a requestor', () => {
-  test('reads its own appointments and writes none', () => {
-    expect(allowed(requestor, appointment(external, tagOf('portal-a'))).sort()).toEqual([...reading].sort());
-  });
-
   test.each([
     ["another requestor's appointment", appointment(external, tagOf('portal-b'))],
     ['an appointment of the clinic', appointment()],
@@ -108,30 +98,6 @@ describe('a requestor', () => {
     ['a Bot of others', { resourceType: 'Bot' } satisfies Resource],
   ])('has nothing to do with %s', (_, resource) => {
     expect(allowed(requestor, resource)).toEqual([]);
-  });
-
-  test('reads slots, busy ones too, but not what the clinic notes at them, and writes none', () => {
-    expect(allowed(requestor, slot)).toEqual(['read', 'search']);
-    expect(permitting(requestor, 'read', slot)?.hiddenFields).toEqual(['comment']);
-  });
-
-  test('reads the encounters that are tagged as its own, and no earlier versions of them', () => {
-    const encounter = (owner: string): Resource => ({
-      resourceType: 'Encounter',
-      status: 'planned',
-      class: { code: 'AMB' },
-      ...tagged(tagOf(owner)),
-    });
-    expect(allowed(requestor, encounter('portal-a'))).toEqual(['read', 'search']);
-    expect(allowed(requestor, encounter('portal-b'))).toEqual([]);
-  });
-
-  test('creates and updates its own patients', () => {
-    expect(allowed(requestor, patient(external, tagOf('portal-a')))).toEqual(
-      expect.arrayContaining(['create', 'update']),
-    );
-    expect(isWritable(patient(external, tagOf('portal-a')))).toBe(true);
-    expect(isWritable(patient(external, tagOf('portal-a'), { system: 'urn:own', code: 'x' }))).toBe(true);
   });
 
   test.each([
@@ -190,24 +156,6 @@ describe('a requestor', () => {
   ])('%s', (_, after, before, expected) => {
     expect(isWritable(after, before)).toBe(expected);
   });
-
-  test('finds the Bot that books, and not its code', () => {
-    expect(allowed(requestor, bot('book'))).toEqual(['read', 'search']);
-    expect(permitting(requestor, 'read', bot('book'))?.hiddenFields).toEqual(['sourceCode', 'executableCode']);
-    expect(allowed(requestor, bot('process-booking'))).toEqual([]);
-  });
-});
-
-describe('a consumer', () => {
-  test('reads the appointments of its requestor and nothing else', () => {
-    expect(allowed(consumer, appointment(tagOf('portal-a'))).sort()).toEqual([...reading].sort());
-    expect(allowed(consumer, appointment(tagOf('portal-b')))).toEqual([]);
-    expect(allowed(consumer, patient(external, tagOf('portal-a')))).toEqual([]);
-  });
-
-  test('sees nothing without the parameter', () => {
-    expect(allowed(artefacts.accessPolicies.consumer, appointment(tagOf('portal-a')))).toEqual([]);
-  });
 });
 
 describe('the front desk', () => {
@@ -217,10 +165,6 @@ describe('the front desk', () => {
       expect(allowed(frontDesk, resource)).toEqual([...interactions]);
     },
   );
-
-  test('calls the Bot that books', () => {
-    expect(allowed(frontDesk, bot('book'))).toEqual(['read', 'search']);
-  });
 
   test('reads the names of portals, and none of their secrets', () => {
     const client: Resource = { resourceType: 'ClientApplication' };
@@ -296,15 +240,5 @@ describe('the front desk', () => {
 
   test.each(['AccessPolicy', 'AuditEvent'])('has nothing to do with %s', (resourceType) => {
     expect(allowed(frontDesk, { resourceType } as Resource)).toEqual([]);
-  });
-});
-
-describe('the Bots', () => {
-  test.each([appointment(), slot, patient()])('create and update $resourceType', (resource) => {
-    expect(allowed(bots, resource)).toEqual(expect.arrayContaining(['create', 'read', 'update', 'search']));
-  });
-
-  test('write no Schedule', () => {
-    expect(allowed(bots, { resourceType: 'Schedule', actor: [{}] })).toEqual(['read', 'search']);
   });
 });

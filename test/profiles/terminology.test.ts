@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { validateResource } from '@medplum/core';
 import { artefactUri } from '../../core/config/config.ts';
 import { presets } from '../../core/config/presets.ts';
@@ -23,32 +23,6 @@ test.each([
 
 test('LocalBookingError lists exactly the errors of the service', () => {
   expect(codeSystem('LocalBookingError')?.concept?.map(({ code }) => code)).toEqual(Object.keys(bookingErrors));
-});
-
-describe('what a requestor can discover', () => {
-  test.each(['HealthcareService', 'Schedule'])('the code systems used in %s', (resourceType) => {
-    const found = artefacts.codeSystems.filter(({ useContext }) =>
-      useContext?.some(
-        ({ code, valueCodeableConcept }) =>
-          code.system === config.contextTypeSystem &&
-          code.code === 'ResourceUsage' &&
-          valueCodeableConcept?.coding?.[0]?.system === config.resourceTypesSystem &&
-          valueCodeableConcept.coding[0].code === resourceType,
-      ),
-    );
-    expect(found.map(({ name }) => name)).toEqual(['LocalServiceType', 'LocalSpecialty']);
-  });
-});
-
-test('CT is among the services', () => {
-  expect(codeSystem('LocalServiceType')?.concept?.map(({ code }) => code)).toContain('CT');
-});
-
-test.each(['LocalRequestor', 'LocalChangedBy'])('the codes of %s are ids: one shows what they look like', (name) => {
-  expect(codeSystem(name)).toMatchObject({
-    content: 'example',
-    concept: [{ display: expect.stringMatching('Example') }],
-  });
 });
 
 test.each(Object.keys(presets))('%s: code systems and value sets have what ISiK demands of them', (preset) => {

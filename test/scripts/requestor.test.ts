@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
-import type { Appointment, ClientApplication, Subscription } from '@medplum/fhirtypes';
+import type { Appointment, Subscription } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/config/config.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
 import { openSecret } from '../../gateway/sealing/sealed-secret.ts';
@@ -57,20 +57,6 @@ test('a consumer reads the appointments of its requestor and no other', async ()
   await expect(medplum.searchResources('Patient')).rejects.toThrow('Forbidden');
 });
 
-test('a consumer of nobody, and of a consumer, is refused', async () => {
-  await expect(addClient(connection, 'Lost', 'Nobody')).rejects.toThrow(/no requestor or consumer "Nobody".*Portal/);
-  await expect(addClient(connection, 'Lost', 'Reader')).rejects.toThrow('Reader is a consumer itself');
-});
-
-test('requestors and consumers are listed, and no other clients', async () => {
-  const all = await members(connection);
-  expect(all.map(({ client, role, consumerOf }) => [client.name, role, consumerOf])).toEqual([
-    ['Other portal', 'requestor', undefined],
-    ['Portal', 'requestor', undefined],
-    ['Reader', 'consumer', `ClientApplication/${portal.id}`],
-  ]);
-});
-
 test('a rotated secret works, and without $rotate-secret the old one has ended', async () => {
   const old = await addClient(connection, 'Rotating');
   const rotation = await rotateSecret(connection, await clientNamed('Rotating'));
@@ -97,16 +83,6 @@ test('a secret that is handed out sealed is noted, and a new one counts as not s
   const { client } = (await members(connection)).find((one) => one.client.id === id) ?? {};
   expect(client?.meta?.tag).toHaveLength(1);
   await removeClient(connection, 'Sealed', config);
-});
-
-test('of two secrets that work, each is sealed or not', () => {
-  const client = (secret: string, retiringSecret?: string): ClientApplication => ({
-    resourceType: 'ClientApplication',
-    secret,
-    ...(retiringSecret && { retiringSecret }),
-  });
-  expect(secretStates(client('a', 'b'))).toEqual({ current: 'unsealed', retiring: 'unsealed', hasOwnKeys: false });
-  expect(secretStates({ ...client('a'), jwksUri: 'https://portal.example.org/keys' }).hasOwnKeys).toBe(true);
 });
 
 test('of a client that was deleted in Medplum the membership is listed, and removed by its id', async () => {

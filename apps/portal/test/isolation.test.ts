@@ -399,15 +399,6 @@ describe('one visitor', () => {
     expect(await tries()).toBe(12);
   });
 
-  test('with a whole network of IPv6 takes some shares, not one for each of its parts', async () => {
-    for (let part = 0; part < 120; part++) {
-      await press(visitor(`2001:db8:1:${part.toString(16)}::1`), time(...(starts[part % 16] ?? [])));
-    }
-    expect(asked.hold).toBe(8 * 12);
-    await press(visitor('2001:db8:2::1'));
-    expect(asked.hold).toBe(8 * 12 + 1);
-  });
-
   test.each([
     ['one address', 2 * 20, () => '198.51.100.4'],
     ['a whole network of IPv6', 8 * 20, (index: number) => `2001:db8:3:${(index % 60).toString(16)}::1`],
@@ -425,15 +416,6 @@ describe('one visitor', () => {
     expect(asked.all).toBeGreaterThan(other);
   });
 
-  test('with a whole network of IPv6 asks for calendars only so often, not as often from each of its parts', async () => {
-    const before = asked.all;
-    for (let part = 0; part < 9 * 30; part += 1) {
-      const { get } = visitor(`2001:db8:4:${part.toString(16)}::1`);
-      expect([404, 429]).toContain((await get(`/few/calendar/a.${'0'.repeat(64)}.ics`)).status);
-    }
-    expect(asked.all - before).toBe(8 * 30);
-  });
-
   test('has only so many requests answered at the same time; others need not wait', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     slow = promise;
@@ -444,14 +426,6 @@ describe('one visitor', () => {
     const seen = await Promise.all(asked);
     expect(seen.map(({ status }) => status).toSorted()).toEqual([...Array(12).fill(200), 429]);
     expect((await visitor('198.51.100.3').get('/portal/times?service=')).status).toBe(200);
-  });
-
-  test('who asks for services that are not there lets the clinic be read once a second, no more', async () => {
-    for (let index = 0; index < 40; index += 1) {
-      expect((await visitor().get(`/portal/times?service=${index}`)).status).toBe(404);
-      now += 100;
-    }
-    expect(asked.services).toBe(4);
   });
 
   test('has one limit for all forms', async () => {

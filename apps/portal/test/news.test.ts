@@ -40,23 +40,6 @@ test('a notification of the service is read; what is none, is not', () => {
   }
 });
 
-test('what is not remembered may have changed', () => {
-  let now = 1_000;
-  const changes = createChanges(() => now);
-  expect(['a'].map((id) => changes.hasChanged(id, 999))).toEqual([true]);
-  expect(changes.hasChanged('a', 1_000)).toBe(false);
-  now = 2_000;
-  changes.note('a');
-  expect([changes.hasChanged('a', 2_000), changes.hasChanged('a', 2_001)]).toEqual([true, false]);
-  now = 3_000;
-  for (let index = 0; index < 5_000; index += 1) {
-    changes.note(`other-${index}`);
-  }
-  expect([changes.hasChanged('a', 2_000), changes.hasChanged('b', 2_001)]).toEqual([true, false]);
-  changes.noteAny();
-  expect([changes.hasChanged('b', 3_000), changes.hasChanged('b', 3_001)]).toEqual([true, false]);
-});
-
 test('a number that is left out tells that another server gets notifications, too', () => {
   let now = 0;
   const changes = createChanges(() => now);

@@ -132,21 +132,6 @@ describe('a request', () => {
     const { body } = await pageOf({ status: 'pending', start: hours(48), end: hours(49), extension }, 'de');
     expect(body).toContain('<dt>Antwort bis</dt><dd>Sonntag, 1. Januar 2040, 15:00</dd>');
   });
-
-  test('that was not answered in time says so in the language of the page, and what to do', async () => {
-    const cancelationReason = { coding: [{ code: 'confirmation-expired', display: 'Not confirmed in time' }] };
-    const { body } = await pageOf({ status: 'cancelled', start: hours(48), end: hours(49), cancelationReason }, 'de');
-    expect(body).toContain('nicht rechtzeitig bestätigt');
-    expect(body).not.toContain('Not confirmed');
-    expect(body).toMatch(/<a href="\/portal\/" class="button">Termin buchen/);
-  });
-});
-
-test('after the last free time the page does not say that nothing is free', async () => {
-  const browser = aBrowser(app, '192.0.2.1');
-  const { body } = await browser.send('/portal/times?service=&from=2040-02-01');
-  expect(body).toContain('There are no free times after these days.');
-  expect(body).not.toContain('at the moment');
 });
 
 test('a page that advises to call has the number, and an appointment its place, here and in the calendar file', async () => {

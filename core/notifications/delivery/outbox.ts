@@ -13,7 +13,7 @@ import { concernTokens } from '../events/concern.ts';
  * - `failed`: the Subscription is in error; events are still recorded, and wait;
  * - `cancelled`: the Subscription is over.
  */
-export const outboxStatuses = ['ready', 'on-hold', 'accepted', 'failed', 'cancelled'] as const;
+const outboxStatuses = ['ready', 'on-hold', 'accepted', 'failed', 'cancelled'] as const;
 
 /** Where the delivery of a Subscription's events stands. */
 export type OutboxStatus = (typeof outboxStatuses)[number];

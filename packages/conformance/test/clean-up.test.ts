@@ -110,12 +110,6 @@ describe('what the checks have made', () => {
     expect(requestor.sent.filter(({ method }) => method === 'PATCH')).toHaveLength(left.length > 0 ? 0 : 1);
   });
 
-  it('is not asked for without end', async () => {
-    const requestor = serverOf({ GET: [busy] });
-    expect(await cleanUp(requestor, undefined, ledger)).toEqual([{ reference: 'Appointment/1', reason: '503' }]);
-    expect(requestor.sent).toHaveLength(6);
-  });
-
   it('is named if the requestor may not take it back', async () => {
     const requestor = serverOf({ GET: [read], PATCH: [{ ...answer(403), text: 'not yours' }] });
     expect(await cleanUp(requestor, undefined, ledger)).toEqual([
@@ -131,37 +125,5 @@ describe('what the checks have made', () => {
   ])('is left only if staff cannot delete it either: %i', async (status, left) => {
     const requestor = serverOf({ GET: [read], PATCH: [answer(403)] });
     expect(referencesOf(await cleanUp(requestor, serverOf({ DELETE: [answer(status)] }), ledger))).toEqual(left);
-  });
-
-  it('is deleted at a later attempt if a Bot fails that Medplum asks before', async () => {
-    const staff = serverOf({ DELETE: [answer(400, undefined, { 'retry-after': '0' }), answer(204)] });
-    expect(await cleanUp(serverOf({ GET: [read], PATCH: [answer(200)] }), staff, ledger)).toEqual([]);
-  });
-
-  it('is named if the server cannot be reached any more, which is not asked for each', async () => {
-    const many = Array.from({ length: 50 }, (_, index) => `Appointment/${index}`);
-    const patients = Array.from({ length: 50 }, (_, index) => `Patient/${index}`);
-    const made = new Map([
-      ['Appointment', new Set(many)],
-      ['Patient', new Set(patients)],
-    ]);
-    const searches = patients.map((one) => `Appointment?patient=${one}`);
-    const answers = patients.map((one) => `QuestionnaireResponse?subject=${one}`);
-    let asked = 0;
-    const send = async () => {
-      asked++;
-      throw new TypeError('fetch failed');
-    };
-    const gone: Client = { baseUrl: 'https://fhir.example.org', send };
-    const all = [...many, ...patients, ...searches];
-    expect(referencesOf(await cleanUp(gone, undefined, { made })).sort()).toEqual(all.sort());
-    expect(asked).toBeLessThan(50);
-    expect(referencesOf(await cleanUp(gone, gone, { made })).sort()).toEqual([...all, ...answers].sort());
-  });
-
-  it('is left if only the requestor could have taken it back', async () => {
-    const made = new Map([['Subscription', new Set(['Subscription/1'])]]);
-    const requestor = serverOf({ DELETE: [answer(403)] });
-    expect(await cleanUp(requestor, serverOf({}), { made })).toEqual([{ reference: 'Subscription/1', reason: '403' }]);
   });
 });

@@ -31,7 +31,7 @@ const longestDelay = 8 * 60 * 60_000;
 const longestTimer = 2 ** 31 - 1;
 
 /** Milliseconds until the next attempt: exponential, with 10 % jitter, at most 8 hours. */
-export function retryDelay(attemptsMade: number, random: number): number {
+function retryDelay(attemptsMade: number, random: number): number {
   return Math.min(firstDelay * 2 ** (attemptsMade - 1) * (0.9 + 0.2 * random), longestDelay);
 }
 

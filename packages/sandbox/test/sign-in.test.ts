@@ -109,11 +109,6 @@ describe('a person', () => {
     expect(await patients(access)).toBe(401);
     expect((await token({ grant_type: 'refresh_token', refresh_token: refresh })).body.error).toBe('invalid_grant');
   });
-
-  test('has no refresh token without offline_access', async () => {
-    const code = (await signIn({ scope: 'openid' })).searchParams.get('code') ?? '';
-    expect((await exchange({}, code)).body.refresh_token).toBeUndefined();
-  });
 });
 
 describe('refused', () => {
@@ -141,13 +136,6 @@ describe('refused', () => {
   ])('an authorization request with %p stays here', async (changes, status) => {
     const answer = await authorize(changes);
     expect([answer.status, answer.headers.get('location')]).toEqual([status, null]);
-  });
-
-  test('a wrong response type goes back to the client', async () => {
-    const { headers } = await authorize({ response_type: 'token' });
-    expect(headers.get('location')).toBe(
-      `${redirect}?error=unsupported_response_type&error_description=Invalid+response+type&state=where`,
-    );
   });
 
   test.each([

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Bundle, Extension, Subscription, Task } from '@medplum/fhirtypes';
 import { until } from '../../../test/lib/until.ts';
-import { retryDelay } from '../jobs/queue.ts';
 import { withSandbox } from './start.ts';
 
 const client = withSandbox({ delayScale: 0.001 });
@@ -105,9 +104,4 @@ describe('a Subscription to an address', () => {
     await until(async () => calls.filter(({ body }) => body.id === other.id).length === 2);
     expect(calls.filter(({ body }) => body.id === created.id)).toHaveLength(1);
   });
-});
-
-test('retries are 20 s, 40 s, 80 s … 8 h apart, give or take a tenth', () => {
-  expect([1, 2, 3, 20].map((attempt) => retryDelay(attempt, 0.5))).toEqual([20_000, 40_000, 80_000, 28_800_000]);
-  expect([0, 1].map((random) => Math.round(retryDelay(1, random)))).toEqual([18_000, 22_000]);
 });

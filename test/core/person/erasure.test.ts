@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import type { Appointment, Patient } from '@medplum/fhirtypes';
+import type { Appointment, Patient, Task } from '@medplum/fhirtypes';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { planErasure, pseudonymous } from '../../../core/person/erasure.ts';
 import { exportBundle } from '../../../core/person/export.ts';
-import { type PersonRecords, recordIds } from '../../../core/person/records.ts';
+import { isJobOf, type PersonRecords, recordIds } from '../../../core/person/records.ts';
 
 const config = resolveConfig({ baseUrl: 'https://booking.example/fhir/R4' });
 const [own, other] = ['0b1c2d3e-0000-4000-8000-000000000001', '0b1c2d3e-0000-4000-8000-000000000002'];
@@ -109,6 +109,25 @@ test('a booking that is under way is an obstacle, unless it is forced', () => {
   expect(plan({ jobs: [job] }, { isForced: true }).obstacles).toEqual([]);
 });
 
+test('a Subscription whose filter names others stays', () => {
+  const filtered = (id: string, patients: readonly string[]) => {
+    const valueString = `Appointment?patient=${patients.join(',')}&status=booked`;
+    const url = 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition/backport-filter-criteria';
+    const stored = {
+      resourceType: 'Subscription',
+      id,
+      status: 'active',
+      _criteria: { extension: [{ url, valueString }] },
+    };
+    return JSON.parse(JSON.stringify(stored));
+  };
+  const { removals, left } = plan({
+    subscriptions: [filtered('s1', [own]), filtered('s2', [`Patient/${own}`, other])],
+  });
+  expect(removals.map(({ reference }) => reference)).toEqual(['Subscription/s1', `Patient/${own}`]);
+  expect(left).toEqual([expect.stringContaining('Subscription/s2')]);
+});
+
 test('records that the clinic has merged are one person; what is only related, or what a portal says, is another', () => {
   const patient = (
     id: string,
@@ -132,6 +151,25 @@ test('records that the clinic has merged are one person; what is only related, o
     history({ resourceType: 'Patient', id: 'h' }, patient('h', 'replaced-by', 'a')),
   ];
   expect(recordIds('a', patients)).toEqual(new Set(['a', 'b', 'c', 'e']));
+});
+
+test('an asynchronous booking is found by an id, by its result or by an identifier that was sent', () => {
+  const task = (body: unknown, output?: string): Task => ({
+    resourceType: 'Task',
+    status: 'failed',
+    intent: 'order',
+    input: [{ type: { text: 'job' }, valueString: JSON.stringify({ body }) }],
+    ...(output && { output: [{ type: { text: 'appointment' }, valueReference: { reference: output } }] }),
+  });
+  const traces = { ids: new Set([own]), identifiers: [{ system: 'urn:Portal', value: '7' }] };
+  const sent = { resourceType: 'Patient', identifier: [{ system: 'urn:portal', value: '7' }] };
+  expect(isJobOf(task({ participant: `Patient/${own}` }), traces)).toBe(true);
+  expect(isJobOf(task({}, `Appointment/${own}`), traces)).toBe(true);
+  expect(isJobOf(task({ parameter: [{ resource: sent }] }), traces)).toBe(true);
+  expect(
+    isJobOf(task({ parameter: [{ resource: { ...sent, identifier: [{ system: 'urn:x', value: '7' }] } }] }), traces),
+  ).toBe(false);
+  expect(isJobOf(task({ participant: `Patient/${other}` }, `Appointment/${other}`), traces)).toBe(false);
 });
 
 test('an export shows of shared messages, filters and appointments the own part only', () => {

@@ -1,15 +1,8 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startSandbox } from '@appointment-booking/sandbox';
 import { describe, expect, test } from '@jest/globals';
 import type { Bundle, Subscription } from '@medplum/fhirtypes';
-import { until } from '../../../../test/lib/until.ts';
-import { createCache } from '../../storage/cache.ts';
-import { clientOf } from '../start.ts';
 import { portal, websocketSubscription, withWebsockets } from './websockets.ts';
 
-const { client, connect, subscribe, tokenFor } = withWebsockets();
+const { client, subscribe } = withWebsockets();
 
 describe('a Subscription over websockets', () => {
   test('is read by id, and found by no search; it has no history and cannot be patched', async () => {
@@ -63,60 +56,4 @@ describe('a Subscription over websockets', () => {
     expect(found?.resource).not.toHaveProperty('entry');
     expect((await client().fhir('GET', `Subscription/${created?.resource?.id}`)).status).toBe(200);
   });
-
-  test('starts no Bots', async () => {
-    const bot = await client().bot(`exports.handler = async (medplum, event) => {
-      await medplum.createResource({ resourceType: 'Basic', code: { text: event.input.criteria } });
-    };`);
-    const ordinary: Subscription = {
-      ...websocketSubscription('Subscription'),
-      channel: { type: 'rest-hook', endpoint: `Bot/${bot}` },
-    };
-    const { id } = await client().create<Subscription>(ordinary);
-    await subscribe('Task?code=silent');
-    await client().create<Subscription>({ ...ordinary, status: 'off', criteria: 'Task?code=told' });
-    const made = await until(async () => {
-      const { body } = await client().fhir<Bundle>('GET', 'Basic');
-      return body.entry?.some(({ resource }) => JSON.stringify(resource).includes('told')) && body.entry;
-    });
-    expect(JSON.stringify(made)).not.toContain('silent');
-    await client().fhir('DELETE', `Subscription/${id}`);
-  });
-
-  test('leaves nothing in the data folder', async () => {
-    const dataFolder = await mkdtemp(join(tmpdir(), 'sandbox-'));
-    const journal = join(dataFolder, 'journal.jsonl');
-    const first = await startSandbox({ dataFolder });
-    const before = await readFile(journal, 'utf8');
-    await clientOf(first).create<Subscription>(websocketSubscription());
-    await first.close();
-    expect(await readFile(journal, 'utf8')).toBe(before);
-    await rm(dataFolder, { recursive: true });
-  });
-
-  test('is forgotten after a day', () => {
-    let time = new Date('2027-01-01T00:00:00Z');
-    const cache = createCache(() => time);
-    const resource = { ...websocketSubscription(), id: 'a' };
-    const lastUpdated = time.toISOString();
-    const write = { type: 'Subscription' as const, id: 'a', versionId: '1', lastUpdated, resource };
-    cache.apply([{ write, interaction: 'create' }]);
-    time = new Date('2027-01-01T23:59:59Z');
-    expect(cache.find('Subscription', 'a')?.resource).toBe(resource);
-    time = new Date('2027-01-02T00:00:00Z');
-    expect(cache.find('Subscription', 'a')).toBeUndefined();
-  });
-});
-
-test('no further Subscription is created once 20 are bound', async () => {
-  const listener = await connect();
-  for (let count = 1; count <= 20; count++) {
-    const { id } = await subscribe();
-    listener.say('bind-with-token', await tokenFor(id));
-  }
-  await until(async () => listener.told('handshake').length === 20);
-  const { status, body } = await client().fhir('POST', 'Subscription', websocketSubscription(), portal);
-  expect(status).toBe(400);
-  expect(body.issue[0]?.details?.text).toMatch(/exceeded allotted maximum number .*: 20$/);
-  expect((await client().fhir('POST', 'Subscription', websocketSubscription())).status).toBe(201);
 });

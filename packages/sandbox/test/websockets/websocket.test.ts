@@ -3,8 +3,6 @@ import { startSandbox } from '@appointment-booking/sandbox';
 import { describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { until } from '../../../../test/lib/until.ts';
-import { createTokens } from '../../auth/tokens.ts';
-import { readBindingToken } from '../../websockets/binding-token.ts';
 import { clientOf } from '../start.ts';
 import { descriptions, task, unknown, withWebsockets } from './websockets.ts';
 
@@ -34,12 +32,6 @@ describe('a websocket', () => {
     }
     await sentinel(listener);
     expect(descriptions(listener)).toEqual([...order.flat(), 'sentinel']);
-  });
-
-  test('hears that it is still bound', async () => {
-    const { id, listener } = await listen();
-    const [status] = await until(async () => listener.told('heartbeat').length > 1 && listener.told('heartbeat'));
-    expect(status?.subscription).toEqual({ reference: `Subscription/${id}` });
   });
 
   test('is bound to several Subscriptions, and told once for each of them', async () => {
@@ -99,26 +91,6 @@ describe('a websocket', () => {
     expect([...first.listener.events(), ...second.listener.events()]).toEqual([]);
   });
 
-  test('answers ping, and passes over what it does not understand', async () => {
-    const listener = await connect();
-    for (const text of ['{', 'null', '{"type":"constructor"}', '{"type":"bind-with-token"}']) {
-      listener.socket.send(text);
-    }
-    await listener.caughtUp();
-    expect(listener.messages).toEqual([{ type: 'pong' }]);
-  });
-
-  test('breaks off after a token that was got with Basic authentication', async () => {
-    const { clientId, clientSecret } = client().sandbox;
-    const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
-    const token = await tokenFor((await subscribe()).id, { authorization });
-    expect(token).not.toBe('');
-    const listener = await connect();
-    listener.say('bind-with-token', token);
-    await until(async () => listener.socket.readyState === WebSocket.CLOSED);
-    expect(listener.told('handshake')).toEqual([]);
-  });
-
   test('refuses a bad token, and breaks off after one that is for something else', async () => {
     const listener = await connect();
     listener.say('bind-with-token', 'nonsense');
@@ -137,27 +109,6 @@ describe('a websocket', () => {
     listener.say('bind-with-token', body.access_token);
     await until(async () => listener.socket.readyState === WebSocket.CLOSED);
     expect(listener.told('handshake')).toEqual([]);
-  });
-
-  test('is refused a token that has expired', () => {
-    let time = new Date('2027-01-01T00:00:00Z');
-    const tokens = createTokens(
-      'key',
-      () => 'http://localhost/',
-      () => time,
-    );
-    const claims = { login_id: 'a', sub: 'b', profile: 'c/d', scope: 'openid' };
-    const token = tokens.issue({ ...claims, subscription_id: 'e', membership_id: 'a' }, 3600);
-    expect(readBindingToken(tokens, token)).toMatchObject({ subscription_id: 'e', membership_id: 'a' });
-    expect(readBindingToken(tokens, tokens.issue(claims, 3600))).toMatchObject({ isFatal: true });
-    time = new Date('2027-01-01T01:00:00Z');
-    expect(readBindingToken(tokens, token)).toMatchObject({ isFatal: false });
-  });
-
-  test.each(['', 'ws', 'ws/echo', 'fhir/R4/Task'])('is not found at /%s', async (path) => {
-    const socket = new WebSocket(address(path));
-    const [error] = await once(socket, 'error');
-    expect(String(error)).toContain('404');
   });
 });
 
