@@ -35,7 +35,7 @@ export function closedDay(start: string, last: string | undefined, reason: strin
  * @param region - country, or country and state: `AT`, `DE-BY`
  * @throws Error that says which regions there are
  */
-function publicHolidays(region: string, year: number): readonly ClosedDay[] {
+export function publicHolidays(region: string, year: number): readonly ClosedDay[] {
   const found = holidaysOf(region, year);
   if ('problem' in found) {
     throw new Error(found.problem);
