@@ -90,6 +90,10 @@ export interface MessageSettings {
   readonly language: MessageLanguage;
   /** Whether messages say what an appointment is for, with whom and in which department. */
   readonly details: boolean;
+  /** How the telephone numbers begin to which SMS are sent; anybody can give any number. */
+  readonly smsPrefixes: readonly string[];
+  /** How many SMS a day one portal can bring about. */
+  readonly smsPerPortalAndDay: number;
 }
 
 /** What an installation decides about the delivery of notifications. */

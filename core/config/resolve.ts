@@ -48,6 +48,15 @@ const messagesSchema = z.strictObject({
   page: address.optional(),
   language: z.enum(messageLanguages).default('en'),
   details: z.boolean().default(false),
+  smsPrefixes: z
+    .array(
+      z
+        .string()
+        .regex(/^(?:\+[1-9][0-9]{0,6}|0[0-9]{0,6})$/, { error: 'must be the beginning of numbers, such as +49 or 0' }),
+    )
+    .max(250)
+    .default(['+49', '+43', '+41', '0']),
+  smsPerPortalAndDay: z.int().min(1).max(MOST_COUNTED).default(500),
 });
 
 const fileSchema = z.strictObject({

@@ -3,7 +3,8 @@ import { endOf, offerReason } from '../booking/appointment/expiry.ts';
 import { artefactUri, type BookingConfig, type MessageLanguage } from '../config/config.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { mailboxOf } from '../fhir/mailbox.ts';
-import { newRow, rowCoding, rowSearch } from '../rows/row.ts';
+import { ownerOf } from '../fhir/tags.ts';
+import { newRow, rowCodes, rowCoding, rowSearch } from '../rows/row.ts';
 import { type CalendarEvent, calendarFile, methodOf } from '../time/calendar-file.ts';
 import { isShownTwice } from '../time/time-zone.ts';
 import type { Recipient } from './recipient.ts';
@@ -253,27 +254,51 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
 /** By what all messages to an address are known, whoever has it and however it is written. */
 const addressNumber = (address: string): string => `to/${mailboxOf(address)}`;
 
-/** How many messages a day an address is sent because of portals: anybody can give the address of anybody. */
-export const MOST_A_DAY = 20;
+/** By what all SMS are known that a portal has brought about. */
+const portalNumber = (portal: string): string => `sms/${portal}`;
 
-/** The search for the last messages to an address since a moment that were sent, or may have been: not all is answered. */
-export const lastSentSearch = (address: string, since: number, config: BookingConfig): string => {
-  const sent = `status=in-progress,completed,unknown&_lastUpdated=ge${formatInstant(since)}`;
-  return `${numberSearch(addressNumber(address), config)}&${sent}&_sort=-_lastUpdated&_count=${MOST_A_DAY}`;
+/** How many messages a day an address is sent because of portals: anybody can give the address of anybody. */
+const MOST_A_DAY = 20;
+
+/** Those that were sent, or may have been: not all is answered. */
+const sent = 'status=in-progress,completed,unknown&_sort=-_lastUpdated';
+
+/** The searches for the messages of a day that keep another one from being sent: each finds one if there are too many. */
+export const fullDaySearches = (
+  addresses: readonly string[],
+  { medium, owner }: Pick<Recipient, 'medium'> & { readonly owner: string | undefined },
+  since: number,
+  config: BookingConfig,
+): string[] => {
+  const { smsPerPortalAndDay } = config.messages;
+  return [
+    ...addresses.map((one) => [addressNumber(one), MOST_A_DAY] as const),
+    ...(medium === 'sms' && owner !== undefined ? [[portalNumber(owner), smsPerPortalAndDay] as const] : []),
+  ].map(
+    ([number, most]) =>
+      `${numberSearch(number, config)}&${sent}&_lastUpdated=ge${formatInstant(since)}&_offset=${most - 1}&_count=1`,
+  );
 };
+
+/** The search for the last two messages to a person. */
+export const lastToSearch = (reference: string, config: BookingConfig): string =>
+  `Communication?${new URLSearchParams({ recipient: reference, category: rowCodes(['message'], config) })}&${sent}&_count=2`;
 
 /** The codes of how a message is sent. */
 const media = { email: 'EMAILWRIT', sms: 'SMSWRIT' } as const;
 
 /** The Communication of a message that is about to be sent. It holds no word of it, only what kind it is and to whom. */
 export function communicationOf(subject: Omit<Subject, 'row'>, config: BookingConfig): Communication {
-  const { kind, thread, recipient, members, former } = joined(subject);
+  const { kind, thread, recipient, members, former, appointments } = joined(subject);
   const { reference, medium, language, address } = recipient;
+  const [first] = appointments;
+  const portal = medium === 'sms' && first ? ownerOf(first, config) : undefined;
   return {
     resourceType: 'Communication',
     identifier: [
       ...[thread, ...members.map((one) => one.thread)].map(messageNumber),
       ...[address, ...(former === undefined ? [] : [former])].map(addressNumber),
+      ...(portal === undefined ? [] : [portalNumber(portal)]),
     ].map((value) => ({ system: artefactUri(config, 'LocalSentMessage'), value })),
     status: 'in-progress',
     category: [{ coding: [rowCoding('message', config)] }],

@@ -49,6 +49,9 @@ const mailbox = /^[^\s@<>()[\]\\,;:"]{1,64}@[^\s@<>()[\]\\,;:"]{1,180}\.[^\s@<>(
 /** The characters of a telephone number, as people write it. */
 const telephone = /^(?:\+|00)?[0-9][0-9 ()/.-]{4,24}$/;
 
+/** Numbers that cost more than others: services, games and votes. */
+const premium = /^(?:0|\+49|\+43|\+41)(?:900|901|118|137|180|190)/;
+
 /** The address in a telecom, as it is sent to; `undefined` if it is none. */
 function addressIn({ system, value = '' }: ContactPoint): Pick<Recipient, 'medium' | 'address'> | undefined {
   const text = value.trim();
@@ -66,12 +69,20 @@ function isOld({ use, period }: ContactPoint, now: number, timeZone: string): bo
 }
 
 /** The addresses of a person in the order of preference: by rank, then e-mail before telephone. */
-function addressesIn(telecom: readonly ContactPoint[], media: readonly Medium[], now: number, timeZone: string) {
+function addressesIn(
+  telecom: readonly ContactPoint[],
+  media: readonly Medium[],
+  now: number,
+  { timeZone, messages: { smsPrefixes } }: BookingConfig,
+) {
+  const isAllowed = (number: string): boolean =>
+    smsPrefixes.some((prefix) => number.startsWith(prefix)) && !premium.test(number);
   return telecom
     .filter((one) => !isOld(one, now, timeZone))
     .flatMap((one) => {
       const found = addressIn(one);
-      return found && media.includes(found.medium) ? [{ ...found, telecom: one }] : [];
+      const canReach = found && media.includes(found.medium) && (found.medium === 'email' || isAllowed(found.address));
+      return canReach ? [{ ...found, telecom: one }] : [];
     })
     .sort(
       (one, other) =>
@@ -109,7 +120,7 @@ const isThere = (person: Patient | RelatedPerson): boolean =>
 export const canBeAsked = (patient: Patient, media: readonly Medium[], now: number, config: BookingConfig): boolean =>
   isThere(patient) &&
   saidIn(patient, config) !== false &&
-  addressesIn(patient.telecom ?? [], media, now, config.timeZone).length > 0;
+  addressesIn(patient.telecom ?? [], media, now, config).length > 0;
 
 /**
  * Who can be told about an appointment, in this order: who takes part for the patient, then the patient; those who want to be,
@@ -140,7 +151,7 @@ export function recipientsOf(
         participant.some(({ actor }) => idIn(actor, person.resourceType) === person.id),
     )
     .flatMap((person) =>
-      addressesIn(person.telecom ?? [], media, now, config.timeZone)
+      addressesIn(person.telecom ?? [], media, now, config)
         .filter(({ address }) => !refused.has(mailboxOf(address)))
         .map((one) => ({
           ...one,

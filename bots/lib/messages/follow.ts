@@ -15,8 +15,8 @@ import {
   communicationSearch,
   type Ending,
   endedCommunication,
-  lastSentSearch,
-  MOST_A_DAY,
+  fullDaySearches,
+  lastToSearch,
   messageNumber,
   messageOf,
   movedMessage,
@@ -220,27 +220,32 @@ async function isByPortal(medplum: MedplumClient, appointment: Appointment): Pro
   return changedBy(version, previous?.versionId, config) === ownerOf(appointment, config);
 }
 
-/** The address to which the last message went, if the portal of its person has changed it since. */
+/**
+ * The address to which the last message to a person went, about whatever, if their portal has changed it since.
+ *
+ * @param own - by what the message itself is known, if it was begun before
+ */
 async function readFormer(
   medplum: MedplumClient,
   { recipient, isEntered }: Addressee,
-  thread: Thread,
-  count: number,
+  own: string | undefined,
 ): Promise<string | undefined> {
-  if (isEntered || count < 1) {
+  if (isEntered) {
     return undefined;
   }
-  const [sent] = await readInTransaction(medplum, [communicationSearch({ ...thread, count }, config)]);
-  const [last] = ofType('Communication', sent).flatMap((one) => addressOf(one) ?? []);
+  const [sent] = await readInTransaction(medplum, [lastToSearch(recipient.reference, config)]);
+  const others = ofType('Communication', sent).filter(
+    ({ identifier = [] }) => !identifier.some(({ value }) => value === own),
+  );
+  const [last] = others.flatMap((one) => addressOf(one) ?? []);
   const isSame = last === undefined || mailboxOf(last) === mailboxOf(recipient.address);
   return isSame || (await readRefused(medplum, [last])).has(last) ? undefined : last;
 }
 
-/** When an address may be sent more that a portal brings about; milliseconds since 1970 UTC. */
-async function readTurn(medplum: MedplumClient, address: string, now: number): Promise<number> {
-  const [sent] = await readInTransaction(medplum, [lastSentSearch(address, now - DAY, config)]);
-  const last = ofType('Communication', sent)[MOST_A_DAY - 1];
-  return last ? (parseInstant(last.meta?.lastUpdated) ?? now) + DAY : now;
+/** When more may be sent that a portal brings about; milliseconds since 1970 UTC. */
+async function readTurn(medplum: MedplumClient, searches: readonly string[], now: number): Promise<number> {
+  const found = (await readInTransaction(medplum, searches)).flat();
+  return Math.max(now, ...found.map(({ meta }) => (parseInstant(meta?.lastUpdated) ?? now) + DAY));
 }
 
 /** The first that is booked and has not begun. */
@@ -335,15 +340,15 @@ export async function followAppointment(
   const [addressee] = await chooseAddressees(medplum, [{ appointment: told, candidates }]);
   recipient = addressee?.recipient;
   const isSent = wanted.do === 'send' && addressee !== undefined;
-  const former =
-    isSent && thread
-      ? await readFormer(medplum, addressee, thread, wanted.isNew ? thread.count : thread.count - 1)
-      : undefined;
+  const former = isSent
+    ? await readFormer(medplum, addressee, wanted.isNew || !thread ? undefined : messageNumber(thread))
+    : undefined;
   // In an absence silence is an answer: whoever is asked then is told at once.
   const isAtWill = owner !== undefined && offerReason(told, config) !== 'absence';
   if (isSent && wanted.isNew && isAtWill) {
     const addresses = [addressee.recipient.address, ...(former === undefined ? [] : [former])];
-    earliest = Math.max(...(await Promise.all(addresses.map((one) => readTurn(medplum, one, now)))));
+    const searches = fullDaySearches(addresses, { ...addressee.recipient, owner }, now - DAY, config);
+    earliest = await readTurn(medplum, searches, now);
   }
   const first = next(thread);
   if (first.do === 'nothing') {

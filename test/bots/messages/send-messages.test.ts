@@ -37,8 +37,10 @@ import { withMedplum } from '../medplum.ts';
 
 const medplum = withMedplum();
 let mail: MailServer;
+let secrets: BotEvent['secrets'] = {};
 
 const messages = {
+  ...config.messages,
   from: 'Klinik am See <appointments@clinic.example>',
   page: 'https://portal.example/portal',
   language: 'en' as const,
@@ -58,9 +60,8 @@ beforeEach(async () => {
   mail.mails.length = 0;
   mail.offered.length = 0;
   mail.behaviour = 'accept';
+  secrets = {};
 });
-
-let secrets: BotEvent['secrets'] = {};
 
 const run = (input: Bot | Parameters = { resourceType: 'Bot' }, more: Partial<MessageSettings> = {}) =>
   configured({ messages: { ...messages, ...more }, timeZone: 'Europe/Berlin' }, () =>
@@ -676,10 +677,23 @@ describe('who is told', () => {
     expect(subjectsTo(address)).toEqual(['Your appointment', 'Another address was given – Klinik']);
     expect(mailsTo(address)[1]?.text).not.toMatch(/https:|12:00/);
     expect(subjectsTo(next)).toEqual(['Changed: your appointment is now']);
+    await book();
+    await run();
+    expect([subjectsTo(address).length, subjectsTo(next).length]).toEqual([2, 2]);
+    const third = `${randomUUID()}@example.org`;
+    await write((await medplum().read<Patient>(`Patient/${patient.id}`)) ?? patient, {
+      telecom: [{ system: 'email', value: third }],
+    });
+    await book();
+    await run();
+    expect([subjectsTo(next).at(-1), subjectsTo(third)]).toEqual([
+      'Another address was given – Klinik',
+      ['Your appointment'],
+    ]);
     await medplum().change(patient, { telecom: [{ system: 'email', value: 'typed@example.org' }] });
     await medplum().change(booked, moved(1));
     await run();
-    expect([subjectsTo(next).length, subjectsTo('typed@example.org').length]).toEqual([1, 1]);
+    expect([subjectsTo(next).length, subjectsTo('typed@example.org').length]).toEqual([3, 1]);
   });
 
   it('nobody that a request is not possible which its portal has taken back, and no address more than twenty times a day that one is not', async () => {
@@ -794,21 +808,64 @@ describe('a mail server that', () => {
   });
 });
 
-it('without an e-mail address an SMS goes to the webhook of the clinic, signed, and at night only with an offer that is over by the morning', async () => {
+/** A gateway for SMS that keeps what it receives, unless it is down. */
+async function anSmsGateway() {
   const received: { headers: IncomingMessage['headers']; body: string }[] = [];
-  let isDown = false;
+  const gateway = { received, isDown: false, open: () => undefined as unknown };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) {
       chunks.push(chunk as Buffer);
     }
-    received.push(...(isDown ? [] : [{ headers: request.headers, body: Buffer.concat(chunks).toString() }]));
-    response.writeHead(isDown ? 503 : 200).end();
+    received.push(...(gateway.isDown ? [] : [{ headers: request.headers, body: Buffer.concat(chunks).toString() }]));
+    response.writeHead(gateway.isDown ? 503 : 200).end();
   }).listen(0);
   atEnd(() => server.close());
   await once(server, 'listening');
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : 0;
+  gateway.open = () => {
+    secrets = {
+      smsWebhook: { name: 'smsWebhook', valueString: `http://127.0.0.1:${port}/sms` },
+      smsSecret: { name: 'smsSecret', valueString: 'secret' },
+    };
+  };
+  return gateway;
+}
+
+describe('SMS', () => {
+  it('go to no number that costs more, or lies where the clinic writes to nobody', async () => {
+    const gateway = await anSmsGateway();
+    gateway.open();
+    await run();
+    for (const value of ['+882 13 300 655', '0900 1234567', '+49 (137) 123456', '+371 90 001 001', '0049 151 234567']) {
+      await anAppointment((await aPatient({ telecom: [{ system: 'phone', value }] })).patient);
+    }
+    await runAt(noon(1));
+    expect(gateway.received.map(({ body }) => JSON.parse(body).data.to)).toEqual(['+49151234567']);
+  });
+
+  it('are sent for one portal as often as the clinic pays for in a day', async () => {
+    const gateway = await anSmsGateway();
+    gateway.open();
+    await run();
+    const [one, other] = [randomUUID(), randomUUID()].map((id) => ({ tag: [requestorTag(id, config)] }));
+    const numbers = [1, 2, 3].map((last) => `+4915123456${last}`);
+    const sent = () => gateway.received.map(({ body }) => JSON.parse(body).data.to);
+    // Those that are sent at the same moment do not count each other.
+    for (const [index, value] of numbers.entries()) {
+      const meta = (index < 2 ? one : other) ?? {};
+      const { patient } = await aPatient({ telecom: [{ system: 'phone', value }], meta });
+      await anAppointment(patient, noon(10), { meta, extension: says(true) });
+      await later(noon(0) - Date.now(), () => run(undefined, { smsPerPortalAndDay: 1 }));
+    }
+    expect(sent()).toEqual([numbers[0], numbers[2]]);
+  });
+});
+
+it('without an e-mail address an SMS goes to the webhook of the clinic, signed, and at night only with an offer that is over by the morning', async () => {
+  const gateway = await anSmsGateway();
+  const { received } = gateway;
   await run();
   const { patient } = await aPatient({ telecom: [{ system: 'phone', value: '0049 (151) 234-567' }] });
   const identifier = [{ system: artefactUri(config, 'LocalVisitGroup'), value: randomUUID() }];
@@ -816,10 +873,7 @@ it('without an e-mail address an SMS goes to the webhook of the clinic, signed, 
   for (const hours of [1, 2, 3, 4]) {
     await anAppointment(patient, noon(10) + hours * HOUR, { identifier });
   }
-  secrets = {
-    smsWebhook: { name: 'smsWebhook', valueString: `http://127.0.0.1:${port}/sms` },
-    smsSecret: { name: 'smsSecret', valueString: 'secret' },
-  };
+  gateway.open();
   const night = noon(1) + 12 * HOUR;
   const [brief = {}, long = {}] = [1, 11].map((hours) => {
     const offer = offerExtensions({ reason: 'absence', for: ['1'], until: night + hours * HOUR }, config);
@@ -828,16 +882,15 @@ it('without an e-mail address an SMS goes to the webhook of the clinic, signed, 
   const offered = await anAppointment(patient, noon(11), brief);
   await anAppointment(patient, noon(12), long);
   await runAt(night);
-  isDown = true;
+  gateway.isDown = true;
   await runAt(night + 9 * HOUR);
-  isDown = false;
+  gateway.isDown = false;
   await later(night + DAY - Date.now(), async () => {
     await run();
     expect(await found(dueThreads(Date.now(), config))).toEqual([]);
   });
   expect(received.map(({ headers }) => headers['webhook-id'])).toEqual([`${offered.id}/1`]);
   await runAt(night + DAY + 9 * HOUR);
-  secrets = {};
   const ofThis = received.filter(({ headers }) => headers['webhook-id'] === `${booked.id}/1`);
   const [sms] = ofThis;
   const { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signature } = sms?.headers ?? {};

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { Project } from '@medplum/fhirtypes';
+import { resolveConfig } from '../../../core/config/resolve.ts';
 import { credentialsKey, environmentLines, waitForServer } from '../../../scripts/bootstrap.ts';
 import { writeSettings } from '../../../scripts/cli/settings-file.ts';
 import { assessDryRun, assessSubscriptionCount } from '../../../scripts/doctor/deployment.ts';
@@ -20,8 +21,9 @@ import { bookingsWithin, quotaFor, withWishes } from '../../../scripts/medplum/p
 import type { Delivery } from '../../../scripts/metrics/read.ts';
 
 const all = ['bots', 'transaction-bundles', 'cron', 'websocket-subscriptions', 'email'];
+const defaults = resolveConfig({ baseUrl: 'https://booking.example/fhir/R4' });
 const messages = (more: object = {}) => ({
-  config: { messages: { language: 'en' as const, details: false, ...more } },
+  config: { messages: { ...defaults.messages, ...more } },
 });
 const from = 'Clinic <appointments@clinic.example>';
 const page = 'https://clinic.example/portal';
