@@ -38,7 +38,7 @@ const byFolder = {
       'Sends the handshake again when a Subscription is set to requested, and follows other statuses',
     'deliver-events': 'Delivers the events of one Subscription in order',
     'retry-deliveries': 'Starts what was interrupted and what is due again: events, deliveries, heartbeats',
-    'remove-old-events': 'Deletes old events, and what Subscriptions that are over have left',
+    'remove-old-events': 'Deletes old events, what Subscriptions that are over have left, and what an erasure left',
   },
   messages: {
     'send-messages': 'Sends people messages about their appointments, by e-mail and SMS',

@@ -5,11 +5,13 @@ import type {
   CodeableConcept,
   Resource,
   Subscription,
+  Task,
 } from '@medplum/fhirtypes';
 import { isOpen, mayBecome } from '../booking/appointment/status.ts';
 import { artefactUri, type PublicConfig } from '../config/config.ts';
 import { backport, extensionValues, member } from '../fhir/backport.ts';
 import { parseFilter } from '../notifications/subscription/filter.ts';
+import { isRow, newRow } from '../rows/row.ts';
 import { type History, isAbout, isForAnother, mentions, only, type PersonRecords, withoutEarlier } from './records.ts';
 
 /** A resource that is removed with all its versions; `replacement` takes its place. */
@@ -22,12 +24,23 @@ export interface Removal {
   readonly isHandedOn?: true;
 }
 
+/** What is removed once it is over: an open appointment that is somebody else's now, or a Task about others, too. */
+interface Later {
+  readonly reference: string;
+  /** Ids of the erased person's patients, related persons and answers. */
+  readonly persons: readonly string[];
+  /** The Task without what it says of the person. */
+  readonly redacted?: Task;
+}
+
 /** What removing a person involves. */
 export interface Erasure {
   /** Sentences that say why the person must not be removed. If there are any, nothing is done. */
   readonly obstacles: readonly string[];
   /** References to the open appointments that must be cancelled first. */
   readonly toCancel: readonly string[];
+  /** Written before the last removals. */
+  readonly later: readonly Later[];
   /** In this order, so that a run after an interruption finds everything that is left. */
   readonly removals: readonly Removal[];
   /** Sentences that say what stays. */
@@ -101,8 +114,8 @@ const patientsOf = ({ participant }: Appointment): string[] =>
     actor?.reference?.startsWith('Patient/') ? [actor.reference.slice('Patient/'.length)] : [],
   );
 
-/** What a plan depends on, and the ids of the person's patients, related persons and answers. */
-type PlanContext = ErasureContext & { readonly own: ReadonlySet<string> };
+/** What a copy for somebody else depends on, and the ids of the person's patients, related persons and answers. */
+type HandingOn = Pick<ErasureContext, 'config' | 'hash'> & { readonly own: ReadonlySet<string> };
 
 /**
  * A copy of an appointment that was this person's before and is somebody else's now, without what is left of this person:
@@ -112,7 +125,7 @@ function handedOn(
   id: string,
   newest: Appointment,
   versions: readonly Appointment[],
-  { config, hash, own }: PlanContext,
+  { config, hash, own }: HandingOn,
 ): Appointment {
   const its = versions.filter((one) => patientsOf(one).some((patient) => own.has(patient)));
   const { id: _, meta, identifier = [], supportingInformation = [], ...current } = withoutEarlier(newest, its);
@@ -128,14 +141,14 @@ function handedOn(
 }
 
 /** What happens to an appointment that is somebody else's now. */
-function planHandedOn(id: string, versions: readonly Resource[], context: PlanContext): Removal | string | undefined {
+function planHandedOn(id: string, versions: readonly Resource[], context: HandingOn): Removal | Later | undefined {
   const [newest, ...older] = versions.filter((one) => one.resourceType === 'Appointment');
   const reference = `Appointment/${id}`;
   if (!newest) {
     return undefined;
   }
   return isOpen(newest)
-    ? `${reference}: earlier versions name this person. It is open, and somebody else's now: run this again when it is over`
+    ? { reference, persons: [...context.own] }
     : { reference, replacement: handedOn(id, newest, older, context), isHandedOn: true };
 }
 
@@ -145,7 +158,7 @@ const submittedTypes: ReadonlySet<string> = new Set(['RelatedPerson', 'Questionn
 const ended: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled', 'rejected', 'entered-in-error']);
 
 /** What happens to a resource of which an earlier version names the person: it is removed, or a sentence says why not. */
-function planEarlier({ id, isDeleted, versions }: History, context: PlanContext): Removal | string | undefined {
+function planEarlier({ id, isDeleted, versions }: History, context: HandingOn): Removal | Later | string | undefined {
   const [newest] = versions;
   if (!newest) {
     return undefined;
@@ -160,12 +173,49 @@ function planEarlier({ id, isDeleted, versions }: History, context: PlanContext)
     case 'Communication':
       return { reference };
     case 'Task':
-      return ended.has(newest.status)
-        ? { reference }
-        : `${reference}: earlier versions name this person. Run this again when it is completed`;
+      return ended.has(newest.status) ? { reference } : { reference, persons: [...context.own] };
     default:
       return `${reference}: earlier versions name this person, and it is about somebody else now. Check it by hand`;
   }
+}
+
+const isLater = (one: Removal | Later | string): one is Later => typeof one === 'object' && 'persons' in one;
+
+const isRemoval = (one: Removal | Later | string): one is Removal => typeof one === 'object' && !('persons' in one);
+
+/** The row of what is removed later. */
+export const laterRow = ({ reference, persons }: Later, config: PublicConfig): Task =>
+  newRow(
+    'erasure',
+    {
+      status: 'requested',
+      description: 'Remove the earlier versions of this once it is over: they name somebody who was erased',
+      focus: { reference },
+      input: persons.map((id) => ({ type: { text: 'person' }, valueString: id })),
+    },
+    config,
+  );
+
+/**
+ * What such a row asks for now.
+ *
+ * @param versions - of its focus, the newest first
+ * @returns `undefined` as long as the focus is not over
+ */
+export function dueRemoval(
+  { focus, input = [] }: Task,
+  { isDeleted, versions }: Pick<History, 'isDeleted' | 'versions'>,
+  context: Pick<ErasureContext, 'config' | 'hash'>,
+): Removal | undefined {
+  const own = new Set(input.flatMap(({ valueString }) => valueString ?? []));
+  const [type, id = ''] = focus?.reference?.split('/') ?? [];
+  const planned =
+    type && versions.length > 0 ? planEarlier({ id, isDeleted, versions }, { ...context, own }) : `${type}/${id}`;
+  return typeof planned === 'string'
+    ? { reference: `${type}/${id}` }
+    : planned && isRemoval(planned)
+      ? planned
+      : undefined;
 }
 
 /** Ids of the patients in the filters of a Subscription. */
@@ -197,6 +247,10 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
   const responses = records.responses.filter(
     (one) => isResponder(one) || (!isForAnother(one, own) && !sharedOnes.has(one.appointment.reference ?? '')),
   );
+  // An absence that goes on has a plan for others, too.
+  const named = new Set([...own, ...ownAppointments.map(({ id }) => id)]);
+  const isOfOthers = (one: Resource): one is Task =>
+    one.resourceType === 'Task' && isRow(one, ['absence'], context.config) && !ended.has(one.status);
   const open = records.appointments.filter(isOpen);
   const stuck = open.filter((one) => !mayBecome(one, 'cancelled', 'repository') || shared.includes(one));
   const waiting = records.jobs.filter(({ status }) => status === 'requested' || status === 'in-progress');
@@ -212,6 +266,20 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
     all.map(({ resourceType, id }) => `${resourceType}/${id}`).join(', ');
   const unforced = context.isForced ? [] : open.filter((one) => !stuck.includes(one));
   const earlier = records.earlier.flatMap((one) => planEarlier(one, planContext) ?? []);
+  const later = [
+    ...earlier.filter(isLater),
+    ...records.tasks.flatMap((one) =>
+      isOfOthers(one)
+        ? [
+            {
+              reference: `Task/${one.id}`,
+              persons: [...own],
+              redacted: { ...one, input: one.input?.filter((value) => !mentions(value, named)) ?? [] },
+            },
+          ]
+        : [],
+    ),
+  ];
   const clinical = [...context.clinical].map(([type, count]) => `${count} ${type}`).join(', ');
   return {
     obstacles: [
@@ -232,10 +300,11 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
         ? [`The clinic's own records refer to this patient (${clinical}), which the service must not touch.`]
         : []),
     ],
+    later,
     toCancel: open.map(({ id }) => `Appointment/${id}`),
     removals: [
       ...remove(records.jobs),
-      ...remove(records.tasks.filter((one) => !isForAnother(one, own))),
+      ...remove(records.tasks.filter((one) => !isForAnother(one, own) && !isOfOthers(one))),
       ...remove(responses),
       ...remove(records.messages),
       ...remove(records.answers),
@@ -243,7 +312,7 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
         reference: `Appointment/${one.id}`,
         replacement: pseudonymous(one, context),
       })),
-      ...earlier.flatMap((one) => (typeof one === 'string' ? [] : [one])),
+      ...earlier.filter(isRemoval),
       ...remove(records.relatedPersons),
       ...remove(ownFilters ?? []),
       ...[...(others ?? []), ...(asked ?? [])].map((id) => ({ reference: `Patient/${id}` })),
@@ -253,6 +322,10 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
         ? [`${records.events.length} events: each has the id of an appointment that no longer exists, and no person`]
         : []),
       ...earlier.filter((one) => typeof one === 'string'),
+      ...later.map(
+        ({ reference }) =>
+          `${reference}: it is about others now, too, and removed with its history within minutes once it is over`,
+      ),
       ...records.encounters
         .filter((one) => !isAbout(one, ids))
         .map(

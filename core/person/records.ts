@@ -43,7 +43,7 @@ export interface PersonRecords {
   readonly responses: readonly Stored<AppointmentResponse>[];
   /**
    * Other Tasks that name the person or an appointment: Tasks of requests that wait or have waited for the clinic, with
-   * their reminders, Tasks of double bookings, counters of the person's appointments, and what is kept of consent to them.
+   * their reminders, Tasks of double bookings, and what is kept of consent to them.
    */
   readonly tasks: readonly Stored<Task | Communication | Provenance>[];
   /** Events about the appointments. They name an appointment, not the person. */

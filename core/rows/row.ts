@@ -56,13 +56,17 @@ const kinds = {
     person: 'nothing',
     isPassing: true,
   },
-  absence: { display: 'Schedules in which nothing takes place for a while', person: 'nothing', isPassing: true },
+  absence: { display: 'Schedules in which nothing takes place for a while', person: 'reference', isPassing: true },
   absences: { display: 'All absences, only for the lock: an appointment has one row', person: 'nothing' },
   affected: {
     display: 'An appointment that an absence affects: another time is offered, or staff call',
     person: 'reference',
     forStaff: 'Tell a person about an absence',
     isPassing: true,
+  },
+  erasure: {
+    display: 'What an erasure removes once it is over: it is about others now, too',
+    person: 'reference',
   },
   refusal: { display: 'Whether an address wants messages; of the address a keyed hash', person: 'nothing' },
   undelivered: {

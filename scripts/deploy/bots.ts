@@ -44,9 +44,9 @@ export function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id
   };
 }
 
-/** Medplum lets only administrators send e-mails. */
+/** Medplum lets only administrators send e-mails and remove histories. */
 export const isAdmin = (name: BotName, config: BookingConfig): boolean =>
-  name === 'send-messages' && isOnClock(name, config);
+  name === 'remove-old-events' || (name === 'send-messages' && isOnClock(name, config));
 
 /** A Bot that an interrupted deployment left behind: created, but not yet given its identifier. */
 async function findUnfinished({ medplum }: Connection, name: BotName): Promise<WithId<Bot> | undefined> {

@@ -3,7 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { getStatus, type MedplumClient, OperationOutcomeError } from '@medplum/core';
 import type { Parameters } from '@medplum/fhirtypes';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
-import { type Erasure, planErasure, type Removal } from '../../core/person/erasure.ts';
+import { updateEntry } from '../../core/fhir/resource.ts';
+import { type Erasure, laterRow, planErasure, type Removal } from '../../core/person/erasure.ts';
+import { rowSearch } from '../../core/rows/row.ts';
 import { callBot, expunge } from '../medplum/project.ts';
 import { countClinical, findPerson } from './read.ts';
 
@@ -111,6 +113,7 @@ async function close({ medplum, onProgress }: ErasureRun, { removals }: Erasure)
  * @throws Error when Medplum does not answer or refuses
  */
 export async function erase(run: ErasureRun): Promise<ErasureResult> {
+  const { medplum, config } = run;
   const removed: Removal[] = [];
   const start = Date.now() - CLOCKS;
   let hasWaited = run.underWay === 0;
@@ -148,6 +151,16 @@ export async function erase(run: ErasureRun): Promise<ErasureResult> {
       continue;
     }
     const isLast = others.length === 0 || round >= ROUNDS;
+    for (const { redacted } of erasure.later) {
+      if (redacted) {
+        const entry = [updateEntry(redacted, redacted)];
+        await medplum.executeBatch({ resourceType: 'Bundle', type: 'transaction', entry });
+      }
+    }
+    for (const later of isLast ? erasure.later : []) {
+      const query = rowSearch(['erasure'], { focus: later.reference }, config).replace('Task?', '');
+      await medplum.createResourceIfNoneExist(laterRow(later, config), query);
+    }
     for (const removal of isLast ? erasure.removals : others) {
       await remove(run, removal);
       removed.push(removal);

@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Encounter, Patient } from '@medplum/fhirtypes';
+import { artefactUri } from '../../../core/config/config.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { type ErasureRun, erase } from '../../../scripts/person/erase.ts';
 import { exportPerson } from '../../../scripts/person.ts';
@@ -21,8 +22,10 @@ import {
 import { medplum, request, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';
 import { toWebsocket, turnsTo } from '../notifications/fixtures.ts';
+import { cancellation, patch } from '../patch/fixtures.ts';
 import { count, policy } from '../policy/fixtures.ts';
 import { inconsistencies } from '../races/consistent.ts';
+import { runBot } from '../requests/fixtures.ts';
 import { administrator, aName, aPerson, carrying, fulfil } from './a-person.ts';
 
 async function run(id: string | undefined, options: Partial<ErasureRun> = {}) {
@@ -76,13 +79,40 @@ it('an absence goes on for the others whose appointments it affects', async () =
     [0, 9],
     [0, 10],
   ]);
-  const { patient } = await aBooked(slots.slice(0, 1), service);
+  const { patient, appointment: erased } = await aBooked(slots.slice(0, 1), service);
   const { appointment } = await aBooked(slots.slice(1), service);
   await planned(absent([schedule]));
+  const rows = await stored('Task', `focus=Schedule/${schedule.id}&code=${artefactUri(config, 'LocalTask')}|absence`);
+  expect(JSON.stringify(rows)).toContain(erased.id);
   expect(await run(patient.id, { force: true })).toMatchObject({ outcome: 'erased' });
+  const [row] = await stored('Task', `_id=${rows[0]?.id}`);
+  expect(JSON.stringify(row)).toContain(appointment.id);
+  expect(JSON.stringify(row)).not.toContain(erased.id);
   const confirmed = await planned(absent([schedule], [silence('keep')]));
   expect(linesIn(confirmed).map(({ id }) => id)).toContain(appointment.id);
   expect(await stored('Slot', `schedule=Schedule/${schedule.id}&status=busy-unavailable`)).toHaveLength(1);
+});
+
+it('an appointment that was given to somebody else loses its earlier versions by itself once it is over', async () => {
+  const family = aName();
+  const { patient, appointments, slots } = await aPerson(family);
+  const [, handedOn] = appointments;
+  const other = await aPatient();
+  const given = proposed(other, slots.slice(1), { from: 30, to: 60, id: handedOn?.id ?? '' });
+  succeeded('Appointment', await book(given));
+  expect(await run(patient.id, { force: true })).toMatchObject({ outcome: 'erased' });
+  const history = async () => (await medplum('admin', 'GET', `/Appointment/${handedOn?.id}/_history`)).text;
+  expect(await history()).toContain(patient.id);
+  await runBot('remove-old-events');
+  expect(await history()).toContain(patient.id);
+  await patch(handedOn?.id ?? '', cancellation);
+  await runBot('remove-old-events');
+  expect(await history()).not.toContain(patient.id);
+  const rows = await stored('Task', `code=${artefactUri(config, 'LocalTask')}|erasure`);
+  expect(rows.map(({ focus }) => focus?.reference)).not.toContain(`Appointment/${handedOn?.id}`);
+  const kept = await stored('Appointment', `patient=Patient/${other.id}`);
+  expect(kept).toMatchObject([{ status: 'cancelled', start: handedOn?.start }]);
+  expect(kept[0]?.id).not.toBe(handedOn?.id);
 });
 
 it('by force open appointments are cancelled first, and their slots are free at once', async () => {
@@ -181,7 +211,7 @@ it('a Subscription for this patient alone is removed after its subscriber was no
   expect(resourceIn('Bundle', events).entry?.length).toBeGreaterThan(0);
 });
 
-it('what double bookings, counters and responses say of the person is exported, and goes with the rest', async () => {
+it('what double bookings and responses say of the person is exported, and goes with the rest', async () => {
   const family = aName();
   const { patient, schedule, appointments } = await aPerson(family, policy(count('maxOpenPerPatient', 5)));
   const reference = `Patient/${patient.id}`;
@@ -209,7 +239,7 @@ it('what double bookings, counters and responses say of the person is exported, 
   };
   const before = await naming();
   expect(before).toContain(`AppointmentResponse/${made.id}`);
-  expect(before).toHaveLength(3);
+  expect(before).toHaveLength(2);
   const { entry = [] } = await exportPerson(await administrator(), patient.id ?? '', config);
   const exported = entry.map(({ resource }) => `${resource?.resourceType}/${resource?.id}`);
   expect(exported).toEqual(expect.arrayContaining(before));

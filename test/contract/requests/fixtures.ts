@@ -34,7 +34,9 @@ export const over = (pending: Appointment) =>
   eventually(() => Date.now()).is((now) => now > Date.parse(deadlineIn(pending) ?? ''));
 
 /** Starts the Bot that Medplum's clock starts each minute. */
-export async function runBot(name: 'end-requests' | 'reconcile' | 'retry-deliveries'): Promise<void> {
+export async function runBot(
+  name: 'end-requests' | 'reconcile' | 'remove-old-events' | 'retry-deliveries',
+): Promise<void> {
   const identifier = encodeURIComponent(`${artefactUri(config, 'LocalBot')}|${name}`);
   const { status, text } = await medplum('admin', 'POST', `/Bot/$execute?identifier=${identifier}`, { body: {} });
   if (status !== 200) {
