@@ -9,7 +9,15 @@ import { isBuffer, isOverbooking } from '../../core/fhir/slot-marks.ts';
 import { isByService } from '../../core/fhir/tags.ts';
 import { givesBack, type Taking, takingSlot } from '../../core/slots/guard.ts';
 import type { Act } from '../../core/slots/reservation.ts';
-import { calendarOf, calendarSlot, isBooked, isTaken, slotIdsOf, withMarks } from '../../core/slots/slot.ts';
+import {
+  calendarOf,
+  calendarSlot,
+  isBooked,
+  isTaken,
+  slotIdsOf,
+  takenInPlace,
+  withMarks,
+} from '../../core/slots/slot.ts';
 import type { Interval } from '../../core/time/interval.ts';
 import {
   aroundUrl,
@@ -50,23 +58,31 @@ function againstWhat(slot: Slot, isBookable: boolean): Taking['against'] {
   return isBlock ? 'nothing' : isBookable ? 'appointments' : 'reservations';
 }
 
+/** What is wrong with a Slot, and the place that it takes its time from, if it was never on offer and takes one only. */
+interface Judged {
+  readonly issues: readonly Issue[];
+  readonly place?: string | undefined;
+}
+
 /** Reserves the time that a Slot takes, unless the stored one takes it already. */
-async function takingIssues(
+async function judge(
   medplum: MedplumClient,
   slot: Slot,
   stored: Slot | undefined,
   holder: Appointment | undefined,
-): Promise<readonly Issue[]> {
+): Promise<Judged> {
   const { schedule, start, end } = takenTime(slot) ?? {};
   if (schedule === undefined || start === undefined || end === undefined) {
-    return [];
+    return { issues: [] };
   }
   const earlier = stored && calendarSlot(stored, config);
   const own = earlier?.schedule === schedule ? earlier : undefined;
   if (own && isTaken(own) && own.start <= start && end <= own.end) {
-    return [];
+    return { issues: [] };
   }
-  const from = own?.role === 'offer' ? own : takingSlot(schedule, { start, end }, slot);
+  const fresh = takingSlot(schedule, { start, end }, slot);
+  // One that is stored keeps its place.
+  const from = own?.role === 'offer' ? own : own ? { ...fresh, place: own.place, capacity: 1 } : fresh;
   // The appointment that holds it follows: it is judged as that is.
   const against = holder ? 'everything' : againstWhat(slot, own?.role === 'offer');
   const isOnPurpose = [slot, ...(holder ? [holder] : [])].some((one) => isOverbooking(one, config));
@@ -77,9 +93,9 @@ async function takingIssues(
   const act = { ...actOf(slot), slots: [...new Set([slot.id ?? '', ...slotIdsOf(holder)])] };
   const reserved = await reserve(medplum, schedule, [taking], act, servicesNamedBy(slot));
   if (reserved.kind === 'reserved') {
-    return [];
+    return { issues: [], place: from.role === 'taking' ? reserved.place : undefined };
   }
-  return [reserved.kind === 'taken' ? overbooked(slot, reserved.by) : contested('Slot')];
+  return { issues: [reserved.kind === 'taken' ? overbooked(slot, reserved.by) : contested('Slot')] };
 }
 
 /** What a stored Slot has taken a moment ago, and no longer takes, is reserved no longer. */
@@ -128,10 +144,11 @@ export async function handler(
   const now = Date.now();
   const issues = heldSlotIssues(slot, stored, found, now, config);
   const holder = stored && hasOtherTime(slot, stored) ? holderOf(found, now, config) : undefined;
-  const all = issues.length > 0 ? issues : await takingIssues(reader, slot, stored, holder);
-  if (all.length > 0) {
-    return toOperationOutcome(all, config, 'patch');
+  const judged = issues.length > 0 ? { issues } : await judge(reader, slot, stored, holder);
+  if (judged.issues.length > 0) {
+    return toOperationOutcome(judged.issues, config, 'patch');
   }
   await (stored && !time && forget(reader, stored));
-  return stored ? withMarks(await opened(reader, slot, stored), stored, config) : true;
+  const laned = judged.place === undefined ? slot : takenInPlace(slot, judged.place, config);
+  return stored ? withMarks(await opened(reader, laned, stored), stored, config) : laned === slot || laned;
 }

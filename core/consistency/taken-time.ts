@@ -3,15 +3,23 @@ import { formatInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
 import { isBuffer, isOverbooking } from '../fhir/slot-marks.ts';
 import { type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
-import { bufferOf, type CalendarSlot, calendarOf, isBooked, isTaken, slotIdsOf } from '../slots/slot.ts';
+import {
+  bufferOf,
+  type CalendarSlot,
+  calendarOf,
+  isBooked,
+  isOfEveryPlace,
+  isTaken,
+  slotIdsOf,
+} from '../slots/slot.ts';
 import { overlaps } from '../time/interval.ts';
 import { type ConsistencyContext, type Finding, finding, type Rule } from './finding.ts';
 
 /** The Slots of a Schedule that are compared. */
 interface TakenSlots {
-  /** Slots that have taken time from the start, without having been offered. */
+  /** Slots that have taken the time of every place from the start, without having been offered. */
   readonly takings: readonly CalendarSlot[];
-  /** Slots that take only their own place: booked, held or blocked offers. */
+  /** Slots that take only their own place: booked, held or blocked offers, and what has taken one lane. */
   readonly places: readonly CalendarSlot[];
   readonly free: readonly CalendarSlot[];
 }
@@ -21,8 +29,8 @@ function bySchedule(state: ResourceSet, { config }: ConsistencyContext): TakenSl
   return [...slots.values()].map((ofSchedule) => {
     const all = [...calendarOf(ofSchedule, config).values()];
     return {
-      takings: all.filter((slot) => slot.role === 'taking' && isTaken(slot)),
-      places: all.filter((slot) => (slot.role === 'offer' || slot.role === 'buffer') && isTaken(slot)),
+      takings: all.filter((slot) => isOfEveryPlace(slot) && isTaken(slot)),
+      places: all.filter((slot) => slot.role !== 'void' && !isOfEveryPlace(slot) && isTaken(slot)),
       free: all.filter(({ status }) => status === 'free'),
     };
   });

@@ -94,6 +94,12 @@ export function serviceIdOf({ extension = [] }: CodeableConcept): string | undef
   return type === 'HealthcareService' ? id : undefined;
 }
 
+/** A coded service without the reference by which it names its HealthcareService. */
+export function withoutServiceReference({ extension = [], ...type }: CodeableConcept): CodeableConcept {
+  const others = extension.filter(({ url }) => url !== SERVICE_TYPE_REFERENCE);
+  return others.length > 0 ? { ...type, extension: others } : type;
+}
+
 /** The ids of the services that a Schedule offers, each once: those whose calendar it is, and those that it names. */
 export function offeredServiceIds(schedule: Schedule): string[] {
   const actors = schedule.actor.flatMap((actor) => idIn(actor, 'HealthcareService') ?? []);

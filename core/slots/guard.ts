@@ -8,7 +8,9 @@ import {
   bufferOf,
   type Calendar,
   type CalendarSlot,
+  capacityOf,
   isBooked,
+  isOfEveryPlace,
   isTaken,
   newCalendarSlot,
   occupies,
@@ -30,6 +32,8 @@ type Against = 'nothing' | 'reservations' | 'appointments' | 'everything';
 export interface Taking extends Interval {
   /** Where from: an offer, whose place alone loses the time, or a Slot that takes it from every place. */
   readonly from: CalendarSlot;
+  /** Id of a bookable Slot of the lane that it takes its time from, if it is itself none of that lane. */
+  readonly lane?: string;
   readonly against: Against;
   /** The service types by which it needs time around it; absent: it needs none. */
   readonly types?: readonly CodeableConcept[];
@@ -78,9 +82,37 @@ export function planTaking(
   return { conflict, excluded };
 }
 
+/**
+ * What is about to be taken, with the lane that it takes its time from, if it takes only one: that of its Slot, as it is stored
+ * or reserved; of a new Slot that is stamped with a capacity, one in which nothing is in its way.
+ *
+ * @param reserved - the time that others have reserved
+ * @param ownLanes - the lanes in which the same act has reserved its new Slots, by their ids
+ */
+export function inLane(
+  taking: Taking,
+  calendar: Calendar,
+  reserved: readonly CalendarSlot[],
+  ownLanes: ReadonlyMap<string, string>,
+): Taking {
+  const { from } = taking;
+  if (from.role !== 'taking') {
+    return taking;
+  }
+  const others = [...calendar.values(), ...reserved].filter((one) => occupies(one) && overlaps(one, taking));
+  const lanes = [...calendar.values()].filter((one) => one.role === 'offer' && overlaps(one, taking));
+  const isOpen = (one: CalendarSlot): boolean => one.status === 'free' && !others.some((other) => excludes(one, other));
+  const own = from.place ?? calendar.get(ownLanes.get(from.id) ?? '')?.place;
+  const lane = lanes.find((one) =>
+    own === undefined ? from.capacity > 1 && one.place !== undefined && isOpen(one) : one.place === own,
+  );
+  const place = own ?? lane?.place;
+  return place === undefined ? taking : { ...taking, from: { ...from, place }, ...(lane && { lane: lane.id }) };
+}
+
 /** Whether what is taken from one Slot could already be taken by another: of its lane, or of every lane. */
 export function excludes(from: CalendarSlot, taken: CalendarSlot): boolean {
-  return taken.role === 'taking' ? takesTimeOf(taken, from) : takesTimeOf(from, taken);
+  return isOfEveryPlace(taken) ? takesTimeOf(taken, from) : takesTimeOf(from, taken);
 }
 
 /**
@@ -142,6 +174,7 @@ export function takingSlot(
     services: undefined,
     revision: 0,
     isByHand: false,
+    capacity: capacityOf(resource),
     use: undefined,
   };
 }

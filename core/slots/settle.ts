@@ -223,7 +223,7 @@ export function settle(before: Calendar, after: Calendar, context: SettleContext
       result.set(slot.id, slot);
     }
     for (const slot of members.filter(occupies)) {
-      result.set(slot.id, { ...slot, whole });
+      result.set(slot.id, { ...slot, whole, ...(lost.includes(slot) && { capacity: terms.capacity }) });
     }
     lockUnchanged(result, stored, change.length > 0, settled, regained.length > 0 && !isRenewed ? around : []);
   }

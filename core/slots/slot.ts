@@ -54,7 +54,7 @@ export function slotIdsOf(appointment: Pick<Appointment, 'slot'> | undefined): s
  *
  * - `offer`: free, or taken, or withdrawn because its time is taken. It has a place, and takes time from that place only.
  * - `buffer`: time that a booking needs around it, at its place.
- * - `taking`: never offered. It takes time from every place.
+ * - `taking`: never offered. It takes time from every place, or from the one that its stamp has given it.
  * - `void`: entered in error.
  */
 type SlotRole = 'offer' | 'buffer' | 'taking' | 'void';
@@ -75,7 +75,7 @@ export interface CalendarSlot extends Interval {
   readonly schedule: string;
   /** Id of the offer that it is a part of, or a buffer for: its own, unless it was split off. */
   readonly origin: string;
-  /** The place whose time it takes or offers; absent for a taking, and for an offer made by hand that has none yet. */
+  /** The place whose time it takes or offers; absent for a taking of every place, and for an offer made by hand that has none yet. */
   readonly place: string | undefined;
   /** The whole time that the offer, or that of a buffer, offers where nothing takes it. */
   readonly whole: Interval;
@@ -85,6 +85,8 @@ export interface CalendarSlot extends Interval {
   readonly revision: number;
   /** Whether somebody else than the service took it while it was free. */
   readonly isByHand: boolean;
+  /** As how many at one time it was booked, as Medplum stamps it; a Slot without a stamp is alone. */
+  readonly capacity: number;
   /** How appointments that refer to it use it, where that is known. */
   readonly use: SlotUse | undefined;
 }
@@ -106,6 +108,13 @@ export function isTaken({ status }: Pick<Slot, 'status'>): boolean {
 export function isBooked({ status }: Pick<Slot, 'status'>): boolean {
   return status === 'busy' || status === 'busy-tentative';
 }
+
+/** Medplum's stamp on a booked Slot: as how many at one time it was booked. */
+const CAPACITY = 'https://medplum.com/fhir/StructureDefinition/SchedulingSlotCapacity';
+
+/** As how many at one time a Slot was booked. */
+export const capacityOf = ({ extension = [] }: Slot): number =>
+  extension.find(({ url }) => url === CAPACITY)?.valuePositiveInt ?? 1;
 
 /** The extension that says what a Slot offers where its own elements do not: while its time is taken, or in part. */
 interface OfferedMark {
@@ -158,12 +167,13 @@ export function calendarSlot(resource: Slot, config: PublicConfig, use?: SlotUse
     role,
     schedule: idIn(resource.schedule, 'Schedule') ?? '',
     origin: identifierIn(resource, artefactUri(config, 'LocalSlotOrigin')) ?? id,
-    place: role === 'taking' ? undefined : key?.kind === 'offer' ? String(key.place) : mark.place,
+    place: key?.kind === 'offer' && role !== 'taking' ? String(key.place) : mark.place,
     // If a piece was moved elsewhere by hand, the offer is what staff made of it. A buffer lies beside what was booked.
     whole: mark.period && (role === 'buffer' || contains(mark.period, time)) ? mark.period : time,
     services: resource.serviceType ?? (mark.services.length > 0 ? mark.services : undefined),
     revision: mark.revision,
     isByHand: mark.isByHand && isTaken({ status }),
+    capacity: capacityOf(resource),
     use,
   };
 }
@@ -222,8 +232,11 @@ function sharePlace(one: CalendarSlot, other: CalendarSlot): boolean {
 /** How the places of offers made by hand begin: they are apart from those of published ones. */
 export const BY_HAND = 'hand-';
 
+/** Whether a Slot takes its time from every place. */
+export const isOfEveryPlace = ({ role, place }: CalendarSlot): boolean => role === 'taking' && place === undefined;
+
 /**
- * Whether a Slot, wherever it lies, takes time from an offer: it is at the same place, or never was on offer.
+ * Whether a Slot, wherever it lies, takes time from an offer: it is at the same place, or takes time from every place.
  *
  * @param services - what the offer is for; by default what it says itself
  */
@@ -231,7 +244,7 @@ export function takesTimeOf(taken: CalendarSlot, offer: CalendarSlot, services =
   if (taken.schedule !== offer.schedule || taken.role === 'void') {
     return false;
   }
-  return taken.role === 'taking' ? takesFrom(taken.resource, services) : sharePlace(taken, offer);
+  return isOfEveryPlace(taken) ? takesFrom(taken.resource, services) : sharePlace(taken, offer);
 }
 
 /** The marks of a Slot: what only the service writes on it. */
@@ -295,6 +308,13 @@ export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Sl
   return canonicalJson(written) === canonicalJson(changed) ? changed : written;
 }
 
+/** A Slot that never was on offer and takes its time from one place, as it is to be stored. */
+export function takenInPlace(slot: Slot, place: string, config: PublicConfig): Slot {
+  const url = artefactUri(config, 'LocalOffered');
+  const others = (slot.extension ?? []).filter((one) => one.url !== url);
+  return { ...slot, extension: [...others, { url, extension: [{ url: 'place', valueString: place }] }] };
+}
+
 /** The elements of an offer besides its time, which all of its parts share. */
 const offerElements = ['schedule', 'serviceCategory', 'specialty', 'appointmentType'] as const;
 
@@ -346,15 +366,19 @@ function identifiersOf({ resource, origin, status, isNew, id }: CalendarSlot, co
  * Medplum read a busy Slot with a `serviceType` as taken for that service only.
  */
 export function offerResource(slot: CalendarSlot, config: PublicConfig): Slot {
-  const { resource, isNew, status, start, end, services, id, origin } = slot;
+  const { resource, isNew, status, start, end, services, id, origin, capacity } = slot;
   if (isNew && id === origin) {
     return { ...resource, status, start: formatInstant(start), end: formatInstant(end) };
   }
   const offered = artefactUri(config, 'LocalOffered');
   const mark = offeredExtension(slot, config);
   const payers = artefactUri(config, 'LocalPayerKind');
-  const kept = (resource.extension ?? []).filter(({ url }) => (isNew ? url === payers : url !== offered));
-  const extension = [...kept, ...(mark ? [mark] : [])];
+  const kept = (resource.extension ?? []).filter(({ url }) =>
+    isNew ? url === payers : url !== offered && url !== CAPACITY,
+  );
+  const isStamped = capacity > 1 && isBooked({ status });
+  const stamp = isStamped ? [{ url: CAPACITY, valuePositiveInt: capacity }] : [];
+  const extension = [...kept, ...stamp, ...(mark ? [mark] : [])];
   const identifier = identifiersOf(slot, config);
   const { serviceType: _, extension: __, identifier: ___, meta, ...elements } = resource;
   const common = Object.fromEntries(

@@ -120,6 +120,8 @@ export interface Terms extends Buffers {
   /** The shortest appointment: what is left of an offer and shorter is not offered. */
   readonly shortest: number;
   readonly services: readonly CodeableConcept[] | undefined;
+  /** How many appointments there may be at the same time. */
+  readonly capacity: number;
 }
 
 /** The terms of an offer. */
@@ -139,6 +141,7 @@ export function termsFor(schedules: readonly ScheduleServices[], config: PublicC
       after: longest(lengths.map(({ after }) => after)),
       shortest: granularityOf(schedule, named.length > 0 ? named : services, config).shortest,
       services: types,
+      capacity: lengths.length > 0 ? Math.min(...lengths.map(({ capacity }) => capacity)) : 1,
     };
   };
   return (offer) => {

@@ -1,4 +1,4 @@
-import { SchedulingUnvalidatedBookingURI, type WithId } from '@medplum/core';
+import { SchedulingSlotCapacityURI, SchedulingUnvalidatedBookingURI, type WithId } from '@medplum/core';
 import type { Appointment, Extension, Slot, Task } from '@medplum/fhirtypes';
 import { offerReason } from '../../core/booking/appointment/expiry.ts';
 import { artefactUri } from '../../core/config/config.ts';
@@ -60,6 +60,10 @@ const HELD_UNTIL = artefactUri(config, 'LocalHeldUntil');
 
 const isOverbooking = ({ extension = [] }: Appointment | Slot): boolean =>
   extension.some(({ url, valueBoolean }) => OVERBOOKING.includes(url) && valueBoolean === true);
+
+/** Whether Medplum booked a Slot as one of several at its time. */
+const isStamped = ({ extension = [] }: Slot): boolean =>
+  extension.some(({ url, valuePositiveInt = 1 }) => url === SchedulingSlotCapacityURI && valuePositiveInt > 1);
 
 const openStatuses: readonly string[] = ['booked', 'pending', 'arrived', 'checked-in'];
 
@@ -132,7 +136,7 @@ function contentOf(stage: Stage, calendar: Stored, isQuiet = true): Content {
       return [];
     }
     const origins = own.map(({ id }) => originOf(stage, id));
-    const offered = own.filter((_, index) => origins[index]?.wasOffered).map(times);
+    const offered = own.filter((slot, index) => origins[index]?.wasOffered || isStamped(slot)).map(times);
     return [
       {
         id: one.id,

@@ -392,6 +392,13 @@ export const scenes: readonly Scene[] = [
   scene("Medplum's $cancel and a portal", { c: dense }, [[nativeCancel('x')], [b('09:30-10:00')]],
     { before: [nativeBook('09:00-09:30', { as: 'x' })] }),
   scene("Medplum's $book and two places", { c: twoPlaces }, [[nativeBook('09:00-09:30')], [b('09:00-09:30')]]),
+  scene("Medplum's $book takes one of two places", { c: twoPlaces },
+    [[nativeBook('09:00-09:30')], [b('09:00-09:30')]], { isNewest: true, done: 1 }),
+  scene("two of Medplum's $book take two places", { c: twoPlaces },
+    // One that Medplum begins anew may find its own first attempt in the way.
+    [[nativeBook('09:00-09:30')], [nativeBook('09:00-09:30')]], { isNewest: true, done: 1 }),
+  scene("Medplum's $book and portals at one of two places", { c: twoPlaces },
+    [[nativeBook('09:00-09:30')], [b('09:00-09:30')]], { isNewest: true, before: [a('09:00-09:30')], done: 1 }),
   scene("Medplum's $book of surgeon and room, and the room alone",
     { surgeon: plain, room: { ...plain, serviceOf: 'surgeon' } },
     [[nativeBook('09:00-09:30', { in: ['surgeon', 'room'] })], [b('09:00-09:30', { in: ['room'] })]]),

@@ -9,7 +9,7 @@ import { idIn } from '../../../core/fhir/reference.ts';
 import { isOverbooking } from '../../../core/fhir/slot-marks.ts';
 import { searchUrl } from '../../../core/rows/search.ts';
 import { touchEntry } from '../../../core/slots/entries.ts';
-import { excludes, planTaking, type Taking } from '../../../core/slots/guard.ts';
+import { excludes, inLane, planTaking, type Taking } from '../../../core/slots/guard.ts';
 import {
   type Act,
   isOfAppointment,
@@ -40,9 +40,9 @@ const REACH = 2 * 60 * 60_000;
 /** How long a guard waits for what others are about to store, in milliseconds: by then their reservation counts no longer. */
 const PATIENCE = RESERVED_FOR + 500;
 
-/** What became of the reservation of a taking. */
+/** What became of the reservation of takings, and in which lane the first one is, if it is in one. */
 type Reserved =
-  | { readonly kind: 'reserved' }
+  | { readonly kind: 'reserved'; readonly place?: string | undefined }
   /** Something takes that time already. */
   | { readonly kind: 'taken'; readonly by: CalendarSlot; readonly from: CalendarSlot }
   /** Something else is about to take it, or other requests wrote the same Slots at each attempt. */
@@ -86,7 +86,8 @@ const slotsNear = (schedule: string, { start, end }: Interval, reach: number): s
 export const aroundUrl = (schedule: string, { start, end }: Slot): string =>
   slotsNear(schedule, { start: parseInstant(start) ?? 0, end: parseInstant(end) ?? 0 }, REACH);
 
-const laneOf = ({ from }: Taking): string | undefined => (from.role === 'offer' && !from.isNew ? from.id : undefined);
+const laneOf = ({ from, lane }: Taking): string | undefined =>
+  lane ?? (from.role === 'offer' && !from.isNew ? from.id : undefined);
 
 /** Whether time is reserved already: by the appointment that names the Slot, or before Medplum tried again. */
 const isCovered = (taking: Taking, reservations: readonly Reservation[]): boolean =>
@@ -122,20 +123,31 @@ async function attempt(
   found: readonly Resource[],
 ): Promise<Reserved> {
   const schedule = hours.schedule.id;
-  const takings = wanted.map((one) =>
-    one.types ? { ...one, ...withBuffers(one, neededBuffers(hours, one.from, one.types, config)) } : one,
-  );
   const now = Date.now();
   const calendar = calendarOf(ofType('Slot', found), config);
   const [row] = ofType('Task', found);
   const all = reservationsIn(row, now, config);
+  const others = all.filter((one) => !isSameAct(one, act));
+  const late = lateAppointments(others, wanted, now);
+  const reserved = reservedSlots(schedule, others, { calendar, now, open: await readOpenTimes(medplum, late) });
+  const ownLanes = new Map(
+    all
+      .filter((one) => now < one.until && one.author === act.author && !isOfAppointment(one))
+      .flatMap(({ slots: [id], lane }) => (id !== undefined && lane !== undefined ? [[id, lane] as const] : [])),
+  );
+  const takings = wanted
+    .map((one) =>
+      one.types ? { ...one, ...withBuffers(one, neededBuffers(hours, one.from, one.types, config)) } : one,
+    )
+    .map((one) => inLane(one, calendar, reserved, ownLanes));
   // An appointment judges its Slots, not they the appointment.
   const judged = all.filter(
     (one) => now < one.until && (one.id === act.id || (isOfAppointment(one) && isSameAct(one, act))),
   );
   const open = takings.filter((taking) => !isCovered(taking, judged));
+  const done: Reserved = { kind: 'reserved', place: takings[0]?.from.place };
   if (open.length === 0) {
-    return { kind: 'reserved' };
+    return done;
   }
   if (!row) {
     await ensureRow(medplum, schedule);
@@ -166,9 +178,6 @@ async function attempt(
   if (open.some(({ against }) => against === 'everything') && excluded.length > MAX_TOUCHED) {
     return { kind: 'too-long' };
   }
-  const others = all.filter((one) => !isSameAct(one, act));
-  const late = lateAppointments(others, open, now);
-  const reserved = reservedSlots(schedule, others, { calendar, now, open: await readOpenTimes(medplum, late) });
   const isContested = (taking: Taking): boolean =>
     taking.against !== 'nothing' && reserved.some((one) => overlaps(one, taking) && excludes(taking.from, one));
   if (open.some(isContested)) {
@@ -190,7 +199,7 @@ async function attempt(
     reservationEntry(row, [...kept, ...reservations], config),
   ];
   const written = await writeUnlessOvertaken(medplum, entry, `The Slots of Schedule/${schedule}`);
-  return { kind: written ? 'reserved' : 'overtaken' };
+  return written ? done : { kind: 'overtaken' };
 }
 
 /**

@@ -31,7 +31,7 @@ import { withRequestTasks } from '../jobs/confirmation-task.ts';
 import type { EffectivePolicy } from '../policy/policy.ts';
 import { quotaEntries } from '../policy/quota.ts';
 import type { BookingContext } from './knowledge.ts';
-import { confirmationOf } from './service-type.ts';
+import { confirmationOf, storedServiceTypes } from './service-type.ts';
 import {
   buffersOf,
   calendarAt,
@@ -193,6 +193,7 @@ function appointmentOf(
   const { interval } = request;
   const extension = [...extensionsOf(situation, ties), ...outcome.extension];
   const identifier = identifiersOf(sent, ties);
+  const serviceType = storedServiceTypes(situation);
   const references = answers.flatMap(({ fullUrl }) => (fullUrl ? [{ reference: fullUrl }] : []));
   const supportingInformation = [...(sent.supportingInformation ?? []), ...references];
   const profiles = outcome.status === 'proposed' ? [] : [artefactUri(context.config, 'LocalTermin')];
@@ -201,6 +202,7 @@ function appointmentOf(
     meta: metaOf(meta, situation, profiles),
     ...(extension.length > 0 && { extension }),
     ...(identifier.length > 0 && { identifier }),
+    ...(serviceType.length > 0 && { serviceType: [...serviceType] }),
     status: outcome.status,
     ...(interval && { start: formatInstant(interval.start), end: formatInstant(interval.end) }),
     slot: selected.slots.map(({ id }) => ({ reference: id.startsWith('urn:') ? id : `Slot/${id}` })),

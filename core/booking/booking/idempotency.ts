@@ -1,6 +1,6 @@
 import type { Appointment, AppointmentParticipant, Patient } from '@medplum/fhirtypes';
 import { parseInstant } from '../../fhir/instant.ts';
-import { idIn } from '../../fhir/reference.ts';
+import { idIn, withoutServiceReference } from '../../fhir/reference.ts';
 import { belongsTo } from '../../fhir/tags.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';
 import { type Calendar, calendarOf, slotIdsOf } from '../../slots/slot.ts';
@@ -60,8 +60,12 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
   if (submitted.id !== booked.id) {
     return hasCommonIdentifier(booked.identifier, submitted.identifier);
   }
-  const known: Readonly<Record<string, unknown>> = { ...booked };
-  return Object.entries(submitted).every(
+  const plain = ({ serviceType, ...rest }: Appointment) => ({
+    ...rest,
+    ...(serviceType && { serviceType: serviceType.map(withoutServiceReference) }),
+  });
+  const known: Readonly<Record<string, unknown>> = plain(booked);
+  return Object.entries(plain(submitted)).every(
     ([name, value]) => ruleOf(name).isSetAnew || JSON.stringify(value) === JSON.stringify(known[name]),
   );
 }

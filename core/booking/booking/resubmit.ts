@@ -1,9 +1,9 @@
-import type { Appointment, AppointmentParticipant, Meta, Schedule } from '@medplum/fhirtypes';
+import type { Appointment, AppointmentParticipant, CodeableConcept, Meta, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../config/config.ts';
 import { boundIssues, sizeBeyond, sizeProblem } from '../../fhir/bounds.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { idIn } from '../../fhir/reference.ts';
+import { idIn, serviceIdOf } from '../../fhir/reference.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { inOtherCalendars } from '../appointment/actors.ts';
@@ -45,6 +45,10 @@ function unite(
     ...stored.filter((entry) => !named.has(keyOf(entry)) || protectedKeys.has(keyOf(entry))),
   ];
 }
+
+/** Whether nobody has sent a service type: it follows from the slots, and is not kept where these change. */
+const isDerived = (type: CodeableConcept): boolean =>
+  serviceIdOf(type) !== undefined && (type.coding ?? []).every(({ userSelected }) => userSelected === false);
 
 /** What is stored of an appointment without what it tells of its patient: for another one it is sent again. */
 function withoutPerson(stored: Appointment, clinic: Submitted, { uris }: PublicConfig): [Entry, Submitted] {
@@ -88,7 +92,10 @@ export function resubmitted(
   isSamePatient: boolean,
   config: PublicConfig,
 ): Appointment {
-  const [stored, clinic] = isSamePatient ? [{ ...before }, part] : withoutPerson(before, part, config);
+  const { serviceType, ...others } = before;
+  const types = serviceType?.filter((one) => !isDerived(one));
+  const known = { ...others, ...(types?.length && { serviceType: types }) };
+  const [stored, clinic] = isSamePatient ? [known, part] : withoutPerson(known, part, config);
   const named = new Set(Object.keys(sent).map(elementName));
   const isAsLong = lengthOf(sent) === lengthOf(before);
   const stays = ([property]: [string, unknown]): boolean => {

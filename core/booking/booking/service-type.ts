@@ -2,9 +2,10 @@ import type { CodeableConcept, Extension } from '@medplum/fhirtypes';
 import { artefactUri, type Confirmation, type PublicConfig } from '../../config/config.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
+import { isSameService, serviceTypeOf, withoutServiceReference } from '../../fhir/reference.ts';
 import { type ResourceSet, scheduleOf } from '../../rows/resource-set.ts';
 import type { CalendarSlot } from '../../slots/slot.ts';
-import { type ScheduleServices, servesPayerKind } from '../../slots/terms.ts';
+import { type ScheduleServices, servesPayerKind, servicesFor } from '../../slots/terms.ts';
 import type { AppointmentRequest } from '../request/request.ts';
 import { calendarAt, type Situation } from './situation.ts';
 
@@ -80,6 +81,34 @@ export function payerKindIssues(situation: Situation): Issue[] {
   const diagnostics = `Slot/${refused?.id} or its service does not serve the payer kind ${kind?.code}; search with payer-kind.`;
   const expression = `${appointment.path}.extension`;
   return refused ? [{ code: 'service-type-not-offered', diagnostics, expression }] : [];
+}
+
+/**
+ * The service types of an appointment as they are stored: those that were sent, and a reference to the service that follows
+ * from all of its slots. Medplum's `$reschedule` moves no appointment without one. A type that nobody has sent says so
+ * (`userSelected`): a re-submission does not keep it.
+ */
+export function storedServiceTypes(situation: Situation): readonly CodeableConcept[] {
+  const { selected, request, context } = situation;
+  const sent = request.appointment.value.serviceType ?? [];
+  const [first = [], ...others] = selected.slots
+    .map((slot) => {
+      const types = sent.length > 0 ? sent : (slot.services ?? []);
+      return servicesFor(slot, types, calendarAt(slot, situation)?.services ?? [], context.config);
+    })
+    .filter((services) => services.length > 0);
+  const [service, ...more] = first.filter(({ id }) => others.every((all) => all.some((one) => one.id === id)));
+  if (!service || more.length > 0) {
+    return sent;
+  }
+  const types = sent.map(withoutServiceReference);
+  const [own, ...rest] = serviceTypeOf(service);
+  const index = types.findIndex((type) => [own, ...rest].some((one) => one && isSameService(one, type)));
+  const named = types.map((type, at) =>
+    at === index ? { ...type, extension: [...(type.extension ?? []), ...(own?.extension ?? []).slice(-1)] } : type,
+  );
+  const coding = own?.coding?.map((one) => ({ ...one, userSelected: false }));
+  return index < 0 && coding ? [...types.filter((one) => one.coding ?? one.text), { ...own, coding }] : named;
 }
 
 function confirmationIn(extensions: readonly Extension[] | undefined, url: string): Confirmation | undefined {

@@ -88,13 +88,15 @@ function ofService(schedule: Schedule, service: HealthcareService): Checked<read
   ]);
 }
 
-/** The lengths of one service in one Schedule, in minutes. */
+/** The lengths of one service in one Schedule, in minutes, and its capacity. */
 export interface Lengths {
   readonly before: number;
   readonly after: number;
   /** Absent where nobody says it. */
   readonly duration: number | undefined;
   readonly alignmentInterval: number | undefined;
+  /** How many appointments there may be at the same time. */
+  readonly capacity: number;
 }
 
 function lengthsIn(layers: readonly Layer[]): Lengths {
@@ -104,6 +106,7 @@ function lengthsIn(layers: readonly Layer[]): Lengths {
     after: read('bufferAfter') ?? 0,
     duration: read('duration'),
     alignmentInterval: read('alignmentInterval'),
+    capacity: capacity(layers).value ?? 1,
   };
 }
 

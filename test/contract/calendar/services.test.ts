@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from '@jest/globals';
+import { SchedulingSlotCapacityURI } from '@medplum/core';
 import type { Extension, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/config/config.ts';
 import { eventually } from '../../lib/until.ts';
@@ -256,5 +257,86 @@ describe('Slots that share a place', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
     const busy = await stored('Slot', `schedule=Schedule/${schedule.id}&status=busy`);
     expect(busy).toHaveLength(1);
+  });
+});
+
+describe('what is booked is what Medplum books', () => {
+  const REFERENCE = 'https://medplum.com/fhir/service-type-reference';
+  const link = ({ id }: HealthcareService) => [
+    { url: REFERENCE, valueReference: { reference: `HealthcareService/${id}` } },
+  ];
+  const freeAt = async ({ id }: Schedule, time: string) =>
+    (await stored('Slot', `schedule=Schedule/${id}&status=free&start=${at(time)}`)).slice(0, 1);
+
+  it('an appointment names its service, whatever the portal names, and a repetition is known as one', async () => {
+    const [service, other] = [await aService(), await aService()];
+    const [schedule, beside] = [await aCalendar(service), await aCalendar(other)];
+    await Promise.all([untilFree(schedule, morning), untilFree(beside, morning)]);
+    const patient = await aPatient();
+    const sent = proposedAt(service, patient, '09:00', '09:30', await freeAt(schedule, '09:00'));
+    const { serviceType: type = [], ...plain } = sent;
+    const booked = succeeded('Appointment', await book(sent));
+    expect(booked.serviceType).toEqual([{ ...type[0], extension: link(service) }]);
+    const again = { ...booked, status: 'proposed', serviceType: type };
+    expect((await book(again)).status).toBe(200);
+
+    const unnamed = succeeded(
+      'Appointment',
+      await book({
+        ...plain,
+        start: at('09:30'),
+        end: at('10:00'),
+        slot: [{ reference: `Slot/${(await freeAt(schedule, '09:30'))[0]?.id}` }],
+      }),
+    );
+    const coding = type[0]?.coding?.map((one) => ({ ...one, userSelected: false }));
+    expect(unnamed.serviceType).toEqual([{ coding, extension: link(service) }]);
+    // It was not asked for: moved to another calendar, the appointment is for what that offers.
+    const [slot] = await freeAt(beside, '09:30');
+    const moved = {
+      ...plain,
+      id: unnamed.id,
+      start: at('09:30'),
+      end: at('10:00'),
+      slot: [{ reference: `Slot/${slot?.id}` }],
+    };
+    expect(succeeded('Appointment', await book(moved)).serviceType?.map(({ extension }) => extension)).toEqual([
+      link(other),
+    ]);
+
+    const forged = {
+      ...sent,
+      start: at('10:00'),
+      end: at('10:30'),
+      slot: [{ reference: `Slot/${(await freeAt(schedule, '10:00'))[0]?.id}` }],
+    };
+    const refused = await book({ ...forged, serviceType: [{ ...type[0], extension: link(other) }] });
+    expect(succeeded('Appointment', refused).serviceType).toEqual(booked.serviceType);
+  });
+
+  it('a Slot says as how many it was booked until it is free', async () => {
+    const { id: _, ...service } = withParameter(await aService(), { url: 'slotCapacity', valuePositiveInt: 2 });
+    const two = succeeded(
+      'HealthcareService',
+      await medplum('front-desk', 'POST', '/HealthcareService', { body: service }),
+    );
+    const schedule = await aCalendar(two);
+    await untilFree(
+      schedule,
+      morning.flatMap((time) => [time, time]),
+    );
+    const [slot] = await freeAt(schedule, '09:00');
+    const booked = succeeded(
+      'Appointment',
+      await book(proposedAt(two, await aPatient(), '09:00', '09:30', slot ? [slot] : [])),
+    );
+    const stamps = async () =>
+      (await stored('Slot', `_id=${slot?.id}`)).map(({ status, extension = [] }) => [
+        status,
+        extension.find(({ url }) => url === SchedulingSlotCapacityURI)?.valuePositiveInt,
+      ]);
+    expect(await stamps()).toEqual([['busy', 2]]);
+    expect((await patch(booked.id ?? '', cancellation)).status).toBe(200);
+    expect(await stamps()).toEqual([['free', undefined]]);
   });
 });

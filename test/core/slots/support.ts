@@ -17,6 +17,7 @@ export const terms = ({ before = 0, after = 0, shortest = 10 } = {}): Terms => (
   after: after * MINUTE,
   shortest: shortest * MINUTE,
   services: undefined,
+  capacity: 1,
 });
 
 /** The extension LocalOffered with a place, a whole time, or both. */
