@@ -13,8 +13,8 @@ import { formatReference, parseReference } from '../../core/fhir/reference.ts';
 import { updateEntry, withoutEmpty } from '../../core/fhir/resource.ts';
 import { threadOf, threadSearch, threadTask, visitThreadSearch } from '../../core/messages/thread.ts';
 import type { Act } from '../../core/slots/reservation.ts';
-import { type CalendarSlot, slotIdsOf } from '../../core/slots/slot.ts';
-import { overlaps } from '../../core/time/interval.ts';
+import { type CalendarSlot, isTaken, slotIdsOf } from '../../core/slots/slot.ts';
+import { type Interval, overlaps } from '../../core/time/interval.ts';
 import { toldGroupOf } from '../../core/visits/group.ts';
 import { readForChange, readTaken } from '../lib/booking/related-reads.ts';
 import { contested, isDeletion, mayBeReserved, reserve, withdraw } from '../lib/calendar/guard.ts';
@@ -58,6 +58,9 @@ const actOf = (input: Appointment, stored?: Appointment): Act => ({
   slots: [...new Set([...slotIdsOf(input), ...slotIdsOf(stored)])],
 });
 
+/** Whether a time lies directly before or after another, as a buffer does. */
+const isBeside = (one: Interval, other: Interval): boolean => one.end === other.start || other.end === one.start;
+
 /** The Slots that a moved appointment names anew although they lie at another time. */
 function elsewhereIssues(input: Appointment, stored: Appointment | undefined, named: readonly CalendarSlot[]): Issue[] {
   const time = timeOf(input);
@@ -67,13 +70,39 @@ function elsewhereIssues(input: Appointment, stored: Appointment | undefined, na
     !before.includes(slot.id) &&
     slot.status !== 'busy-unavailable' &&
     time !== undefined &&
-    !slot.isNew &&
-    !overlaps(slot, time);
+    !overlaps(slot, time) &&
+    !(slot.isNew && isBeside(slot, time));
   return named.filter(isElsewhere).map(({ id }) => ({
     code: 'slot-mismatch',
     diagnostics: `Slot/${id} does not lie at the time of the appointment.`,
     expression: `Appointment.slot[${slotIdsOf(input).indexOf(id)}]`,
   }));
+}
+
+/** Why an appointment does not get other Slots of the calendars that it is in, for the time that it has there. */
+async function ontoItselfIssues(
+  medplum: MedplumClient,
+  input: Appointment,
+  stored: Appointment | undefined,
+  named: readonly CalendarSlot[],
+): Promise<Issue[]> {
+  const [before, after, earlier] = [timeOf(stored), timeOf(input), slotIdsOf(stored)];
+  const isSameTime = before?.start === after?.start && before?.end === after?.end;
+  if (!stored || !isSameTime || named.length === 0 || named.some(({ id }) => earlier.includes(id))) {
+    return [];
+  }
+  const left = (await readTaken(medplum, stored)).named;
+  const calendarsOf = (slots: readonly CalendarSlot[]) => [...new Set(slots.map(({ schedule }) => schedule))].sort();
+  const isThere = left.length === earlier.length && left.every(isTaken);
+  return isThere && isSameJson(calendarsOf(left), calendarsOf(named))
+    ? [
+        {
+          code: 'slot-mismatch',
+          diagnostics: 'The appointment has this time already: move it to another time, or into another calendar.',
+          expression: 'Appointment.slot',
+        },
+      ]
+    : [];
 }
 
 /** Reserves the time that an appointment takes, or says what takes it already. */
@@ -89,7 +118,10 @@ async function takingIssues(
   const { named, appointments, schedules, isKnown } = await readTaken(medplum, input, known);
   const isAlone = mustBeAlone(input, named, config);
   const held = isAlone ? holderIssues(input, appointments, named) : [];
-  const elsewhere = elsewhereIssues(input, stored, named);
+  const elsewhere = [
+    ...elsewhereIssues(input, stored, named),
+    ...(await ontoItselfIssues(medplum, input, stored, named)),
+  ];
   if (held.length + elsewhere.length > 0) {
     return [...held, ...elsewhere];
   }

@@ -62,6 +62,25 @@ it('subscribers are notified of every change by the repository', async () => {
   expect(numbersAt(listener)).toEqual([1, 2]);
 });
 
+it('subscribers are notified once of a move by staff, and not as of a cancellation', async () => {
+  const [listener, cancellations] = [await aListener(), await aListener()];
+  await subscribed(listener);
+  await subscribed(cancellations, { topic: 'appointment-cancel' });
+  const appointment = await aBooking('automatic');
+  const later = (instant = '') => new Date(Date.parse(instant) + 3_600_000).toISOString();
+  await staffChange(appointment, { start: later(appointment.start), end: later(appointment.end) });
+  const read = () => medplum('front-desk', 'GET', `/Appointment/${appointment.id}`);
+  await eventually(async () => succeeded('Appointment', await read())).is(
+    ({ slot }) => slot?.[0]?.reference !== appointment.slot?.[0]?.reference,
+  );
+  await staffChange(appointment, { comment: 'Moved' });
+  await events(listener, 2);
+  await cancel(appointment);
+  await events(cancellations, 1);
+  await events(listener, 3);
+  expect([listener, cancellations].map(numbersAt)).toEqual([[1, 2, 3], [1]]);
+});
+
 it('the requestor is notified of an appointment that staff create for it', async () => {
   const listener = await aListener();
   const { meta } = await subscribed(listener);
