@@ -62,23 +62,35 @@ it('subscribers are notified of every change by the repository', async () => {
   expect(numbersAt(listener)).toEqual([1, 2]);
 });
 
-it('subscribers are notified once of a move by staff, and not as of a cancellation', async () => {
+it('subscribers are notified once of a move by staff, with its time, and not as of a cancellation', async () => {
   const [listener, cancellations] = [await aListener(), await aListener()];
-  await subscribed(listener);
+  await subscribed(listener, { content: 'full-resource' });
   await subscribed(cancellations, { topic: 'appointment-cancel' });
-  const appointment = await aBooking('automatic');
-  const later = (instant = '') => new Date(Date.parse(instant) + 3_600_000).toISOString();
-  await staffChange(appointment, { start: later(appointment.start), end: later(appointment.end) });
-  const read = () => medplum('front-desk', 'GET', `/Appointment/${appointment.id}`);
-  await eventually(async () => succeeded('Appointment', await read())).is(
-    ({ slot }) => slot?.[0]?.reference !== appointment.slot?.[0]?.reference,
-  );
-  await staffChange(appointment, { comment: 'Moved' });
-  await events(listener, 2);
-  await cancel(appointment);
+  const { id = '', slot: [slot] = [] } = await aBooking('automatic');
+  const [own, stored] = [
+    succeeded('Slot', await medplum('front-desk', 'GET', `/${slot?.reference}`)),
+    succeeded('Appointment', await medplum('front-desk', 'GET', `/Appointment/${id}`)),
+  ];
+  const later = (instant: string) => new Date(Date.parse(instant) + 3_600_000).toISOString();
+  const time = { start: later(own.start), end: later(own.end) };
+  const fullUrl = 'urn:uuid:00000000-0000-4000-8000-000000000001';
+  const made = { resourceType: 'Slot', schedule: own.schedule, status: 'busy', ...time };
+  const moved = { ...stored, ...time, slot: [{ reference: fullUrl }] };
+  const entry = [
+    { request: { method: 'DELETE', url: `Slot/${own.id}` } },
+    { fullUrl, resource: made, request: { method: 'POST', url: 'Slot' } },
+    { resource: moved, request: { method: 'PUT', url: `Appointment/${id}` } },
+  ];
+  const answer = await medplum('front-desk', 'POST', '', {
+    body: { resourceType: 'Bundle', type: 'transaction', entry },
+  });
+  expect(answer.status).toBe(200);
+  const [told] = await events(listener, 1);
+  expect(told && eventEntries(told.bundle)[0]?.resource).toMatchObject({ id, status: 'booked', ...time });
+  await cancel(stored);
   await events(cancellations, 1);
-  await events(listener, 3);
-  expect([listener, cancellations].map(numbersAt)).toEqual([[1, 2, 3], [1]]);
+  await events(listener, 2);
+  expect([listener, cancellations].map(numbersAt)).toEqual([[1, 2], [1]]);
 });
 
 it('the requestor is notified of an appointment that staff create for it', async () => {
