@@ -1,6 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Caller } from '../../../gateway/medplum/current-profile.ts';
-import { createAccessTokens, isPortal, type UnsealedPolicy } from '../../../gateway/sealing/access-tokens.ts';
+import {
+  createAccessTokens,
+  isPortal,
+  medplumTokens,
+  type UnsealedPolicy,
+} from '../../../gateway/sealing/access-tokens.ts';
 import { parseCredentialKeys } from '../../../gateway/sealing/credential-keys.ts';
 import { isSealedSecret, openSecret, sealSecret } from '../../../gateway/sealing/sealed-secret.ts';
 import type { OpenedToken, SealedTokens } from '../../../gateway/sealing/sealed-token.ts';
@@ -174,4 +179,9 @@ test.each<[string, Caller, boolean]>([
   const admitted = (unsealed: UnsealedPolicy) => [plain, inner].map((one) => reading({ unsealed }).admits(one, who));
   expect(admitted('refused')).toEqual([!expected, true]);
   expect(admitted('accepted')).toEqual([true, true]);
+});
+
+test('where nothing is sealed all tokens are those of Medplum, and everybody may send them', async () => {
+  expect([medplumTokens.recall('Bearer plain'), await medplumTokens.read('Bearer plain')]).toEqual([plain, plain]);
+  expect(medplumTokens.admits(plain, portal)).toBe(true);
 });
