@@ -7,7 +7,7 @@ import type { CredentialArguments } from '../cli/credentials.ts';
 import { type HoursArguments, hoursChange } from './change.ts';
 import { findService } from './find.ts';
 import { nameOf } from './read.ts';
-import { follow, openCalendars, requireUsable, type Session, save, type WritingArguments } from './session.ts';
+import { openCalendars, requireUsable, type Session, save } from './session.ts';
 
 /** The code system of a specialty that is given as a mere code: the publisher's, where its profiles demand one. */
 const usualSystem = (config: BookingConfig): string =>
@@ -103,7 +103,7 @@ const specialtiesOf = (services: readonly HealthcareService[]): CodeableConcept[
 /** Adds a practitioner with a schedule, or a schedule for an actor that already exists. */
 export async function addSchedule(
   name: string,
-  given: WritingArguments & { service: string[]; specialty?: string[]; actor?: string; confirmation?: string },
+  given: CredentialArguments & { service: string[]; specialty?: string[]; actor?: string; confirmation?: string },
 ): Promise<void> {
   const { confirmation, actor } = given;
   if (confirmation !== undefined && confirmation !== 'automatic' && confirmation !== 'manual') {
@@ -135,8 +135,6 @@ export async function addSchedule(
     ...(specialty.length > 0 && { specialty }),
     actor: [{ reference: actor ?? (await practitioner(session, name)), display: name }],
   };
-  const since = Date.now();
   const { id } = await save(session, resource);
-  console.log(`Schedule/${id} is added.`);
-  await follow(session, { schedules: [id], since, by: 'schedule' }, given.wait);
+  console.log(`Schedule/${id} is added. How far it is published: npm run calendar -- show Schedule/${id}`);
 }

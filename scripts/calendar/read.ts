@@ -1,9 +1,8 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Practitioner, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import type { Practitioner, Resource, Schedule, Task } from '@medplum/fhirtypes';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { actorTypes, type HoursData, hoursData } from '../../core/fhir/hours-data.ts';
-import { formatInstant } from '../../core/fhir/instant.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { portions } from '../../core/rows/search.ts';
 import { searchAll } from '../medplum/project.ts';
@@ -61,18 +60,5 @@ export function nameOf({ actor, id }: Schedule, { actors }: Pick<Calendars, 'act
   }
   return (
     (found && 'name' in found && typeof found.name === 'string' ? found.name : first?.reference) ?? `Schedule/${id}`
-  );
-}
-
-/** All Slots of a schedule from an instant on, in milliseconds since 1970 UTC. */
-export function readSlots(medplum: MedplumClient, schedule: string, from: number): Promise<Slot[]> {
-  return searchAll(
-    medplum,
-    'Slot',
-    new URLSearchParams([
-      ['schedule', `Schedule/${schedule}`],
-      ['_filter', `(end gt "${formatInstant(from)}")`],
-      ['_sort', 'start,_id'],
-    ]),
   );
 }

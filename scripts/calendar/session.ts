@@ -3,7 +3,6 @@ import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import { checkOpeningHours } from '../../core/calendar/parameters/check-opening-hours.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { type CredentialArguments, open } from '../cli/credentials.ts';
-import { type Awaited, type Progress, untilPublished } from './progress.ts';
 import { type Calendars, readCalendars } from './read.ts';
 
 /** What every command works with. */
@@ -11,12 +10,6 @@ export interface Session {
   readonly medplum: MedplumClient;
   readonly config: BookingConfig;
   readonly calendars: Calendars;
-}
-
-/** The options of a command that writes. */
-export interface WritingArguments extends CredentialArguments {
-  readonly dryRun?: boolean;
-  readonly wait?: boolean;
 }
 
 /** Connects, and reads all calendars. */
@@ -41,23 +34,4 @@ export async function save<T extends Resource>({ medplum }: Session, resource: T
   }
   const headers = { 'If-Match': `W/"${resource.meta?.versionId}"` };
   return medplum.updateResource(resource, { headers });
-}
-
-function line({ schedules, done, failed }: Progress): string {
-  const problems = failed.length > 0 ? `, ${failed.length} cannot be published` : '';
-  return `published: ${done} of ${schedules} ${schedules === 1 ? 'schedule' : 'schedules'}${problems}`;
-}
-
-/** Waits until a change is published and reports progress, unless the command is not to wait. */
-export async function follow({ medplum, config }: Session, awaited: Awaited, wait = true): Promise<void> {
-  if (!wait || awaited.schedules.length === 0) {
-    return;
-  }
-  const { failed } = await untilPublished(medplum, awaited, config, (progress) => console.error(line(progress)));
-  for (const id of failed) {
-    console.error(`Schedule/${id} cannot be published. npm run calendar -- show Schedule/${id} says why.`);
-  }
-  if (failed.length > 0) {
-    process.exitCode = 1;
-  }
 }

@@ -12,7 +12,7 @@ import { searchAll } from '../medplum/project.ts';
 import { findTarget } from './find.ts';
 import { hoursText } from './hours-text.ts';
 import { type Calendars, nameOf, writeRow } from './read.ts';
-import { follow, openCalendars, type Session, type WritingArguments } from './session.ts';
+import { openCalendars, type Session } from './session.ts';
 import { reasonOf, serviceName, stateOf, weeklyText } from './texts.ts';
 
 type StoredSchedule = Calendars['schedules'][number];
@@ -100,8 +100,8 @@ async function startSweep({ medplum, config }: Session, now: number): Promise<vo
   await writeRow(medplum, sweepTask({ status: 'requested', due: now, began: now, offset: 0 }, config), stored);
 }
 
-/** Publishes schedules again, and waits for it. */
-export async function publish(name: string | undefined, given: WritingArguments): Promise<void> {
+/** Publishes schedules again. */
+export async function publish(name: string | undefined, given: CredentialArguments): Promise<void> {
   const session = await openCalendars(given);
   const { calendars, config } = session;
   const schedules = name === undefined ? calendars.schedules : findTarget(name, calendars).schedules;
@@ -109,16 +109,15 @@ export async function publish(name: string | undefined, given: WritingArguments)
     (schedule) =>
       calendars.publications.has(schedule.id) || openingHoursOf(schedule, calendars, config).publishing.kind !== 'off',
   );
-  const since = Date.now();
+  const now = Date.now();
   for (const [index, { id }] of chosen.entries()) {
     // What is already published is checked again.
-    const row = publicationTask({ schedule: id, status: 'accepted', due: Date.now() }, config);
+    const row = publicationTask({ schedule: id, status: 'accepted', due: now }, config);
     await writeRow(session.medplum, row, calendars.publications.get(id));
     if ((index + 1) % 100 === 0) {
       console.error(`queued: ${index + 1} of ${chosen.length}`);
     }
   }
-  await startSweep(session, since);
+  await startSweep(session, now);
   console.log(`Queued: ${chosen.length}. The server publishes them one after the other, even after this command ends.`);
-  await follow(session, { schedules: chosen.map(({ id }) => id), since, by: 'sweep' }, given.wait);
 }

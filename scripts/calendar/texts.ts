@@ -1,6 +1,5 @@
 import type { HealthcareService, Schedule, Task } from '@medplum/fhirtypes';
 import type { Publishing } from '../../core/calendar/parameters/schedule-calendar.ts';
-import type { Preview } from '../../core/calendar/publish/preview.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import { dayNames, type WeeklyHours } from '../../core/calendar/time/weekly-hours.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
@@ -46,25 +45,6 @@ export function stateOf(task: Task | undefined, { timeZone }: BookingConfig): st
     cancelled: 'not published',
   } as const;
   return words[status];
-}
-
-const range = (starts: readonly number[], timeZone: string): string => {
-  const days = starts.map((start) => localDayOf(start, timeZone));
-  return days.length > 0 ? ` (${days[0]} to ${days.at(-1)})` : '';
-};
-
-/** What a preview says, one line for each kind of change, with days of the clinic. */
-export function previewText(
-  { published, withdrawn, changed, free, problems }: Preview,
-  { timeZone }: BookingConfig,
-): string[] {
-  return [
-    `free now: ${free}`,
-    `would be published: ${published.length}${range(published, timeZone)}`,
-    `would be withdrawn: ${withdrawn.length}${range(withdrawn, timeZone)}`,
-    ...(changed.length > 0 ? [`would be changed: ${changed.length}${range(changed, timeZone)}`] : []),
-    ...problems.map((problem) => `problem: ${problem}`),
-  ];
 }
 
 /** What a service is called. */

@@ -1,14 +1,19 @@
 import type { MedplumClient } from '@medplum/core';
+import type { Slot } from '@medplum/fhirtypes';
+import { holdersOf } from '../../core/booking/appointment/reads.ts';
+import { holdsSlots, statusQuery } from '../../core/booking/appointment/status.ts';
 import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
-import type { Preview } from '../../core/calendar/publish/preview.ts';
+import { type Preview, previewOf } from '../../core/calendar/publish/preview.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { type Finding, finding } from '../../core/consistency/finding.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference.ts';
 import { type ResourceSet, resourcesOfType } from '../../core/rows/resource-set.ts';
-import { preview } from '../calendar/preview.ts';
+import { portions } from '../../core/rows/search.ts';
+import { DAY } from '../../core/time/time-zone.ts';
 import { type Calendars, readCalendars } from '../calendar/read.ts';
+import { searchAll } from '../medplum/project.ts';
 
 /** Called with how many schedules have been compared, and how many there are. */
 export type OnProgress = (done: number, all: number) => void;
@@ -32,6 +37,18 @@ function differenceIn({ published, withdrawn, changed }: Preview, until: number)
   return first === undefined
     ? undefined
     : `Slots differ from its opening hours: ${counts}, the first at ${formatInstant(first)}.`;
+}
+
+async function heldSlots(medplum: MedplumClient, slots: readonly Slot[]): Promise<Set<string>> {
+  const held = new Set<string>();
+  const free = slots.filter(({ status }) => status === 'free').map(({ id }) => `Slot/${id}`);
+  for (const some of portions(free)) {
+    const found = await searchAll(medplum, 'Appointment', { slot: some.join(','), status: statusQuery(holdsSlots) });
+    for (const id of holdersOf(found).keys()) {
+      held.add(id);
+    }
+  }
+  return held;
 }
 
 /**
@@ -60,7 +77,9 @@ export async function findUnpublished(
   );
   const findings: Finding[] = [];
   for (const [index, schedule] of chosen.entries()) {
-    const seen = await preview(medplum, schedule, slots.get(schedule.id) ?? [], calendars, now, config);
+    const upcoming = (slots.get(schedule.id) ?? []).filter(({ end }) => Date.parse(end) > now - DAY);
+    const held = await heldSlots(medplum, upcoming);
+    const seen = previewOf(openingHoursOf(schedule, calendars, config), { slots: upcoming, held, now }, config);
     const difference = differenceIn(seen, publishedUntil(schedule.id, calendars));
     findings.push(...(difference ? [finding('published-differs', `Schedule/${schedule.id}`, difference)] : []));
     onProgress(index + 1, chosen.length);

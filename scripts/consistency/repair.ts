@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { holdersOf } from '../../core/booking/appointment/reads.ts';
@@ -9,7 +10,6 @@ import { idIn } from '../../core/fhir/reference.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../core/rows/resource-set.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { bufferOf } from '../../core/slots/slot.ts';
-import { untilPublished } from '../calendar/progress.ts';
 import { writeRow } from '../calendar/read.ts';
 import { callBot, searchAll } from '../medplum/project.ts';
 
@@ -87,6 +87,25 @@ function apply(medplum: MedplumClient, remedy: Remedy, config: BookingConfig): P
   }
 }
 
+/** A minute of Medplum's clock, and some seconds: no publication takes longer to begin. */
+const PATIENCE = 90_000;
+
+/** Waits until nothing more is to be published in some schedules; returns the ids of those that still wait in the end. */
+async function untilPublished(
+  medplum: MedplumClient,
+  ids: readonly string[],
+  config: BookingConfig,
+): Promise<string[]> {
+  const query = { code: rowCodes(['publish'], config), status: 'requested,accepted,in-progress' };
+  for (const end = Date.now() + PATIENCE; ; await wait(1_000)) {
+    const waiting = (await searchAll(medplum, 'Task', query)).flatMap(({ focus }) => idIn(focus, 'Schedule') ?? []);
+    const left = ids.filter((id) => waiting.includes(id));
+    if (left.length === 0 || Date.now() > end) {
+      return left;
+    }
+  }
+}
+
 /**
  * Carries out remedies by the Bots of the service, which follow the same rules as in daily work, and waits for the
  * publications.
@@ -101,7 +120,6 @@ export async function repair(
   onProgress: (done: number, all: number) => void = () => undefined,
 ): Promise<string[]> {
   const failures: string[] = [];
-  const since = Date.now();
   for (const [index, remedy] of planned.entries()) {
     onProgress(index, planned.length);
     await apply(medplum, remedy, config).catch((error: unknown) => {
@@ -109,8 +127,6 @@ export async function repair(
     });
   }
   const schedules = planned.flatMap((remedy) => (remedy.kind === 'publish' ? [remedy.schedule] : []));
-  if (schedules.length > 0) {
-    await untilPublished(medplum, { schedules, since, by: 'schedule' }, config, () => undefined);
-  }
-  return failures;
+  const left = schedules.length > 0 ? await untilPublished(medplum, schedules, config) : [];
+  return [...failures, ...left.map((id) => `Schedule/${id} waits to be published: npm run doctor says why.`)];
 }

@@ -4,9 +4,8 @@ import type { Appointment, HealthcareService, QuestionnaireResponse, Schedule, S
 import { type BotName, botSource, bots } from '../../../core/config/bots.ts';
 import { artefactUri, EXTERNAL_TAG } from '../../../core/config/config.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
-import { newRow } from '../../../core/rows/row.ts';
+import { newRow, rowCodes } from '../../../core/rows/row.ts';
 import { bundleBot } from '../../../scripts/build/bots.ts';
-import { untilPublished } from '../../../scripts/calendar/progress.ts';
 import { checkProject, repairProject } from '../../../scripts/consistency/check.ts';
 import { deploy } from '../../../scripts/deploy.ts';
 import { until } from '../../lib/until.ts';
@@ -59,7 +58,6 @@ async function aPublishedCalendar(): Promise<Schedule & { id: string }> {
   });
   const practitioner = await medplum.createResource({ resourceType: 'Practitioner', name: [{ family: 'Moreau' }] });
   const valueReference = { reference: `HealthcareService/${service.id}` };
-  const since = Date.now() - 1_000;
   const schedule = await medplum.createResource<Schedule>({
     resourceType: 'Schedule',
     active: true,
@@ -69,8 +67,10 @@ async function aPublishedCalendar(): Promise<Schedule & { id: string }> {
     ],
     planningHorizon: { start: today, end: nextWeek },
   });
-  const schedules = [schedule.id];
-  await untilPublished(medplum, { schedules, since, by: 'schedule' }, config, () => undefined);
+  await until(async () => {
+    const rows = await medplum.searchResources('Task', { code: rowCodes(['publish'], config) }, { cache: 'reload' });
+    return rows.some((row) => row.focus?.reference === `Schedule/${schedule.id}` && row.status === 'completed');
+  });
   return schedule;
 }
 
