@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { pino } from 'pino';
 import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
-import { formatInstant } from '../core/fhir/instant.ts';
 import type { HostedBots } from '../gateway/bots/in-gateway.ts';
 import type { UnsealedPolicy } from '../gateway/sealing/access-tokens.ts';
 import { type CredentialKeys, parseCredentialKeys } from '../gateway/sealing/credential-keys.ts';
@@ -22,11 +21,9 @@ import { bookingsPerHourFrom, embeddedInFrom, pagesFor } from './gateway/pages.t
 import { corsOriginsFrom, credentialKeysFrom, limitsFrom, logLevelFrom, toolCallsFrom } from './gateway/settings.ts';
 import type { Application } from './gateway/web.ts';
 import { descriptionOf } from './generate/openapi-file.ts';
-import type { Connection } from './medplum/connect.ts';
 import { keyOf } from './start/credentials-key.ts';
 import { type Developer, writeDeveloperFiles } from './start/developer-files.ts';
 import { type DevelopersOptions, developers } from './start/developers.ts';
-import { firstSteps } from './start/first-steps.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom, unsealedFrom } from './start/settings.ts';
 import { demoStaff, ensureStaff } from './start/staff.ts';
 
@@ -68,31 +65,6 @@ const quiet = (): void => undefined;
 
 /** The gateway's log goes to standard error; only warnings unless `LOG_LEVEL` says otherwise. */
 const gatewayLogger = () => pino({ level: logLevelFrom(process.env, 'warn') }, pino.destination({ fd: 2, sync: true }));
-
-async function printFirstSteps(
-  { medplum }: Connection,
-  config: BookingConfig,
-  { clients, schedules, patients }: Demo,
-  log: (line: string) => void,
-): Promise<void> {
-  const [{ reference: schedule, service } = { reference: '', service: '' }] = schedules;
-  const slot = await medplum.searchOne('Slot', {
-    schedule,
-    status: 'free',
-    start: `ge${formatInstant(Date.now())}`,
-    _sort: 'start',
-  });
-  if (!slot) {
-    log('The demo data has no free slots left.');
-    return;
-  }
-  const { id, start, end } = slot;
-  const taken = { slot: { reference: `Slot/${id}`, start, end }, schedule, service, patient: patients['Portal A'] };
-  log('\nTo copy and paste:');
-  for (const { title, command } of firstSteps({ config, client: clients['Portal A'], ...taken })) {
-    log(`\n# ${title}\n${command}`);
-  }
-}
 
 function printAddresses(
   { baseUrl }: BookingConfig,
@@ -187,7 +159,7 @@ async function startInFront(
   if (day) {
     await bookDay(deployment.connection, config, demo.schedules, day);
   }
-  await printFirstSteps(deployment.connection, config, demo, log);
+  log('\nA first booking with curl: README.md');
   for (const line of lines) {
     log(line);
   }
@@ -200,7 +172,7 @@ async function startInFront(
 
 /**
  * Starts all that is needed to try the service on one machine: an embedded Medplum with the service deployed to it and
- * demo data in it, and the gateway in front; then prints addresses, credentials and a first booking to copy.
+ * demo data in it, and the gateway in front; then prints addresses and credentials.
  *
  * @throws Error when a port is taken, or the configuration or a Bot cannot be used
  */

@@ -150,7 +150,7 @@ export function define(command: Command): void {
         'booking has its own slot, so every conflict is spurious. Several callers book in a calendar each, and in one. ' +
         'Measures the installation that BOOKING_BASE_URL (several: BOOKING_GATEWAYS), MEDPLUM_BASE_URL, PORTAL_A_…, ' +
         'FRONT_DESK_… and, for a client of the other project (npm run bootstrap), PLAIN_… name (…_TOKEN, or …_CLIENT_ID ' +
-        'and …_CLIENT_SECRET); without them it starts an embedded one.',
+        'and …_CLIENT_SECRET).',
     )
     .option('--callers <numbers>', 'numbers of concurrent callers', numbers, [1, 8, 32])
     .option('--bookings <number>', 'bookings for each way and number of callers', positive, 200)

@@ -37,7 +37,7 @@ async function describeCircumstances({ medplum }: Installation, now: number) {
 }
 
 /** The load average of this machine over the last minute. */
-export const load = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10;
+const load = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10;
 
 /** A table of figures. */
 interface Figures {
@@ -83,22 +83,14 @@ export interface Bench {
   readonly print: Print;
 }
 
-/** Gives a command its last options, and lets it measure an installation, which is stopped in the end. */
-export function measures<T>(
-  command: Command,
-  run: (given: T, bench: Bench) => Promise<void>,
-  find: () => Promise<Installation> = () => findInstallation(process.env),
-): void {
+/** Gives a command its last options, and lets it measure an installation. */
+export function measures<T>(command: Command, run: (given: T, bench: Bench) => Promise<void>): void {
   command
     .option('--json', 'print the figures as JSON')
     .option('--config <file>', 'configuration of the installation (default: booking.config.json)')
     .action(async (given: T & { readonly json?: boolean; readonly config?: string }) => {
       const config = loadConfig(given.config);
-      const installation = await find();
-      try {
-        await run(given, { installation, config, print: await observe(installation, given.json) });
-      } finally {
-        installation.stop();
-      }
+      const installation = await findInstallation(process.env);
+      await run(given, { installation, config, print: await observe(installation, given.json) });
     });
 }

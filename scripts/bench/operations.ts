@@ -119,7 +119,6 @@ async function prepare(installation: Installation, config: BookingConfig, rounds
     const url = `${installation.base}/${subscription}`;
     await send('DELETE', url, installation.tokens.portal).catch(() => undefined);
     receiver.close();
-    installation.stop();
   };
   return { operations, installation, end };
 }

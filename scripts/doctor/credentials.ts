@@ -93,12 +93,8 @@ async function readKeys({ gatewayUrl }: Installation): Promise<readonly string[]
   return keys?.flatMap(({ kid }) => (kid.startsWith(KEY_PREFIX) ? [kid.slice(KEY_PREFIX.length)] : []));
 }
 
-/** Whether portals get the gateway's tokens only: as it says or, where it was not asked, as their secrets show. */
-export const givesSealedTokens = ({ taken, portals }: CredentialsState): boolean =>
-  taken === undefined ? portals.every(({ secrets }) => isSealed(secrets)) : taken !== 'medplum';
-
 /** Reads what the portals of the installation log in with. */
-export async function readCredentials(installation: Installation): Promise<CredentialsState> {
+async function readCredentials(installation: Installation): Promise<CredentialsState> {
   const { medplum, me } = installation;
   const [readiness, keys, all] = await Promise.all([
     readReadiness(installation),

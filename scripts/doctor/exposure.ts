@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { parseJson } from '../../core/fhir/json.ts';
 import { hostOf, reachOf } from '../../core/notifications/subscription/endpoint-policy.ts';
 import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
-import { givesSealedTokens, readCredentials } from './credentials.ts';
 
 /** A host by which Medplum is called or calls itself, and the IP addresses that its name has here. */
 interface MedplumHost {
@@ -35,37 +34,6 @@ async function readIssuer({ requestAnonymously }: Installation): Promise<string 
   return discoverySchema.safeParse(parseJson(text)).data?.issuer;
 }
 
-/** Who issues the tokens that portals read. */
-interface TokenIssuer {
-  /** The issuer that Medplum writes into its tokens, if it says so. */
-  readonly issuer: string | undefined;
-  /** Whether portals log in with sealed credentials, and so get the gateway's tokens only. */
-  readonly isSealed: boolean;
-}
-
-/**
- * Portals read the issuer in every token: it must be the gateway's address, which the discovery documents name as well.
- * Where credentials are sealed, portals never see Medplum's tokens.
- */
-export function assessIssuer(
-  { issuer, isSealed }: TokenIssuer,
-  { config: { baseUrl } }: { config: { readonly baseUrl: string } },
-): Verdict {
-  const wanted = `${new URL(baseUrl).origin}/`;
-  if (isSealed) {
-    return ok(`${wanted}: portals get the tokens of the gateway`);
-  }
-  if (issuer === wanted) {
-    return ok(issuer);
-  }
-  return warning(
-    issuer === undefined
-      ? 'Medplum does not state the issuer of its tokens'
-      : `portals can read the address ${issuer} in their tokens`,
-    `Set issuer in Medplum's configuration to ${wanted} (MEDPLUM_ISSUER): docs/operators.md, At the edge.`,
-  );
-}
-
 async function readHosts(installation: Installation): Promise<readonly MedplumHost[]> {
   const { credentials } = installation;
   const issuer = await readIssuer(installation);
@@ -79,13 +47,5 @@ async function readHosts(installation: Installation): Promise<readonly MedplumHo
   );
 }
 
-async function readTokenIssuer(installation: Installation): Promise<TokenIssuer> {
-  const [issuer, credentials] = await Promise.all([readIssuer(installation), readCredentials(installation)]);
-  return { issuer, isSealed: givesSealedTokens(credentials) };
-}
-
-/** Who else can reach Medplum, and what it reveals about itself. */
-export const exposureChecks: readonly Check[] = [
-  check("Medplum's address", readHosts, assessExposure),
-  check('issuer of tokens', readTokenIssuer, assessIssuer),
-];
+/** Who else can reach Medplum. */
+export const exposureChecks: readonly Check[] = [check("Medplum's address", readHosts, assessExposure)];

@@ -1,10 +1,7 @@
 import type { Bundle, HealthcareService } from '@medplum/fhirtypes';
-import { sweepIn } from '../../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../../core/config/config.ts';
 import { serviceTypeOf } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { rowSearch } from '../../../core/rows/row.ts';
-import { portions } from '../../../core/rows/search.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { createActor, createSchedule, createService } from '../create.ts';
 import { resourceIn, send } from '../http.ts';
@@ -66,49 +63,11 @@ export async function changeHours(
   resourceIn('HealthcareService', await send('PUT', url, tokens.staff, changed));
 }
 
-/** Deletes the Schedules: nothing more of them is published. */
-export async function removeCalendars({ schedules }: Published, { medplum, tokens }: Installation): Promise<void> {
-  for (const id of schedules) {
-    await send('DELETE', `${medplum}/Schedule/${id}`, tokens.staff);
-  }
-}
-
-/** References to Schedules, as many together as are looked for at once. */
-const inParts = (schedules: readonly string[]): string[] =>
-  portions(schedules, 50).map((some) => some.map((id) => `Schedule/${id}`).join(','));
-
-/** How many free Slots they have. */
-export async function countFree({ schedules }: Published, installation: Installation): Promise<number> {
-  let free = 0;
-  for (const part of inParts(schedules)) {
-    free += await total(`Slot?schedule=${part}&status=free`, installation);
-  }
-  return free;
-}
-
 /** How many free Slots a Schedule has in the nearest two weeks, from tomorrow on: on ten working days. */
 export function countNearest(schedule: string, installation: Installation): Promise<number> {
   const tomorrow = Math.floor(Date.now() / DAY + 1) * DAY;
   const [from, to] = [tomorrow, tomorrow + 14 * DAY].map((time) => new Date(time).toISOString());
   return total(`Slot?schedule=Schedule/${schedule}&status=free&start=ge${from}&start=lt${to}`, installation);
-}
-
-/** How many of the Schedules are published as they should be, and whether the sweep over all of them is over. */
-export async function readStanding(
-  { schedules }: Published,
-  since: number,
-  isByLook: boolean,
-  installation: Installation,
-  config: BookingConfig,
-) {
-  let completed = 0;
-  for (const focus of inParts(schedules)) {
-    completed += await total(rowSearch(['publish'], { focus, status: 'completed' }, config), installation);
-  }
-  const sweeps = (await search(rowSearch(['publish-all'], {}, config), installation)).entry ?? [];
-  const sweep = sweeps.flatMap(({ resource }) => (isResource(resource, 'Task') ? (sweepIn(resource) ?? []) : []))[0];
-  const isOver = !isByLook || (sweep !== undefined && sweep.began >= since && sweep.offset === undefined);
-  return { completed, isOver: isOver && completed === schedules.length };
 }
 
 /** How many published Slots exist more than once. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { assessCredentials, type CredentialsState, givesSealedTokens } from '../../../scripts/doctor/credentials.ts';
+import { assessCredentials, type CredentialsState } from '../../../scripts/doctor/credentials.ts';
 import type { SecretStates } from '../../../scripts/requestor/sealing.ts';
 
 const sealed: SecretStates = { current: { key: 'new' }, hasOwnKeys: false };
@@ -34,14 +34,4 @@ test.each<[string, CredentialsState, string, string]>([
   const verdict = assessCredentials(found);
   expect(verdict).toMatchObject({ level, found: expect.stringContaining(words) });
   expect(verdict.help !== undefined).toBe(level !== 'ok');
-});
-
-test.each<[string, CredentialsState, boolean]>([
-  ['sealed ones', state('sealed', { A: sealed }), true],
-  ['both kinds', state('both', { A: unsealed }), true],
-  ["Medplum's own", state('medplum', { A: sealed }), false],
-  ['not asked, all secrets sealed', state(undefined, { A: sealed }, undefined), true],
-  ['not asked, one secret not sealed', state(undefined, { A: sealed, B: unsealed }, undefined), false],
-])("whether portals get the gateway's tokens only, where it accepts %s", (_, found, isSealed) => {
-  expect(givesSealedTokens(found)).toBe(isSealed);
 });

@@ -7,7 +7,7 @@ import { resolveConfig } from '../../../core/config/resolve.ts';
 import { credentialsKey, environmentLines, waitForServer } from '../../../scripts/bootstrap.ts';
 import { writeSettings } from '../../../scripts/cli/settings-file.ts';
 import { assessDryRun, assessSubscriptionCount } from '../../../scripts/doctor/deployment.ts';
-import { assessExposure, assessIssuer } from '../../../scripts/doctor/exposure.ts';
+import { assessExposure } from '../../../scripts/doctor/exposure.ts';
 import {
   assessFeatures,
   assessMessages,
@@ -109,24 +109,6 @@ describe('assessments', () => {
   ] as const)('Medplum at %j: %s', (known, level) => {
     const hosts = known.map(([host, addresses]) => ({ host, addresses }));
     expect(assessExposure(hosts).level).toBe(level);
-  });
-
-  test.each([
-    ['https://booking.example.org/', 'ok'],
-    ['https://booking.example.org', 'warning'],
-    ['http://medplum:8103/', 'warning'],
-    [undefined, 'warning'],
-  ])('tokens of the issuer %s: %s', (issuer, level) => {
-    const config = { baseUrl: 'https://booking.example.org/fhir/R4' };
-    expect(assessIssuer({ issuer, isSealed: false }, { config }).level).toBe(level);
-    expect(assessIssuer({ issuer: 'http://medplum:8103/', isSealed: false }, { config }).help).toContain(
-      'https://booking.example.org/ (',
-    );
-  });
-
-  test("Medplum's issuer does not matter where portals get the gateway's tokens", () => {
-    const config = { baseUrl: 'https://booking.example.org/fhir/R4' };
-    expect(assessIssuer({ issuer: 'http://medplum:8103/', isSealed: true }, { config }).level).toBe('ok');
   });
 
   test('a server that runs no Bots in its VM context', () => {

@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Running, start } from '../../../scripts/start.ts';
 import { freePort } from '../../lib/free-port.ts';
 import { config } from '../installation.ts';
 
-const run = promisify(execFile);
 const lines: string[] = [];
 let running: Running;
 
@@ -36,25 +33,6 @@ test('the fixed tokens work as they stand, each for whom it stands', async () =>
     return (await fetch(`${running.baseUrl}/${patient}`, { headers })).status;
   });
   expect(await Promise.all(answers)).toEqual([200, 404, 200, 401]);
-});
-
-test('the printed commands lead from discovery to the booking and back', async () => {
-  const token = lines.find((line) => line.startsWith('TOKEN='));
-  const commands = lines.filter((line) => line.startsWith('curl'));
-  const answers: string[] = [];
-  for (const command of commands) {
-    answers.push((await run('sh', ['-c', `${token}\n${command}`])).stdout);
-  }
-  const [codeSystems = '', slots = '', ctSlots = '', booked = '', found = ''] = answers;
-  expect(JSON.parse(codeSystems).entry).toHaveLength(2);
-  expect(JSON.parse(slots).entry).toHaveLength(5);
-  expect(JSON.parse(ctSlots).entry).toHaveLength(5);
-  expect(booked).toMatch(/^HTTP\/1\.1 201 /);
-  const [, body = ''] = booked.split('\r\n\r\n');
-  expect(JSON.parse(body)).toMatchObject({ resourceType: 'Appointment', status: 'booked' });
-  expect(JSON.parse(found).entry).toEqual([
-    expect.objectContaining({ resource: expect.objectContaining({ id: JSON.parse(body).id, status: 'booked' }) }),
-  ]);
 });
 
 /** What the gateway answers to the first portal that wants a token. */
