@@ -127,7 +127,7 @@ async function book(
   const isAlone = asked.thread.group === undefined;
   const { isRefused } = asked;
   const standing = { isAlone, isClosed: false, isRefused };
-  const possible = possibleAnswers({ ...asked.thread, known }, appointments, standing, config);
+  const possible = possibleAnswers({ ...asked.thread, known }, appointments, standing, Date.now(), config);
   return answerParameters(asked.thread, appointments, possible, config);
 }
 
@@ -198,6 +198,7 @@ async function attempt(
     asked.thread,
     appointments,
     { isAlone, isClosed: closed.length > 0, isRefused },
+    Date.now(),
     config,
   );
   const { answer, to } = request;
@@ -238,7 +239,7 @@ async function attempt(
   return answerParameters(
     asked.thread,
     after,
-    possibleAnswers(asked.thread, after, { isAlone, isClosed: false, isRefused: isRefusedThen }, config),
+    possibleAnswers(asked.thread, after, { isAlone, isClosed: false, isRefused: isRefusedThen }, Date.now(), config),
     config,
     answer === 'move' && appointment
       ? { appointment, isOwn: belongsTo(appointment, callerOf({ ...event, input }).id, config) }

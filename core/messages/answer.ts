@@ -52,8 +52,13 @@ export const isGood = ({ key, answer }: AnswerRequest, thread: Thread, now: numb
 export const isAboutMessages = (answer: MessageAnswer | undefined): boolean => answer === 'stop' || answer === 'start';
 
 /** Whether the appointment is still as the message says. */
-function isStill(known: Known | undefined, appointments: readonly Appointment[], config: PublicConfig): boolean {
-  const [now, current] = [Date.now(), knowledgeOf(appointments, config, known)];
+function isStill(
+  known: Known | undefined,
+  appointments: readonly Appointment[],
+  now: number,
+  config: PublicConfig,
+): boolean {
+  const current = knowledgeOf(appointments, config, known);
   return (
     (known?.status === 'booked' || known?.status === 'offered') &&
     current !== undefined &&
@@ -73,13 +78,14 @@ export function possibleAnswers(
   { known }: Thread,
   appointments: readonly Appointment[],
   { isAlone, isClosed, isRefused }: Readonly<Record<'isAlone' | 'isClosed' | 'isRefused', boolean>>,
+  now: number,
   config: PublicConfig,
 ): MessageAnswer[] {
   const open: MessageAnswer[] = [
     'come',
     ...(isClosed ? [] : (['cancel', ...(isAlone && known?.status === 'booked' ? ['move' as const] : [])] as const)),
   ];
-  return [...(isStill(known, appointments, config) ? open : []), isRefused ? 'start' : 'stop'];
+  return [...(isStill(known, appointments, now, config) ? open : []), isRefused ? 'start' : 'stop'];
 }
 
 /** What a portal needs to look for another time: for what, and who pays. */

@@ -64,7 +64,7 @@ const problemOf: ReadonlyMap<string | undefined, HttpProblemName> = new Map([
  * The answer when a Bot says that something does not exist, or is not for this caller. Medplum's own 403 and 404 have no
  * diagnostics.
  */
-function absence(body: unknown): FhirResponse | undefined {
+function missing(body: unknown): FhirResponse | undefined {
   const issue = isOutcome(body) ? body.issue[0] : undefined;
   const name = issue?.diagnostics ? problemOf.get(issue.code) : undefined;
   return name && problem(name, issue?.diagnostics);
@@ -82,5 +82,5 @@ export function refusedByBot(
   interaction?: Interaction,
 ): FhirResponse {
   const body = 'failure' in answer ? undefined : answer.body;
-  return ownRefusal(body, context.config, interaction) ?? absence(body) ?? botProblem(answer, context);
+  return ownRefusal(body, context.config, interaction) ?? missing(body) ?? botProblem(answer, context);
 }

@@ -1,4 +1,4 @@
-import type { BotEvent, MedplumClient } from '@medplum/core';
+import { type BotEvent, getStatus, type MedplumClient } from '@medplum/core';
 import type { FastifyBaseLogger } from 'fastify';
 import type { CallableBot } from '../../core/config/bots.ts';
 import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
@@ -50,13 +50,12 @@ const PERMITTED_MS = 10_000;
 
 const MOST_PERMITTED = 1_000;
 
-/** The statuses into which Medplum turns the ids of outcomes; all others become 400. */
-const statusById: Readonly<Record<string, number>> = { forbidden: 403, 'not-found': 404, gone: 410, conflict: 409 };
-
-function answerOf(body: unknown): UpstreamAnswer {
-  const status = isOutcome(body) ? (statusById[body.id ?? ''] ?? 400) : 200;
-  return { status, headers: {}, body };
-}
+/** The answer with what a Bot has returned, with Medplum's own status for an outcome. */
+const answerOf = (body: unknown): UpstreamAnswer => ({
+  status: isOutcome(body) ? getStatus(body) : 200,
+  headers: {},
+  body,
+});
 
 const failed: UpstreamAnswer = { status: 400, headers: {}, body: undefined };
 const refused: UpstreamAnswer = { status: 403, headers: {}, body: undefined };

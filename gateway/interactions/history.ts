@@ -12,7 +12,7 @@ import { isBundle, publicResource } from '../medplum/public-resources.ts';
 import { searchIssue } from '../search/parameters/param.ts';
 import { parseQuery } from '../search/rewrite.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import { absence } from './absence.ts';
+import { missingResource } from './missing-resource.ts';
 
 /** The versions of one page, by default and at most. */
 const counts = { usual: 20, most: 100 } as const;
@@ -152,7 +152,7 @@ export const history = (type: ServedTypeName): Handler =>
     }
     const found = await readVersions(type, id, page.offset + page.count + 1, exchange, context);
     return 'status' in found || 'failure' in found
-      ? absence(type, id, found, exchange, context)
+      ? missingResource(type, id, found, exchange, context)
       : { status: 200, resource: historyBundle(`${context.config.baseUrl}/${type}/${id}/_history`, found, page) };
   });
 
@@ -179,7 +179,7 @@ export const vread = (type: ServedTypeName): Handler =>
     const path = `fhir/R4/${type}/${id}${isCurrent ? '' : `/_history/${vid}`}`;
     const found = await context.upstream.call({ method: 'GET', path, headers: exchange.upstreamHeaders });
     if (!isSuccess(found)) {
-      return absence(type, id, found, exchange, context);
+      return missingResource(type, id, found, exchange, context);
     }
     const resource = publicResource(found.body, type);
     if (!resource) {

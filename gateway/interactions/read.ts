@@ -5,7 +5,7 @@ import { type FhirResponse, versionHeaders } from '../http/response.ts';
 import { isSuccess } from '../medplum/errors.ts';
 import { publicResource } from '../medplum/public-resources.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import { absence } from './absence.ts';
+import { missingResource } from './missing-resource.ts';
 
 /** Whether an `If-None-Match` names the current version; weak tags and strong ones are the same here (RFC 9110, 13.1.2). */
 function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boolean {
@@ -30,7 +30,7 @@ export const read = (type: ServedTypeName): Handler =>
     const path = `fhir/R4/${type}/${id}`;
     const found = await context.upstream.call({ method: 'GET', path, headers: exchange.upstreamHeaders });
     if (!isSuccess(found)) {
-      return absence(type, id, found, exchange, context);
+      return missingResource(type, id, found, exchange, context);
     }
     const resource = publicResource(found.body, type, context.config);
     if (!resource) {

@@ -87,7 +87,7 @@ function hosted(handler: BotHandler, { medplum = () => found, verified = caller,
   return { bots, run, clock, asked, tokens, lines };
 }
 
-const outcome = (id: string) => ({ resourceType: 'OperationOutcome', id, issue: [{ code: 'exception' }] });
+const outcome = (id: string) => ({ resourceType: 'OperationOutcome', id, issue: [{ code: 'invalid' }] });
 const noAnswer = toOperationOutcome([{ code: 'upstream-unavailable', diagnostics: 'x' }], config);
 
 describe('a Bot that runs', () => {

@@ -16,21 +16,9 @@ function formatter(language: Language, options: Intl.DateTimeFormatOptions): Int
   return known;
 }
 
-/** Clocks change on a quarter of an hour; columns ask for the same ones again and again. A week has 672. */
-const QUARTER = 900_000;
-const MOST_QUARTERS = 5_000;
-const shownTwice = new Map<number, boolean>();
-
 /** What distinguishes a time that the clocks show twice: the name of its offset. */
-function zoneOf(time: number): Intl.DateTimeFormatOptions {
-  const quarter = Math.floor(time / QUARTER);
-  const isTwice = shownTwice.get(quarter) ?? isShownTwice(timeZone, time);
-  if (shownTwice.size >= MOST_QUARTERS) {
-    shownTwice.clear();
-  }
-  shownTwice.set(quarter, isTwice);
-  return isTwice ? { timeZoneName: 'short' } : {};
-}
+const zoneOf = (time: number): Intl.DateTimeFormatOptions =>
+  isShownTwice(timeZone, time) ? { timeZoneName: 'short' } : {};
 
 /** A time of the clinic: 09:30; with the name of its offset where the clocks show it twice: 02:30 CEST. */
 export const timeText = (time: number, language: Language): string =>

@@ -19,7 +19,7 @@ import { takeInVain } from './limiting-changes.ts';
  * @param answer - Medplum's
  * @see https://hl7.org/fhir/R4/http.html#read
  */
-export async function absence(
+export async function missingResource(
   type: ServedTypeName,
   id: string,
   answer: UpstreamAnswer | UpstreamFailure,
