@@ -126,8 +126,7 @@ export interface GatewayContext {
   readonly bindingTokens: BindingTokens;
   /** Reads the tokens of callers. */
   readonly accessTokens: AccessTokens;
-  /** Absent where portals get Medplum's own tokens. */
-  readonly sealing: Sealing | undefined;
+  readonly sealing: Sealing;
   /** The clock, in milliseconds. */
   readonly now: () => number;
   /** The origins whose scripts may call the interface from a browser. */

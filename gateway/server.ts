@@ -39,7 +39,7 @@ import { addHealth } from './operations/health.ts';
 import { addMetrics } from './operations/metrics.ts';
 import { addProtocolChecks, hostProblem } from './operations/protocol.ts';
 import { addFhirRoutes } from './routes.ts';
-import { createAccessTokens, medplumTokens } from './sealing/access-tokens.ts';
+import { createAccessTokens } from './sealing/access-tokens.ts';
 import { createSealedTokens } from './sealing/sealed-token.ts';
 import { createCalendars } from './search/calendars.ts';
 import { createCollapsing } from './search/collapse.ts';
@@ -59,8 +59,8 @@ export interface GatewayOptions {
   readonly limits?: Partial<GatewayLimits>;
   /** The trusted proxies for `X-Forwarded-For`: their number or their networks. Default: none. */
   readonly trustProxy?: TrustedProxies;
-  /** How the credentials of portals are sealed; without it portals get Medplum's own tokens. */
-  readonly sealing?: SealingOptions | undefined;
+  /** How the credentials of portals are sealed. */
+  readonly sealing: SealingOptions;
   /** Whether the log records who reads or changes which appointment or patient. */
   readonly audit?: boolean;
   /** The registry in which metrics are collected; the caller serves them. */
@@ -92,7 +92,7 @@ function createContext({
   const callers = createCallers(upstream, now);
   const addresses = createAddresses(config, [medplumBaseUrl, ...medplumAliases]);
   const issuer = oauthEndpoints(addresses).issuer;
-  const sealed = sealing && { ...sealing, tokens: createSealedTokens(sealing.keys, issuer, now) };
+  const tokens = createSealedTokens(sealing.keys, issuer, now);
   const forBots: Upstream = {
     ...upstream,
     call: (call) => upstream.call({ maxBytes: all.botResponseBytes, ...call }),
@@ -113,9 +113,9 @@ function createContext({
     changes: createRateLimit(config.requestors.maxBookingsPerMinute, now),
     subscriptionChanges: createRateLimit(mostSubscriptionChanges(config), now),
     inVain: createRateLimit(mostInVain(config), now),
-    bindingTokens: createBindingTokens(sealing?.keys, now),
-    accessTokens: sealed ? createAccessTokens(sealed.tokens, sealed.unsealed, now) : medplumTokens,
-    sealing: sealed,
+    bindingTokens: createBindingTokens(sealing.keys, now),
+    accessTokens: createAccessTokens(tokens, sealing.unsealed, now),
+    sealing: { ...sealing, tokens },
     now,
     corsOrigins,
   };

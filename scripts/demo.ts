@@ -66,14 +66,14 @@ async function ensure(
  *
  * @param deployment - what {@link deploy} has left
  * @param log - receives each line of the report
- * @param keys - seal the secrets of the portals; by default the portals get Medplum's own secrets
+ * @param keys - seal the secrets of the portals
  * @param more - further calendars, each like one of the demo's own
  */
 export async function loadDemo(
   deployment: Deployment,
   config: BookingConfig,
   log: (line: string) => void,
-  keys?: CredentialKeys,
+  keys: CredentialKeys,
   more: readonly DemoSchedule[] = [],
 ): Promise<Demo> {
   const report = startReport(log);
@@ -111,11 +111,11 @@ export function define(command: Command): void {
 
 async function main(given: CredentialArguments): Promise<void> {
   const config = loadConfig(given.config);
-  const sealing = sealingFrom(process.env);
+  const { keys } = sealingFrom(process.env);
   const quiet = (): void => undefined;
   const deployment = await deploy({ ...credentialsFrom(given), config, log: quiet });
   console.log(summary(deployment.counts));
-  const { clients, schedules } = await loadDemo(deployment, config, quiet, sealing?.keys);
+  const { clients, schedules } = await loadDemo(deployment, config, quiet, keys);
   await untilPublished(deployment.connection, schedules);
   for (const { name, id, secret } of Object.values(clients)) {
     console.log(`${name}: client id ${id}, client secret ${secret}`);

@@ -52,7 +52,7 @@ async function warnIfUnreachable(baseUrl: string, logger: Logger): Promise<void>
 /**
  * Runs the gateway alone. Environment: `MEDPLUM_BASE_URL` (required), `MEDPLUM_ALIASES` (further addresses of that
  * server, separated by commas), `PORT` (8080), `HOST` (0.0.0.0), `BOOKING_CONFIG`, `LOG_LEVEL` (info), `TRUST_PROXY`,
- * `METRICS_PORT`, `METRICS_HOST`, `CREDENTIALS_KEY`, `PORTAL_CREDENTIALS`, `CORS_ORIGINS`, `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`,
+ * `METRICS_PORT`, `METRICS_HOST`, `CREDENTIALS_KEY`, `CORS_ORIGINS`, `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`,
  * `PORTAL_CLIENT_ID` and `DESK_CLIENT_ID` and what belongs to them, and the limits of `limitVariables`: see
  * docs/operators.md.
  * SIGTERM and SIGINT end it gracefully.
@@ -67,7 +67,7 @@ async function main(): Promise<void> {
   const config = loadConfig();
   const sealing = sealingFrom(env);
   const pages = {
-    assistants: sealing && { keys: sealing.keys, callsPerMinute: toolCallsFrom(env) },
+    assistants: { keys: sealing.keys, callsPerMinute: toolCallsFrom(env) },
     portal: portalFrom(env),
     frontDesk: frontDeskFrom(env, medplumBaseUrl),
   };

@@ -3,7 +3,7 @@ import { isAssistant } from '../core/booking/policy/caller-role.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';
-import { credentialKeysFrom } from './gateway/settings.ts';
+import { sealingFrom } from './gateway/settings.ts';
 import { type Connection, connect } from './medplum/connect.ts';
 import type { ClientCredentials } from './medplum/membership.ts';
 import { addClient, oldSecretText, removeClient, retireSecret, rotateSecret } from './requestor/change.ts';
@@ -16,42 +16,21 @@ function printCredentials(name: string, { id, secret }: ClientCredentials): void
   console.log(`${name}\n  client id      ${id}\n  client secret  ${secret}\nThe secret is not shown again.`);
 }
 
-/** How a command hands out secrets: sealed for the gateway, or as Medplum has them. */
-interface HandOver {
-  readonly unsealed?: boolean;
-}
-
-type Seal = (connection: Connection, credentials: ClientCredentials) => Promise<ClientCredentials>;
-
-/** @throws Error if there is no key to seal with */
-function sealFor({ unsealed }: HandOver): Seal {
-  if (unsealed) {
-    return async (_connection, credentials) => credentials;
-  }
-  const keys = credentialKeysFrom(process.env);
-  if (!keys) {
-    throw new Error(
-      'Set CREDENTIALS_KEY to the key of the gateways, with which the secret is sealed. For gateways with ' +
-        'PORTAL_CREDENTIALS=medplum add --unsealed: then it also works at Medplum itself.',
-    );
-  }
-  return (connection, credentials) => sealCredentials(connection, credentials, keys);
-}
-
 /** What a client is that is added. */
 interface Added {
   readonly consumerOf?: string;
   readonly assistant?: boolean;
 }
 
-async function add(name: string, given: CredentialArguments & HandOver & Added): Promise<void> {
-  const { assistant, consumerOf, unsealed } = given;
-  if (assistant && (unsealed || consumerOf)) {
-    throw new Error('An assistant has sealed credentials and books: leave out --unsealed and --consumer-of.');
+async function add(name: string, given: CredentialArguments & Added): Promise<void> {
+  const { assistant, consumerOf } = given;
+  if (assistant && consumerOf) {
+    throw new Error('An assistant books: leave out --consumer-of.');
   }
-  const seal = sealFor(given);
+  const { keys } = sealingFrom(process.env);
   const connection = await open(given);
-  printCredentials(name, await seal(connection, await addClient(connection, name, consumerOf, assistant)));
+  const made = await addClient(connection, name, consumerOf, assistant);
+  printCredentials(name, await sealCredentials(connection, made, keys));
 }
 
 const wordsFor = (state: SecretState): string => (state === 'unsealed' ? 'not sealed' : `sealed with key ${state.key}`);
@@ -74,16 +53,16 @@ async function list(given: CredentialArguments): Promise<void> {
   console.log(formatTable(['name', 'client id', 'role', 'reads the appointments of', 'secret'], rows));
 }
 
-async function rotate(idOrName: string, given: CredentialArguments & HandOver & { finish?: boolean }): Promise<void> {
-  const seal = given.finish ? undefined : sealFor(given);
+async function rotate(idOrName: string, given: CredentialArguments & { finish?: boolean }): Promise<void> {
+  const sealing = given.finish ? undefined : sealingFrom(process.env);
   const connection = await open(given);
   const { client } = await memberNamed(connection, idOrName);
-  if (!seal) {
+  if (!sealing) {
     console.log(await retireSecret(connection, client));
     return;
   }
   const rotation = await rotateSecret(connection, client);
-  printCredentials(idOrName, await seal(connection, rotation));
+  printCredentials(idOrName, await sealCredentials(connection, rotation, sealing.keys));
   console.log(oldSecretText(rotation, `npm run requestor -- rotate ${rotation.id}`));
 }
 
@@ -94,8 +73,6 @@ async function remove(idOrName: string, given: CredentialArguments & { yes?: boo
   const { member, subscriptions } = await removeClient(await open(given), idOrName, loadConfig(given.config));
   console.log(`Removed ${member.client.name} (${member.client.id}); switched off ${subscriptions} Subscriptions.`);
 }
-
-const UNSEALED = 'hand out the secret as Medplum has it, for gateways with PORTAL_CREDENTIALS=medplum';
 
 /** The command line: clients of the service, which book (requestors) or follow bookings (consumers). */
 export function define(program: Command): void {
@@ -108,13 +85,11 @@ export function define(program: Command): void {
     .description('adds a requestor and prints its credentials, once')
     .option('--consumer-of <id|name>', 'adds a consumer, who reads the appointments of this requestor')
     .option('--assistant', 'adds an assistant (/mcp): it holds times for people, whose acceptance books')
-    .option('--unsealed', UNSEALED)
     .action(add);
   withCredentials(program.command('list')).description('lists requestors and consumers').action(list);
   withCredentials(program.command('rotate').argument('<id|name>'))
     .description('gives a client a new secret and prints it, once')
     .option('--finish', 'end the previous secret')
-    .option('--unsealed', UNSEALED)
     .action(rotate);
   withCredentials(program.command('remove').argument('<id|name>'))
     .description('ends the access of a client; its bookings stay')

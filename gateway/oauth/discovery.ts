@@ -5,7 +5,7 @@ import type { Addresses } from '../medplum/address-rewriting.ts';
 import { SIGNING_ALGORITHM } from '../sealing/sealed-token.ts';
 
 /**
- * The OAuth 2 addresses of the service; each is passed through to Medplum (`proxy.ts`). Medplum refuses `userinfo` to
+ * The OAuth 2 addresses of the service; what Medplum answers is sealed (`proxy.ts`). Medplum refuses `userinfo` to
  * clients that may not read their own ClientApplication, and portals may not: it is left out.
  */
 export function oauthEndpoints({ origin }: Pick<Addresses, 'origin'>) {
@@ -18,7 +18,7 @@ export function oauthEndpoints({ origin }: Pick<Addresses, 'origin'>) {
 }
 
 const common = {
-  grant_types_supported: ['client_credentials', 'refresh_token'],
+  grant_types_supported: ['client_credentials'],
   token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
   code_challenge_methods_supported: ['S256'],
 } as const;
@@ -38,29 +38,19 @@ const documents = {
     response_types_supported: ['token', 'id_token'],
     scopes_supported: ['openid'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: ['RS256', 'ES256'],
+    id_token_signing_alg_values_supported: [SIGNING_ALGORITHM],
   },
   'oauth-authorization-server': { ...common, response_types_supported: ['token'] },
 } as const;
-
-/** What is different where the service signs the tokens: its algorithm, and no refresh, which clients do not need. */
-function sealedMembers(document: object) {
-  return {
-    grant_types_supported: ['client_credentials'],
-    ...('id_token_signing_alg_values_supported' in document && {
-      id_token_signing_alg_values_supported: [SIGNING_ALGORITHM],
-    }),
-  };
-}
 
 /**
  * Adds OAuth 2 and SMART discovery, at the root and below the FHIR base address.
  *
  * @see https://hl7.org/fhir/smart-app-launch/conformance.html, https://www.rfc-editor.org/rfc/rfc8414
  */
-export function addDiscovery(app: FastifyInstance, { addresses, sealing }: GatewayContext): void {
+export function addDiscovery(app: FastifyInstance, { addresses }: GatewayContext): void {
   for (const [name, document] of Object.entries(documents)) {
-    const whole = { ...oauthEndpoints(addresses), ...document, ...(sealing && sealedMembers(document)) };
+    const whole = { ...oauthEndpoints(addresses), ...document };
     for (const prefix of ['', addresses.basePath]) {
       app.get(`${prefix}/.well-known/${name}`, { config: { rule: open } }, async () => whole);
     }

@@ -44,7 +44,7 @@ export function publicMembers(body: object, { rewriteUrl }: Addresses): Readonly
 }
 
 /** Writes an answer of Medplum unchanged, except for its addresses. */
-export function sendAnswer(reply: FastifyReply, raw: RawAnswer, body: unknown, addresses: Addresses): FastifyReply {
+function sendAnswer(reply: FastifyReply, raw: RawAnswer, body: unknown, addresses: Addresses): FastifyReply {
   return reply
     .code(raw.status)
     .headers({ ...only(raw.headers, responseHeaders), 'cache-control': 'no-store' })

@@ -25,7 +25,7 @@ const assertions = ['client_assertion', 'client_assertion_type'] as const;
  * @returns `undefined` if it has no assertion
  * @see https://www.rfc-editor.org/rfc/rfc7523#section-2.2, https://www.rfc-editor.org/rfc/rfc6749#section-5.2
  */
-export function assertionRefusal(form: string): OAuthRefusal | undefined {
+function assertionRefusal(form: string): OAuthRefusal | undefined {
   const sent = new URLSearchParams(form);
   const found = assertions.find((name) => sent.has(name));
   const description =

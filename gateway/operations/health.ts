@@ -4,15 +4,10 @@ import { defaultRepresentation, send } from '../http/response.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 
 /**
- * Adds `/healthz` (the process is alive) and `/readyz` (Medplum answers within a short time; also where the Bots run and
- * which credentials portals use). While the service is shutting down neither can be reached: every new request is
+ * Adds `/healthz` (the process is alive) and `/readyz` (Medplum answers within a short time; also where the Bots run). While the service is shutting down neither can be reached: every new request is
  * answered with 503.
  */
-export function addHealth(
-  app: FastifyInstance,
-  { upstream, limits, config, addresses, sealing }: GatewayContext,
-): void {
-  const credentials = !sealing ? 'medplum' : sealing.unsealed === 'refused' ? 'sealed' : 'both';
+export function addHealth(app: FastifyInstance, { upstream, limits, config, addresses }: GatewayContext): void {
   let asking: ReturnType<typeof upstream.call> | undefined;
   const ask = (): ReturnType<typeof upstream.call> => {
     asking ??= upstream.call({ method: 'GET', path: 'healthcheck', timeoutMs: limits.readyTimeoutMs }).finally(() => {
@@ -24,7 +19,7 @@ export function addHealth(
   app.get('/readyz', async (_request, reply) => {
     const found = await ask();
     return isSuccess(found)
-      ? { status: 'ready', bots: config.bots, credentials }
+      ? { status: 'ready', bots: config.bots }
       : send(reply, upstreamProblem(found, config), defaultRepresentation, addresses);
   });
 }

@@ -20,13 +20,6 @@ export interface AccessTokens {
   readonly admits: (presented: PresentedToken, caller: Caller) => boolean;
 }
 
-/** Tokens go to Medplum as they are: nothing is sealed. */
-export const medplumTokens: AccessTokens = {
-  recall: (authorization) => ({ authorization, isSealed: false }),
-  read: async (authorization) => ({ authorization, isSealed: false }),
-  admits: () => true,
-};
-
 /** The longest token, in characters. Medplum's are shorter than 2,000, and sealing doubles them. */
 const mostCharacters = 8_192;
 

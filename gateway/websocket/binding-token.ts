@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import type { Bundle } from '@medplum/fhirtypes';
 import { parseJson } from '../../core/fhir/json.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import type { CredentialKeys } from '../sealing/credential-keys.ts';
-import { createSealer, keyBytes } from '../sealing/sealer.ts';
 
 /** The content of a binding token: the Subscription in Medplum, Medplum's token, and the handshake for the client. */
 export interface Binding {
@@ -41,12 +39,12 @@ function bindingIn(value: unknown): Binding | undefined {
 /**
  * Prepares binding tokens.
  *
- * @param keys - the first seals, all of them open; without keys a token is good for this process only
+ * @param keys - the first seals, all of them open
  * @param now - the clock, in milliseconds
  */
-export function createBindingTokens(keys?: CredentialKeys, now: () => number = Date.now): BindingTokens {
-  const [first, ...others] = keys ?? [{ bindings: createSealer(randomBytes(keyBytes), 'websocket binding') }];
-  const sealers = [first, ...others].map(({ bindings }) => bindings);
+export function createBindingTokens(keys: CredentialKeys, now: () => number = Date.now): BindingTokens {
+  const [first] = keys;
+  const sealers = keys.map(({ bindings }) => bindings);
   return {
     seal: (binding) => first.bindings.seal(JSON.stringify(binding)),
     unseal: (token) => {

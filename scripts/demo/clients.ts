@@ -23,7 +23,7 @@ async function ensureClient(
   deployment: Deployment,
   name: DemoClientName,
   report: Report,
-  keys: CredentialKeys | undefined,
+  keys: CredentialKeys,
 ): Promise<DemoClient> {
   const { connection, policies } = deployment;
   const found = await connection.medplum.searchOne('ClientApplication', { 'name:exact': name });
@@ -34,19 +34,19 @@ async function ensureClient(
   const isUpdated = found && (await assignPolicy(connection, `ClientApplication/${found.id}`, policyId));
   report.note(found ? (isUpdated ? 'updated' : 'unchanged') : 'created', `ClientApplication ${name}`);
   const isPortal = clients[name] === 'requestor';
-  const handedOut = keys && isPortal ? await sealCredentials(connection, own, keys) : own;
+  const handedOut = isPortal ? await sealCredentials(connection, own, keys) : own;
   return { name, ...handedOut };
 }
 
 /**
  * Makes the demo clients: two portals, each a requestor, and the clinic's front desk.
  *
- * @param keys - seal the secrets of the portals; by default the portals get Medplum's own secrets
+ * @param keys - seal the secrets of the portals
  */
 export async function ensureClients(
   deployment: Deployment,
   report: Report,
-  keys?: CredentialKeys,
+  keys: CredentialKeys,
 ): Promise<Record<DemoClientName, DemoClient>> {
   const [portalA, portalB, frontDesk] = await Promise.all([
     ensureClient(deployment, 'Portal A', report, keys),

@@ -52,18 +52,12 @@ function assessGateway(
     : error(`it runs Bots in ${state.bots ?? 'medplum'}, but the configuration here says ${config.bots}`, same);
 }
 
-const readySchema = z.object({ bots: z.string(), credentials: z.string().optional() });
+const readySchema = z.object({ bots: z.string() });
 
 const metadataSchema = z.object({ implementation: z.object({ url: z.string() }) });
 
 function addressIn({ text }: HttpAnswer): string | undefined {
   return metadataSchema.safeParse(parseJson(text)).data?.implementation.url;
-}
-
-/** What the gateway says about itself when it is ready; `undefined` if it was not asked, or is not. */
-export async function readReadiness({ gatewayUrl }: Pick<Installation, 'gatewayUrl'>) {
-  const ready = gatewayUrl ? await requesterFor(gatewayUrl)('readyz').catch(() => undefined) : undefined;
-  return readySchema.safeParse(parseJson(ready?.text ?? '')).data;
 }
 
 async function readGateway({ gatewayUrl, config }: Installation): Promise<GatewayState | undefined> {

@@ -137,32 +137,20 @@ export function credentialKeysFrom({ CREDENTIALS_KEY: text }: Environment): Cred
   }
 }
 
-/** What `PORTAL_CREDENTIALS` can say. */
-const portalCredentials = { sealed: 'refused', both: 'accepted', medplum: undefined } as const;
-
 /**
- * How the credentials of portals are sealed, from `CREDENTIALS_KEY` and `PORTAL_CREDENTIALS`: `sealed`, the default;
- * `both`, while portals change over; or `medplum`, not at all.
+ * How the credentials of portals are sealed, from `CREDENTIALS_KEY`.
  *
- * @throws Error saying what is missing or allowed
+ * @throws Error saying how to make a key
  */
-export function sealingFrom(environment: Environment): SealingOptions | undefined {
-  const text = environment.PORTAL_CREDENTIALS || 'sealed';
-  if (text !== 'sealed' && text !== 'both' && text !== 'medplum') {
-    throw new Error(`PORTAL_CREDENTIALS must be sealed, both or medplum, not '${text}'.`);
-  }
-  const [keys, unsealed] = [credentialKeysFrom(environment), portalCredentials[text]];
-  if (unsealed === undefined) {
-    return undefined;
-  }
+export function sealingFrom(environment: Environment): SealingOptions {
+  const keys = credentialKeysFrom(environment);
   if (!keys) {
     throw new Error(
-      'Set CREDENTIALS_KEY to the key that credentials of portals are sealed with, the same as where ' +
-        '"npm run requestor" runs: create it with "openssl rand -base64 32". To give portals the credentials of Medplum ' +
-        'itself, set PORTAL_CREDENTIALS=medplum. See docs/operators.md, Sealed credentials.',
+      'Set CREDENTIALS_KEY to the key that credentials of portals are sealed with, the same for all gateways and where ' +
+        '"npm run requestor" runs: create it with "openssl rand -base64 32". See docs/operators.md, Sealed credentials.',
     );
   }
-  return { keys, unsealed };
+  return { keys, unsealed: 'refused' };
 }
 
 /** An origin as a browser names it: scheme, host and, if it is not the usual one, port. */

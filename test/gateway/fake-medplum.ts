@@ -4,6 +4,7 @@ import { resolveConfig } from '../../core/config/resolve.ts';
 import type { GatewayLimits } from '../../gateway/context.ts';
 import { buildGateway, type GatewayOptions } from '../../gateway/server.ts';
 import { atEnd } from '../lib/at-end.ts';
+import { keysOf } from './sealing/keys.ts';
 
 type DropFirst<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never;
 
@@ -110,7 +111,8 @@ export function gatewayTo(
   limits: Partial<GatewayLimits> = {},
   options: Partial<GatewayOptions> = {},
 ): FastifyInstance {
-  const gateway = buildGateway({ config, medplumBaseUrl: `${fake.url}/`, limits, ...options });
+  const sealing = { keys: keysOf(1), unsealed: 'accepted' as const };
+  const gateway = buildGateway({ config, medplumBaseUrl: `${fake.url}/`, limits, sealing, ...options });
   atEnd(() => gateway.close());
   return gateway;
 }

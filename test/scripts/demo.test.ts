@@ -5,12 +5,13 @@ import { readCalendars } from '../../scripts/calendar/read.ts';
 import { loadConfig } from '../../scripts/cli/load-config.ts';
 import { colleagues, DEMO_SYSTEM } from '../../scripts/demo/clinic.ts';
 import { type Demo, loadDemo } from '../../scripts/demo.ts';
+import { keysOf } from '../gateway/sealing/keys.ts';
 import { config, startInstallation } from './installation.ts';
 
 const ignore = (): void => undefined;
 const installation = await startInstallation();
 const deployment = await installation.deploy();
-const demo = await loadDemo(deployment, config, ignore);
+const demo = await loadDemo(deployment, config, ignore, keysOf(1));
 
 async function loggedIn(name: keyof Demo['clients']): Promise<MedplumClient> {
   const medplum = new MedplumClient({ baseUrl: installation.sandbox.baseUrl, cacheTime: 0 });
@@ -20,7 +21,7 @@ async function loggedIn(name: keyof Demo['clients']): Promise<MedplumClient> {
 
 test('a second run changes nothing', async () => {
   const lines: string[] = [];
-  expect(await loadDemo(deployment, config, (line) => lines.push(line))).toEqual(demo);
+  expect(await loadDemo(deployment, config, (line) => lines.push(line), keysOf(1))).toEqual(demo);
   expect(lines.filter((line) => !line.startsWith('unchanged'))).toEqual([]);
 });
 
@@ -46,7 +47,7 @@ test('the schedules have opening hours that can be published', async () => {
 test('the clinic lives in Germany, and no two of its services have one name, however many doctors it has', async () => {
   expect(loadConfig('booking.config.json').timeZone).toBe('Europe/Berlin');
   const { medplum } = deployment.connection;
-  const { schedules } = await loadDemo(deployment, config, ignore, undefined, colleagues);
+  const { schedules } = await loadDemo(deployment, config, ignore, keysOf(1), colleagues);
   expect(schedules).toHaveLength(5);
   const services = await medplum.searchResources('HealthcareService', undefined, { cache: 'reload' });
   expect(services.map(({ name }) => name).toSorted()).toEqual([

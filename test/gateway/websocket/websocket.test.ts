@@ -24,6 +24,7 @@ import {
 import { scaled } from '../../lib/time-scale.ts';
 import { until } from '../../lib/until.ts';
 import { config, type FakeMedplum, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
+import { keysOf } from '../sealing/keys.ts';
 import { aBinding, message, type SocketMedplum, startSocketMedplum, status } from './sockets.ts';
 
 let address: string;
@@ -201,7 +202,7 @@ describe('server', () => {
 
     test.each([
       ['unsealed, as they once were', () => Buffer.from(JSON.stringify(aBinding('one'))).toString('base64url')],
-      ['sealed with another key', () => createBindingTokens().seal(aBinding('one'))],
+      ['sealed with another key', () => createBindingTokens(keysOf(9)).seal(aBinding('one'))],
       ['expired', () => bindingToken(aBinding('one', new Date(Date.now() - 1).toISOString()))],
       ['cut', () => bindingToken(aBinding('one')).slice(0, -4)],
     ])('takes no tokens that are %s, and asks nothing of Medplum', async (_, token) => {
@@ -215,7 +216,7 @@ describe('server', () => {
 });
 
 describe('relay', () => {
-  const bindingTokens = createBindingTokens();
+  const bindingTokens = createBindingTokens(keysOf(9));
   const bind = (...given: Parameters<typeof aBinding>) => `bind-with-token ${bindingTokens.seal(aBinding(...given))}`;
   const event = { resourceType: 'Bundle', type: 'history', id: 'event' };
 

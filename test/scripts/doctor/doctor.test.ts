@@ -9,6 +9,7 @@ import { assessDoubtful, doubtfulSlots } from '../../../scripts/doctor/calendars
 import type { Row } from '../../../scripts/doctor/check.ts';
 import { type DoctorOptions, examine, report } from '../../../scripts/doctor.ts';
 import { addClient } from '../../../scripts/requestor/change.ts';
+import { keysOf } from '../../gateway/sealing/keys.ts';
 import { codeOf, config, present, startInstallation } from '../installation.ts';
 
 const installation = await startInstallation();
@@ -146,7 +147,8 @@ describe('what has changed since the deployment is found:', () => {
 describe('the gateway', () => {
   /** What is found of a gateway with these options. */
   async function examinedWith(own: Partial<GatewayOptions>, path = ''): Promise<Row> {
-    const gateway = buildGateway({ config, medplumBaseUrl: baseUrl, ...own });
+    const sealing = { keys: keysOf(1), unsealed: 'refused' as const };
+    const gateway = buildGateway({ config, medplumBaseUrl: baseUrl, sealing, ...own });
     const origin = await gateway.listen({ port: 0, host: '127.0.0.1' });
     const rows = await examine({ ...options, gatewayUrl: `${origin}${path}` });
     await gateway.close();

@@ -70,22 +70,16 @@ describe('the settings of the gateway', () => {
     expect(() => auditFrom({ AUDIT: 'yes' })).toThrow('AUDIT must be log or none');
   });
 
-  test('credentials are sealed unless the installation says otherwise', () => {
+  test('credentials are sealed', () => {
     const CREDENTIALS_KEY = Buffer.alloc(32).toString('base64');
-    expect(sealingFrom({ CREDENTIALS_KEY })?.unsealed).toBe('refused');
-    expect(sealingFrom({ CREDENTIALS_KEY, PORTAL_CREDENTIALS: 'sealed' })?.unsealed).toBe('refused');
-    expect(sealingFrom({ CREDENTIALS_KEY, PORTAL_CREDENTIALS: 'both' })?.unsealed).toBe('accepted');
-    expect(sealingFrom({ PORTAL_CREDENTIALS: 'medplum' })).toBeUndefined();
-    for (const PORTAL_CREDENTIALS of ['', 'sealed', 'both']) {
-      expect(() => sealingFrom({ PORTAL_CREDENTIALS })).toThrow(/^Set CREDENTIALS_KEY/);
-    }
-    expect(() => sealingFrom({ CREDENTIALS_KEY, PORTAL_CREDENTIALS: 'off' })).toThrow('sealed, both or medplum');
+    expect(sealingFrom({ CREDENTIALS_KEY }).unsealed).toBe('refused');
+    expect(() => sealingFrom({})).toThrow(/^Set CREDENTIALS_KEY/);
     expect(() => sealingFrom({ CREDENTIALS_KEY: 'short' })).toThrow(/CREDENTIALS_KEY cannot be used.*openssl rand/);
   });
 
   test('are all in the page for operators', () => {
     const page = readFileSync('docs/operators.md', 'utf8');
-    const others = ['TRUST_PROXY', 'METRICS_PORT', 'METRICS_HOST', 'AUDIT', 'CREDENTIALS_KEY', 'PORTAL_CREDENTIALS'];
+    const others = ['TRUST_PROXY', 'METRICS_PORT', 'METRICS_HOST', 'AUDIT', 'CREDENTIALS_KEY'];
     expect([...Object.keys(limitVariables), ...others].filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 });
