@@ -45,7 +45,7 @@ import { createCalendars } from './search/calendars.ts';
 import { createCollapsing } from './search/collapse.ts';
 import { createLeads } from './search/leads.ts';
 import { createBindingTokens } from './websocket/binding-token.ts';
-import { addWebsockets, isWebsocket } from './websocket/server.ts';
+import { addWebsockets, isWebsocket } from './websocket/endpoint.ts';
 
 /** What a gateway needs to know. */
 export interface GatewayOptions {

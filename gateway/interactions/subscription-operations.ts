@@ -14,7 +14,7 @@ import { isBundle } from '../medplum/public-resources.ts';
 import { searchIssue } from '../search/parameters/param.ts';
 import { parseQuery } from '../search/rewrite.ts';
 import { bindingIn } from '../websocket/messages.ts';
-import { websocketUrl } from '../websocket/server.ts';
+import { websocketUrl } from '../websocket/endpoint.ts';
 
 /** A primitive value as text. */
 const primitive = (value: unknown): string[] =>

@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
-import type { WebsocketCounts } from '../websocket/server.ts';
+import type { WebsocketCounts } from '../websocket/endpoint.ts';
 
 /** The route a request was matched to, never its address: addresses hold patients' data. */
 function routeOf(request: FastifyRequest): string {

@@ -15,13 +15,13 @@ import { type Platform, type SandboxLogger, system } from './platform.ts';
 import { loadDefinitions } from './repository/definitions.ts';
 import { SandboxRepository } from './repository/repository.ts';
 import { seed } from './seed.ts';
-import type { Server } from './server.ts';
+import type { Services } from './services.ts';
 import { isCacheOnly } from './storage/change.ts';
 import { type Journal, type JournalEntry, memoryOnly, openJournal } from './storage/journal.ts';
 import { createStore } from './storage/store.ts';
 import { type Announce, type Commit, directUnit } from './storage/unit-of-work.ts';
 import { createAudience } from './websockets/audience.ts';
-import { serveWebsockets } from './websockets/server.ts';
+import { serveWebsockets } from './websockets/endpoint.ts';
 import { createWebsocketSubscriptions, type WebsocketSubscriptions } from './websockets/subscriptions.ts';
 
 /** How a sandbox is started. */
@@ -160,7 +160,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const logins = createLogins(unit);
   const sessions = createSessions(unit, tokens, logins);
-  const server: Server = { platform, sessions, tokens, logins, systemRepository };
+  const server: Services = { platform, sessions, tokens, logins, systemRepository };
   subscriptions = createWebsocketSubscriptions(platform, createAudience(unit, sessions));
   const app = createApp(server, () => journal.flushed());
   const websockets = serveWebsockets(app.server, { subscriptions, tokens, logger, heartbeatMilliseconds });

@@ -6,7 +6,7 @@ import { type BotName, botSource, bots } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { configPath, loadConfig } from '../cli/load-config.ts';
 import { CLI_CONFIG, readCliConfig } from '../deploy/cli-config.ts';
-import { installationBundle, partsOf } from './package.ts';
+import { batchesOf, installationBundle } from './package.ts';
 
 /**
  * Medplum wraps a Bot's code, looks for `exports.handler`, and calls a function right behind it. In a VM context, top-level
@@ -118,7 +118,7 @@ async function main({ config }: { config?: string }): Promise<void> {
   const bundle = installationBundle(resolved, built);
   await writeFile('dist/package/bundle.json', JSON.stringify(bundle));
   console.log(`dist/package/bundle.json  ${bundle.entry?.length} resources`);
-  const parts = partsOf(bundle);
+  const parts = batchesOf(bundle);
   await Promise.all(parts.map((one, index) => writeFile(`dist/package/${index + 1}.json`, JSON.stringify(one))));
   console.log(`dist/package/1.json to ${parts.length}.json  the same, in parts of 1 MB at most`);
 }

@@ -103,7 +103,7 @@ const MOST = 1_048_576;
  * An installation in parts that Medplum takes by default. The first has everything but code, and creates Bots that are missing; the
  * others give the Bots their code, in any order.
  */
-export function partsOf({ entry = [] }: Bundle): Bundle[] {
+export function batchesOf({ entry = [] }: Bundle): Bundle[] {
   const part = (...entries: BundleEntry[]): Bundle => ({ resourceType: 'Bundle', type: 'batch', entry: entries });
   const first: BundleEntry[] = [];
   const parts: Bundle[] = [];

@@ -201,7 +201,7 @@ export function hoursService(
 }
 
 /** How long appointments in a schedule are, and in which steps they begin, whatever the length of its slots. */
-function partsOf(value: number): Extension[] {
+function lengthsOf(value: number): Extension[] {
   const lengths = ['duration', 'alignmentInterval'].map((url) => ({ url, valueDuration: { value, unit: 'min' } }));
   return [{ url: SCHEDULING_PARAMETERS, extension: lengths }];
 }
@@ -220,7 +220,7 @@ export function toSchedule(
     active: true,
     extension: [
       { url: artefactUri(config, 'LocalConfirmation'), valueCode: schedule.confirmation },
-      ...(schedule.part === undefined ? [] : partsOf(schedule.part)),
+      ...(schedule.part === undefined ? [] : lengthsOf(schedule.part)),
     ],
     serviceType: serviceTypeOf(hours),
     specialty: specialty(config, schedule),

@@ -10,12 +10,12 @@ export function versionIn(health: unknown): string | undefined {
   return healthSchema.safeParse(health).data?.version;
 }
 
-const partsOf = (version: string): number[] => (/^(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number);
+const numbersIn = (version: string): number[] => (/^(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number);
 
 /** Whether a version is known to be older than the service needs. */
 export function isTooOld(version: string | undefined): boolean {
-  const [major, minor = 0] = partsOf(version ?? '');
-  const [oldestMajor = 0, oldestMinor = 0] = partsOf(OLDEST_VERSION);
+  const [major, minor = 0] = numbersIn(version ?? '');
+  const [oldestMajor = 0, oldestMinor = 0] = numbersIn(OLDEST_VERSION);
   return major !== undefined && (major < oldestMajor || (major === oldestMajor && minor < oldestMinor));
 }
 

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { findMembership } from '../access/membership.ts';
 import { isForm } from '../http/body.ts';
-import type { Server } from '../server.ts';
+import type { Services } from '../services.ts';
 import { resourceOf } from '../storage/unit-of-work.ts';
 import { isVerified, type Login, newSecret } from './logins.ts';
 import { isSame } from './tokens.ts';
@@ -45,7 +45,7 @@ function credentials(
 }
 
 function clientOf(
-  { sessions, platform }: Server,
+  { sessions, platform }: Services,
   authorization: string | undefined,
   form: Readonly<Record<string, string>>,
 ): WithId<ClientApplication> | Refusal {
@@ -65,7 +65,7 @@ function clientOf(
 }
 
 /** What every token response says besides the tokens. */
-function tokenResponse({ platform }: Server, { project, profile }: ProjectMembership) {
+function tokenResponse({ platform }: Services, { project, profile }: ProjectMembership) {
   return {
     project,
     profile,
@@ -74,7 +74,7 @@ function tokenResponse({ platform }: Server, { project, profile }: ProjectMember
   };
 }
 
-function grantToClient(server: Server, client: WithId<ClientApplication>, scope: string): object | Refusal {
+function grantToClient(server: Services, client: WithId<ClientApplication>, scope: string): object | Refusal {
   const { platform, sessions, tokens } = server;
   const membership = findMembership(platform.unit, createReference(client));
   const session = membership && sessions.of(membership, false);
@@ -95,7 +95,7 @@ function grantToClient(server: Server, client: WithId<ClientApplication>, scope:
 }
 
 /** Tokens for a person who has signed in; each login has its own. */
-function grantToPerson(server: Server, login: Login): object {
+function grantToPerson(server: Services, login: Login): object {
   const { user, membership, scope, clientId, refreshSecret } = login;
   const client = resourceOf(server.platform.unit, 'ClientApplication', clientId);
   const lifetime = client ? lifetimeOf(client) : defaultLifetime;
@@ -120,7 +120,7 @@ function grantToPerson(server: Server, login: Login): object {
  *
  * @see https://www.rfc-editor.org/rfc/rfc7636#section-4.5
  */
-function exchangeCode(server: Server, form: Form): object | Refusal {
+function exchangeCode(server: Services, form: Form): object | Refusal {
   if (!form.code) {
     return refusal('Missing code');
   }
@@ -149,7 +149,7 @@ function exchangeCode(server: Server, form: Form): object | Refusal {
 }
 
 /** The grant `refresh_token`: the token that comes back replaces the one that was used. */
-function refresh(server: Server, form: Form): object | Refusal {
+function refresh(server: Services, form: Form): object | Refusal {
   const claims = server.tokens.verify(form.refresh_token ?? '');
   const login = server.logins.byId(claims?.session_id ?? '');
   if (!claims?.refresh_secret || !login?.refreshSecret) {
@@ -169,7 +169,7 @@ type Form = Readonly<Record<string, string>>;
 
 /** The grants, by `grant_type`. */
 const grants: Readonly<
-  Record<string, (server: Server, authorization: string | undefined, form: Form) => object | Refusal>
+  Record<string, (server: Services, authorization: string | undefined, form: Form) => object | Refusal>
 > = {
   client_credentials: (server, authorization, form) => {
     const client = clientOf(server, authorization, form);
@@ -179,7 +179,7 @@ const grants: Readonly<
   refresh_token: (server, _authorization, form) => refresh(server, form),
 };
 
-function answer(server: Server, authorization: string | undefined, form: Form): object {
+function answer(server: Services, authorization: string | undefined, form: Form): object {
   if (!form.grant_type) {
     return refusal('Missing grant_type');
   }
@@ -192,7 +192,7 @@ function send(reply: FastifyReply, result: object): FastifyReply {
 }
 
 /** What Medplum tells the holder of a token about it. */
-function introspection({ platform, tokens }: Server, token: string): object {
+function introspection({ platform, tokens }: Services, token: string): object {
   const claims = tokens.verify(token);
   if (!claims || !resourceOf(platform.unit, 'ProjectMembership', claims.login_id)) {
     return { active: false };
@@ -207,7 +207,7 @@ function introspection({ platform, tokens }: Server, token: string): object {
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-4 and https://www.rfc-editor.org/rfc/rfc7662
  */
-export function oauthRoutes(app: FastifyInstance, server: Server): void {
+export function oauthRoutes(app: FastifyInstance, server: Services): void {
   app.post('/oauth2/token', async (request, reply) => {
     if (!isForm(request.headers['content-type'])) {
       return reply.code(400).type('text/html; charset=utf-8').send('Unsupported content type');

@@ -3,7 +3,7 @@ import { allOk, badRequest, isOperationOutcome, OperationOutcomeError, operation
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { sendOutcome } from '../http/answer.ts';
-import type { Server } from '../server.ts';
+import type { Services } from '../services.ts';
 import { resourceOf } from '../storage/unit-of-work.ts';
 import { type Login, redirectUris } from './logins.ts';
 
@@ -78,7 +78,7 @@ function parametersIn(value: unknown): Parameters {
 }
 
 /** What keeps people from being sent back to the client; it is shown on a page, never sent by a redirect. */
-function clientProblem({ platform }: Server, { client_id, redirect_uri }: Parameters): string | undefined {
+function clientProblem({ platform }: Services, { client_id, redirect_uri }: Parameters): string | undefined {
   const client = resourceOf(platform.unit, 'ClientApplication', client_id);
   if (!client) {
     return 'Client not found';
@@ -119,7 +119,7 @@ function sendPage(reply: FastifyReply, parameters: Parameters, problem?: string)
     .send(signInPage(parameters, problem));
 }
 
-function signIn({ logins }: Server, parameters: Parameters): Login | string {
+function signIn({ logins }: Services, parameters: Parameters): Login | string {
   try {
     return logins.start({
       clientId: parameters.client_id,
@@ -143,7 +143,7 @@ function signIn({ logins }: Server, parameters: Parameters): Login | string {
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.1
  */
-export function signInRoutes(app: FastifyInstance, server: Server): void {
+export function signInRoutes(app: FastifyInstance, server: Services): void {
   app.get('/oauth2/authorize', async (request, reply) => {
     const parameters = parametersIn(request.query);
     const problem = clientProblem(server, parameters);

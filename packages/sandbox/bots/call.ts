@@ -13,14 +13,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findMembership } from '../access/membership.ts';
 import { sendOutcome, sendResource, traceIdOf } from '../http/answer.ts';
 import type { BotResult, Session } from '../platform.ts';
-import { repositoryOf, type Server } from '../server.ts';
+import { repositoryOf, type Services } from '../services.ts';
 
 /**
  * Runs a Bot for a member of the project that may read it. The Bot acts with its own membership, or with the caller's if
  * it has none or is set to `runAsUser`.
  */
 async function callBot(
-  server: Server,
+  server: Services,
   session: Session,
   id: string,
   input: unknown,
@@ -40,7 +40,7 @@ async function callBot(
   });
 }
 
-async function findBot(server: Server, session: Session, id: string | undefined, identifier: unknown) {
+async function findBot(server: Services, session: Session, id: string | undefined, identifier: unknown) {
   const repository = repositoryOf(server, session);
   if (id) {
     return repository.readResource<Bot>('Bot', id);
@@ -90,7 +90,7 @@ function sendBotResult(
  * @see https://www.medplum.com/docs/api/fhir/operations/bot-execute
  */
 export async function executeBot(
-  server: Server,
+  server: Services,
   session: Session,
   id: string | undefined,
   query: Readonly<Record<string, unknown>>,

@@ -4,7 +4,7 @@ import type { Binary, Bot, OperationOutcome } from '@medplum/fhirtypes';
 import { z } from 'zod';
 import { findMembership } from '../access/membership.ts';
 import type { Session } from '../platform.ts';
-import { repositoryOf, type Server } from '../server.ts';
+import { repositoryOf, type Services } from '../services.ts';
 
 const bodyShape = z.object({ code: z.string().optional(), filename: z.string().default('index.js') });
 
@@ -12,7 +12,7 @@ function isEnabled(session: Session): boolean {
   return Boolean(session.project.features?.includes('bots'));
 }
 
-function warnings({ platform }: Server, bot: WithId<Bot>): string[] {
+function warnings({ platform }: Services, bot: WithId<Bot>): string[] {
   const isMember = bot.runAsUser || findMembership(platform.unit, createReference(bot));
   return isMember ? [] : ['Could not find ProjectMembership for Bot'];
 }
@@ -26,7 +26,7 @@ function success(texts: readonly string[]): OperationOutcome {
   return { ...allOk, issue: [...allOk.issue, ...issues] };
 }
 
-async function storeCode(server: Server, session: Session, bot: WithId<Bot>, code: string, title: string) {
+async function storeCode(server: Services, session: Session, bot: WithId<Bot>, code: string, title: string) {
   const repository = repositoryOf(server, session);
   const contentType = ContentType.JAVASCRIPT;
   const data = Buffer.from(code).toString('base64');
@@ -43,7 +43,7 @@ async function storeCode(server: Server, session: Session, bot: WithId<Bot>, cod
  * @param body - `{ code, filename }`; without code the Bot must have some already
  * @see https://www.medplum.com/docs/api/fhir/operations/bot-deploy
  */
-export async function deployBot(server: Server, session: Session, id: string, body: unknown): Promise<FhirResponse> {
+export async function deployBot(server: Services, session: Session, id: string, body: unknown): Promise<FhirResponse> {
   await repositoryOf(server, session).readResource<Bot>('Bot', id);
   const bot = await server.systemRepository.readResource<Bot>('Bot', id);
   const { code, filename } = bodyShape.parse(body);

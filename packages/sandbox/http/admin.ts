@@ -12,7 +12,7 @@ import type {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Session } from '../platform.ts';
-import { repositoryOf, type Server } from '../server.ts';
+import { repositoryOf, type Services } from '../services.ts';
 import type { Authenticate } from './binary.ts';
 import { invite, inviteShape } from './invite.ts';
 
@@ -42,7 +42,7 @@ function parse<T>(shape: z.ZodType<T>, body: unknown, missing: string): T {
 }
 
 async function join(
-  { systemRepository }: Server,
+  { systemRepository }: Services,
   project: WithId<Project>,
   profile: WithId<Bot | ClientApplication>,
   accessPolicy: { reference: string } | undefined,
@@ -57,7 +57,7 @@ async function join(
   });
 }
 
-async function createClient(server: Server, { project }: Session, body: unknown): Promise<ClientApplication> {
+async function createClient(server: Services, { project }: Session, body: unknown): Promise<ClientApplication> {
   const { accessPolicy, ...fields } = parse(clientShape, body, 'Client name is required');
   const client = await server.systemRepository.createResource<ClientApplication>({
     secret: randomBytes(32).toString('hex'),
@@ -69,7 +69,7 @@ async function createClient(server: Server, { project }: Session, body: unknown)
   return client;
 }
 
-async function createBot(server: Server, session: Session, body: unknown): Promise<Bot> {
+async function createBot(server: Services, session: Session, body: unknown): Promise<Bot> {
   const { accessPolicy, ...fields } = parse(botShape, body, 'Bot name is required');
   const bot = await repositoryOf(server, session).createResource<Bot>({ resourceType: 'Bot', ...fields });
   await join(server, session.project, bot, accessPolicy);
@@ -80,7 +80,7 @@ async function createBot(server: Server, session: Session, body: unknown): Promi
  * `/admin/projects/{id}/…`: how Medplum's app and command line create clients, Bots and people, each with a membership.
  * For administrators of the project only (otherwise 403); the id in the path does not matter, as in Medplum.
  */
-export function adminRoutes(app: FastifyInstance, server: Server, authenticate: Authenticate): void {
+export function adminRoutes(app: FastifyInstance, server: Services, authenticate: Authenticate): void {
   function administrator(request: FastifyRequest, reply: FastifyReply): Session {
     const session = authenticate(request, reply);
     if (!session.membership.admin) {

@@ -15,7 +15,7 @@ import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import { aboutMe } from '../auth/me.ts';
 import { oauthRoutes } from '../auth/oauth.ts';
 import { signInRoutes } from '../auth/sign-in.ts';
-import type { Server } from '../server.ts';
+import type { Services } from '../services.ts';
 import { adminRoutes } from './admin.ts';
 import { sendOutcome } from './answer.ts';
 import { type Authenticate, binaryRoutes } from './binary.ts';
@@ -83,7 +83,7 @@ function plainRoutes(app: FastifyInstance, authenticate: Authenticate): void {
   app.get('/auth/me', async (request, reply) => aboutMe(authenticate(request, reply)));
 }
 
-function authenticator({ sessions, platform }: Server): Authenticate {
+function authenticator({ sessions, platform }: Services): Authenticate {
   return (request, reply) => {
     const { authorization } = request.headers;
     const session = sessions.authenticate(authorization, request.headers['x-medplum'] === 'extended');
@@ -101,7 +101,7 @@ function authenticator({ sessions, platform }: Server): Authenticate {
  *
  * @param flushed - resolves when everything is
  */
-export function createApp(server: Server, flushed: () => Promise<void>): FastifyInstance {
+export function createApp(server: Services, flushed: () => Promise<void>): FastifyInstance {
   const app = fastify({
     bodyLimit,
     genReqId: () => randomUUID(),

@@ -2,7 +2,7 @@ import { allOk, ContentType, created, isResource, type WithId } from '@medplum/c
 import type { Binary } from '@medplum/fhirtypes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Session } from '../platform.ts';
-import { repositoryOf, type Server } from '../server.ts';
+import { repositoryOf, type Services } from '../services.ts';
 import { resourceOf } from '../storage/unit-of-work.ts';
 import { sendResource } from './answer.ts';
 
@@ -25,7 +25,7 @@ function asBinary(request: FastifyRequest, content: Buffer): Binary {
  *
  * @see https://hl7.org/fhir/R4/binary.html#rest
  */
-export function binaryRoutes(app: FastifyInstance, server: Server, authenticate: Authenticate): void {
+export function binaryRoutes(app: FastifyInstance, server: Services, authenticate: Authenticate): void {
   const { platform } = server;
   const withUrl = (binary: WithId<Binary>): WithId<Binary> =>
     Object.assign(binary, { url: `${platform.baseUrl()}fhir/R4/Binary/${binary.id}` });

@@ -3,7 +3,7 @@ import type { Project } from '@medplum/fhirtypes';
 import type { FastifyInstance } from 'fastify';
 import { createTransport } from 'nodemailer';
 import { z } from 'zod';
-import type { Server } from '../server.ts';
+import type { Services } from '../services.ts';
 import { sendOutcome } from './answer.ts';
 import type { Authenticate } from './binary.ts';
 
@@ -40,7 +40,7 @@ const senderOf = (
  * `POST /email/v1/send`, for administrators in projects with the feature `email`: sends over SMTP by the server that the
  * secrets of the project name. Without one, as a Medplum with `emailProvider` none does, it accepts and sends nothing.
  */
-export function emailRoutes(app: FastifyInstance, { platform }: Server, authenticate: Authenticate): void {
+export function emailRoutes(app: FastifyInstance, { platform }: Services, authenticate: Authenticate): void {
   app.post('/email/v1/send', async (request, reply) => {
     const { project, membership } = authenticate(request, reply);
     if (!project.features?.includes('email') || !membership.admin) {

@@ -10,7 +10,7 @@ import { bookProposed } from '../scheduling/book.ts';
 import { cancelAppointment, confirmAppointment } from '../scheduling/end.ts';
 import { findAppointments } from '../scheduling/find.ts';
 import { rescheduleAppointment } from '../scheduling/reschedule.ts';
-import { repositoryOf, type Server } from '../server.ts';
+import { repositoryOf, type Services } from '../services.ts';
 import { websocketBindingToken } from '../websockets/binding-token.ts';
 import { sendOutcome, sendResource } from './answer.ts';
 import type { Authenticate } from './binary.ts';
@@ -74,13 +74,13 @@ function queryOf(url: string): Record<string, string | string[]> {
   );
 }
 
-async function validateBody({ platform }: Server, body: Resource): Promise<FhirResponse> {
+async function validateBody({ platform }: Services, body: Resource): Promise<FhirResponse> {
   validate(platform.unit, body);
   return [allOk];
 }
 
 /** Medplum reports success whether or not there was such a resource. */
-async function expunge({ platform }: Server, session: Session, reference: string): Promise<FhirResponse> {
+async function expunge({ platform }: Services, session: Session, reference: string): Promise<FhirResponse> {
   const [type = '', id = ''] = reference.split('/');
   if (!session.membership.admin) {
     return [forbidden];
@@ -92,7 +92,7 @@ async function expunge({ platform }: Server, session: Session, reference: string
 }
 
 /** What carries out an operation; `id` is what the first group of its path matched. */
-type Operation = (server: Server, session: Session, id: string, request: FhirRequest) => Promise<FhirResponse>;
+type Operation = (server: Services, session: Session, id: string, request: FhirRequest) => Promise<FhirResponse>;
 
 /** The operations that Medplum adds to the plain FHIR interactions, by method and path. */
 const operations: readonly (readonly [HttpMethod, RegExp, Operation])[] = [
@@ -132,7 +132,7 @@ const operations: readonly (readonly [HttpMethod, RegExp, Operation])[] = [
 /** The path of a request below the base address; some clients encode the dollar of an operation. */
 const pathOf = (url: string): string => (url.split('?', 1)[0] ?? '').replaceAll('%24', '$');
 
-async function builtIn(server: Server, session: Session, request: FhirRequest): Promise<FhirResponse | undefined> {
+async function builtIn(server: Services, session: Session, request: FhirRequest): Promise<FhirResponse | undefined> {
   for (const [method, pattern, run] of operations) {
     const match = method === request.method ? pattern.exec(pathOf(request.url)) : null;
     if (match) {
@@ -147,7 +147,7 @@ async function builtIn(server: Server, session: Session, request: FhirRequest): 
  *
  * @see https://hl7.org/fhir/R4/http.html
  */
-export function fhirRoutes(app: FastifyInstance, server: Server, authenticate: Authenticate): void {
+export function fhirRoutes(app: FastifyInstance, server: Services, authenticate: Authenticate): void {
   const router = new FhirRouter();
 
   async function respond(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

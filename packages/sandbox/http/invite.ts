@@ -4,7 +4,7 @@ import type { Practitioner, ProjectMembership, User } from '@medplum/fhirtypes';
 import { z } from 'zod';
 import { hashPassword } from '../auth/passwords.ts';
 import type { Session } from '../platform.ts';
-import type { Server } from '../server.ts';
+import type { Services } from '../services.ts';
 
 const referenceShape = z.object({ reference: z.string() });
 
@@ -26,7 +26,7 @@ export const inviteShape = z.object({
  * @see https://www.medplum.com/docs/user-management
  */
 export async function invite(
-  { systemRepository }: Server,
+  { systemRepository }: Services,
   { project }: Session,
   request: z.infer<typeof inviteShape>,
 ): Promise<ProjectMembership> {

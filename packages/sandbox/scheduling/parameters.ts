@@ -47,19 +47,20 @@ export function refusal(message: string, ...expression: readonly string[]): Oper
   return new OperationOutcomeError({ ...outcome, issue });
 }
 
-const partsOf = ({ extension = [] }: Extension, url: string): Extension[] => extension.filter((one) => one.url === url);
+const extensionsOf = ({ extension = [] }: Extension, url: string): Extension[] =>
+  extension.filter((one) => one.url === url);
 
 function minutes(extension: Extension, url: string): number | undefined {
-  const found = partsOf(extension, url)[0]?.valueDuration;
+  const found = extensionsOf(extension, url)[0]?.valueDuration;
   return found && (found.value ?? 0) * (minutesPerUnit[found.unit ?? ''] ?? 1);
 }
 
 /** Hours that are given as extensions; those without a start and an end do not count. */
 function hoursIn(availability: Extension): Hours[] {
-  return partsOf(availability, 'availableTime').flatMap((time): Hours[] => {
-    const days = partsOf(time, 'daysOfWeek').flatMap(({ valueCode }) => valueCode ?? []);
-    const [start, end] = ['availableStartTime', 'availableEndTime'].map((url) => partsOf(time, url)[0]?.valueTime);
-    if (partsOf(time, 'allDay')[0]?.valueBoolean) {
+  return extensionsOf(availability, 'availableTime').flatMap((time): Hours[] => {
+    const days = extensionsOf(time, 'daysOfWeek').flatMap(({ valueCode }) => valueCode ?? []);
+    const [start, end] = ['availableStartTime', 'availableEndTime'].map((url) => extensionsOf(time, url)[0]?.valueTime);
+    if (extensionsOf(time, 'allDay')[0]?.valueBoolean) {
       return [{ ...always, days }];
     }
     return start && end ? [{ days, start, end }] : [];
@@ -68,16 +69,16 @@ function hoursIn(availability: Extension): Hours[] {
 
 function layerOf(extension: Extension): Layer {
   const interval = minutes(extension, 'alignmentInterval');
-  const availability = partsOf(extension, 'availability');
+  const availability = extensionsOf(extension, 'availability');
   const layer: Layer = {
     duration: minutes(extension, 'duration'),
     bufferBefore: minutes(extension, 'bufferBefore'),
     bufferAfter: minutes(extension, 'bufferAfter'),
     alignmentInterval: interval === 0 ? 60 : interval,
     alignmentOffset: minutes(extension, 'alignmentOffset'),
-    alignmentTimezone: partsOf(extension, 'alignmentTimezone')[0]?.valueCode,
-    timezone: partsOf(extension, 'timezone')[0]?.valueCode,
-    slotCapacity: partsOf(extension, 'slotCapacity')[0]?.valuePositiveInt,
+    alignmentTimezone: extensionsOf(extension, 'alignmentTimezone')[0]?.valueCode,
+    timezone: extensionsOf(extension, 'timezone')[0]?.valueCode,
+    slotCapacity: extensionsOf(extension, 'slotCapacity')[0]?.valuePositiveInt,
     hours: availability.length > 0 ? availability.flatMap(hoursIn) : undefined,
   };
   return Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== undefined));
@@ -97,7 +98,8 @@ function ownLayer(schedule: Schedule, service: HealthcareService & { readonly id
   const { reference } = createReference(service);
   const own = (schedule.extension ?? []).filter(
     (one) =>
-      one.url === parametersUrl && partsOf(one, 'service').some((part) => part.valueReference?.reference === reference),
+      one.url === parametersUrl &&
+      extensionsOf(one, 'service').some((part) => part.valueReference?.reference === reference),
   );
   if (own.length > 1) {
     throw refusal('Schedule has too many scheduling parameters extensions');

@@ -3,7 +3,7 @@ import type { FhirResponse } from '@medplum/fhir-router';
 import type { OperationOutcome, Parameters, Subscription } from '@medplum/fhirtypes';
 import type { Tokens, VerifiedClaims } from '../auth/tokens.ts';
 import type { Session } from '../platform.ts';
-import { repositoryOf, type Server } from '../server.ts';
+import { repositoryOf, type Services } from '../services.ts';
 
 /** The claims of a token with which a websocket can be bound. */
 export type BindingClaims = VerifiedClaims & { readonly subscription_id: string; readonly membership_id: string };
@@ -28,7 +28,7 @@ function refusalOf(subscription: Subscription): string | undefined {
     : `Invalid Subscription criteria: '${criteria}'. '${type}' is not a valid resource type.`;
 }
 
-function output({ tokens, platform }: Server, { membership, loginId = '' }: Session, id: string): Parameters {
+function output({ tokens, platform }: Services, { membership, loginId = '' }: Session, id: string): Parameters {
   const profile = membership.profile.reference ?? '';
   const sub = resolveId(membership.profile) ?? '';
   const claims = { login_id: loginId, sub, profile, scope: 'openid' };
@@ -51,7 +51,7 @@ function output({ tokens, platform }: Server, { membership, loginId = '' }: Sess
  * @returns Parameters, or 400
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
  */
-export async function websocketBindingToken(server: Server, session: Session, id: string): Promise<FhirResponse> {
+export async function websocketBindingToken(server: Services, session: Session, id: string): Promise<FhirResponse> {
   if (!session.project.features?.includes('websocket-subscriptions')) {
     return [badRequest('WebSocket subscriptions not enabled for current project')];
   }

@@ -12,7 +12,7 @@ import { createAddresses } from '../../../gateway/medplum/address-rewriting.ts';
 import { parseCredentialKeys } from '../../../gateway/sealing/credential-keys.ts';
 import { type Binding, createBindingTokens } from '../../../gateway/websocket/binding-token.ts';
 import { relay, type SharedSockets } from '../../../gateway/websocket/relay.ts';
-import { websocketUrl } from '../../../gateway/websocket/server.ts';
+import { websocketUrl } from '../../../gateway/websocket/endpoint.ts';
 import {
   mostBindings,
   newSession,

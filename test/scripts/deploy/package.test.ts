@@ -6,7 +6,7 @@ import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { buildArtefacts } from '../../../profiles/artefacts.ts';
-import { installationBundle, packageBundle, partsOf } from '../../../scripts/build/package.ts';
+import { batchesOf, installationBundle, packageBundle } from '../../../scripts/build/package.ts';
 import { type Connection, connect } from '../../../scripts/medplum/connect.ts';
 import { codeOf, config, countAll, type Installation, startInstallation } from '../installation.ts';
 
@@ -65,7 +65,7 @@ describe('a whole installation', () => {
   test('also comes in parts of 1 MB: the first, then the others at once, and nothing twice', async () => {
     const long = `${says('in parts')}//${'.'.repeat(200_000)}`;
     const all = { ...codeOf(long), ...Object.fromEntries(Object.keys(codeOf('')).map((name) => [name, long])) };
-    const [first, ...others] = partsOf(installationBundle(config, all));
+    const [first, ...others] = batchesOf(installationBundle(config, all));
     const before = await countAll(admin.medplum);
     const code = (await admin.medplum.searchOne('Bot', { 'name:exact': 'book' }))?.executableCode;
     const begun = await admin.medplum.executeBatch(first as Bundle);

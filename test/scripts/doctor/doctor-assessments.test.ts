@@ -16,7 +16,7 @@ import {
   remainingPoints,
 } from '../../../scripts/doctor/project.ts';
 import { assessClock, assessDeliveries, assessWaiting } from '../../../scripts/doctor/queues.ts';
-import { assessBodySize, assessBot, assessTransaction, assessVersion } from '../../../scripts/doctor/server.ts';
+import { assessBodySize, assessBot, assessTransaction, assessVersion } from '../../../scripts/doctor/medplum-server.ts';
 import { bookingsWithin, quotaFor, withWishes } from '../../../scripts/medplum/project-features.ts';
 import type { Delivery } from '../../../scripts/metrics/read.ts';
 

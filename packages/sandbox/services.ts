@@ -5,7 +5,7 @@ import type { Platform, Session } from './platform.ts';
 import { SandboxRepository } from './repository/repository.ts';
 
 /** What the HTTP routes share. */
-export interface Server {
+export interface Services {
   readonly platform: Platform;
   readonly sessions: Sessions;
   readonly tokens: Tokens;
@@ -15,6 +15,6 @@ export interface Server {
 }
 
 /** The repository as a member of the project sees it. */
-export function repositoryOf({ platform }: Pick<Server, 'platform'>, session: Session): SandboxRepository {
+export function repositoryOf({ platform }: Pick<Services, 'platform'>, session: Session): SandboxRepository {
   return new SandboxRepository(platform, session.caller);
 }
