@@ -13,8 +13,8 @@ import { bodyOf } from '../medplum/errors.ts';
 import { isBundle } from '../medplum/public-resources.ts';
 import { searchIssue } from '../search/parameters/param.ts';
 import { parseQuery } from '../search/rewrite.ts';
-import { bindingIn } from '../websocket/messages.ts';
 import { websocketUrl } from '../websocket/endpoint.ts';
+import { bindingIn } from '../websocket/messages.ts';
 
 /** A primitive value as text. */
 const primitive = (value: unknown): string[] =>

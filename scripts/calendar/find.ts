@@ -5,7 +5,7 @@ import { type Calendars, nameOf } from './read.ts';
 type StoredSchedule = Calendars['schedules'][number];
 
 /** What a command is about: one schedule, or a service with the schedules that offer it. */
-export type Target =
+type Target =
   | { readonly kind: 'schedule'; readonly schedule: StoredSchedule; readonly schedules: readonly StoredSchedule[] }
   | {
       readonly kind: 'service';

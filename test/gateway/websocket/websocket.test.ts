@@ -11,8 +11,8 @@ import { defaultLimits, type GatewayContext, type GatewayLimits } from '../../..
 import { createAddresses } from '../../../gateway/medplum/address-rewriting.ts';
 import { parseCredentialKeys } from '../../../gateway/sealing/credential-keys.ts';
 import { type Binding, createBindingTokens } from '../../../gateway/websocket/binding-token.ts';
-import { relay, type SharedSockets } from '../../../gateway/websocket/relay.ts';
 import { websocketUrl } from '../../../gateway/websocket/endpoint.ts';
+import { relay, type SharedSockets } from '../../../gateway/websocket/relay.ts';
 import {
   mostBindings,
   newSession,

@@ -4,7 +4,7 @@ import { checkOpeningHours } from '../../../core/calendar/parameters/check-openi
 import { publicationTask } from '../../../core/calendar/publish/publication.ts';
 import { changeSchedule, changeService } from '../../../core/fhir/change-hours.ts';
 import { close, closedDaysIn, emptyClosedDays, reopen } from '../../../core/fhir/closed-days.ts';
-import { holidaysOf } from '../../../core/calendar/change/public-holidays.ts';
+import { holidaysOf } from '../../../core/fhir/public-holidays.ts';
 import { hoursText, parseHours } from '../../../scripts/calendar/hours-text.ts';
 import { stateOf } from '../../../scripts/calendar/texts.ts';
 import { config } from '../installation.ts';

@@ -8,6 +8,7 @@ import { credentialsKey, environmentLines, waitForServer } from '../../../script
 import { writeSettings } from '../../../scripts/cli/settings-file.ts';
 import { assessDryRun, assessSubscriptionCount } from '../../../scripts/doctor/deployment.ts';
 import { assessExposure } from '../../../scripts/doctor/exposure.ts';
+import { assessBodySize, assessBot, assessTransaction, assessVersion } from '../../../scripts/doctor/medplum-server.ts';
 import {
   assessFeatures,
   assessMessages,
@@ -16,7 +17,6 @@ import {
   remainingPoints,
 } from '../../../scripts/doctor/project.ts';
 import { assessClock, assessDeliveries, assessWaiting } from '../../../scripts/doctor/queues.ts';
-import { assessBodySize, assessBot, assessTransaction, assessVersion } from '../../../scripts/doctor/medplum-server.ts';
 import { bookingsWithin, quotaFor, withWishes } from '../../../scripts/medplum/project-features.ts';
 import type { Delivery } from '../../../scripts/metrics/read.ts';
 
