@@ -52,7 +52,7 @@ it('hours are set, and those that cannot be used are refused', async () => {
   await show('Dr. Ada Moreau', given);
   expect(text()).toContain('tue 09:00-12:00');
   expect(text()).toContain('12 weeks, rolling');
-  await changeHorizon('Visit', { ...given, rolling: true });
+  await changeHours('Dr. Ada Moreau', { ...given, hours: 'tue 09:00-12:00' });
   expect(text()).toContain('is so already');
 });
 
