@@ -1,11 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Caller } from '../../../gateway/medplum/current-profile.ts';
-import {
-  createAccessTokens,
-  isPortal,
-  medplumTokens,
-  type UnsealedPolicy,
-} from '../../../gateway/sealing/access-tokens.ts';
+import { createAccessTokens, isPortal, type UnsealedPolicy } from '../../../gateway/sealing/access-tokens.ts';
 import { parseCredentialKeys } from '../../../gateway/sealing/credential-keys.ts';
 import { isSealedSecret, openSecret, sealSecret } from '../../../gateway/sealing/sealed-secret.ts';
 import type { OpenedToken, SealedTokens } from '../../../gateway/sealing/sealed-token.ts';
