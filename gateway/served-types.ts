@@ -1,4 +1,4 @@
-import type { Artefact } from '../core/config/config.ts';
+import type { Artefact } from '../core/fhir/artefacts.ts';
 
 /** What a client can do with resources of a type, besides operations. */
 export type Interaction =

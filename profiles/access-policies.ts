@@ -1,6 +1,7 @@
 import type { AccessPolicy, AccessPolicyResource, ResourceType } from '@medplum/fhirtypes';
 import { type BotName, callableBots as callable } from '../core/config/bots.ts';
-import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
+import { type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
+import { artefactUri } from '../core/fhir/artefacts.ts';
 import { NARRATIVE_PATTERN } from '../core/fhir/narrative/narrative-pattern.ts';
 import { codesWhere, rowCodes } from '../core/rows/row.ts';
 

@@ -6,8 +6,9 @@ import type {
   StructureDefinition,
   ValueSet,
 } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../core/config/config.ts';
+import type { BookingConfig } from '../core/config/config.ts';
 import { isPublishedElsewhere } from '../core/config/presets.ts';
+import { artefactUri } from '../core/fhir/artefacts.ts';
 import { accessPolicies, type PolicyName } from './access-policies.ts';
 import {
   absenceOperation,

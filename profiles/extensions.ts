@@ -1,5 +1,6 @@
 import type { ElementDefinition } from '@medplum/fhirtypes';
-import { type Artefact, artefactUri, type BookingConfig } from '../core/config/config.ts';
+import type { BookingConfig } from '../core/config/config.ts';
+import { type Artefact, artefactUri } from '../core/fhir/artefacts.ts';
 import { withCode } from './rules.ts';
 import type { Difference } from './snapshot.ts';
 import type { Profile } from './structure-definition.ts';

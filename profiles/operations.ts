@@ -1,6 +1,7 @@
 import type { OperationDefinition, OperationDefinitionParameter } from '@medplum/fhirtypes';
 import { MOST_APPOINTMENTS } from '../core/booking/request/parameters.ts';
-import { artefactUri, type BookingConfig } from '../core/config/config.ts';
+import type { BookingConfig } from '../core/config/config.ts';
+import { artefactUri } from '../core/fhir/artefacts.ts';
 import { metadata } from './metadata.ts';
 
 /** Extension by which Medplum finds the Bot that carries out an operation. */

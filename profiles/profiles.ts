@@ -1,4 +1,5 @@
-import { artefactUri, type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
+import { type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
+import { artefactUri } from '../core/fhir/artefacts.ts';
 import { backport } from '../core/fhir/backport.ts';
 import { knownTypes } from '../core/notifications/subscription/channel.ts';
 import { contents } from '../core/notifications/subscription/subscription-parameters.ts';

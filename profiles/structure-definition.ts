@@ -1,5 +1,6 @@
 import type { ElementDefinition, StructureDefinition } from '@medplum/fhirtypes';
-import { type Artefact, artefactName, artefactUri, type BookingConfig } from '../core/config/config.ts';
+import type { BookingConfig } from '../core/config/config.ts';
+import { type Artefact, artefactName, artefactUri } from '../core/fhir/artefacts.ts';
 import { metadata } from './metadata.ts';
 import { applyDifferential, type Difference, pathOf } from './snapshot.ts';
 

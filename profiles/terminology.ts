@@ -7,7 +7,8 @@ import type {
   ValueSet,
   ValueSetExpansionContains,
 } from '@medplum/fhirtypes';
-import { type Artefact, artefactName, artefacts, artefactUri, type BookingConfig } from '../core/config/config.ts';
+import type { BookingConfig } from '../core/config/config.ts';
+import { type Artefact, artefactName, artefacts, artefactUri } from '../core/fhir/artefacts.ts';
 import { bookingErrors } from '../core/fhir/outcome/errors.ts';
 import { rowKinds } from '../core/rows/row.ts';
 import { metadata } from './metadata.ts';

@@ -1,7 +1,8 @@
 import type { NamingSystem } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import type { BotName } from '../core/config/bots.ts';
-import { artefactName, artefactUri, type BookingConfig } from '../core/config/config.ts';
+import type { BookingConfig } from '../core/config/config.ts';
+import { artefactName, artefactUri } from '../core/fhir/artefacts.ts';
 import { gatewayAuthor } from '../core/fhir/tags.ts';
 import type { PolicyName } from '../profiles/access-policies.ts';
 import { buildArtefacts } from '../profiles/artefacts.ts';

@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, OperationOutcome, Slot } from '@medplum/fhirtypes';
 import { hasOtherTime, heldSlotIssues, holderOf, holdersUrl } from '../../core/booking/appointment/held.ts';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { serviceIdsOf } from '../../core/fhir/reference.ts';

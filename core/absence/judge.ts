@@ -1,5 +1,5 @@
 import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { isSameService, offersService } from '../fhir/reference.ts';
 import { calendarOf } from '../slots/slot.ts';

@@ -2,7 +2,7 @@ import type { Appointment, CodeableConcept, Schedule, Slot } from '@medplum/fhir
 import { isOpen } from '../booking/appointment/status.ts';
 import { permittedStarts } from '../booking/policy/judge.ts';
 import { effectivePolicy } from '../booking/policy/policy.ts';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { timeOf } from '../fhir/instant.ts';
 import { idIn, offersService } from '../fhir/reference.ts';
 import { findChain } from '../slots/chain.ts';

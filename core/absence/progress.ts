@@ -1,7 +1,7 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { hasGivenWay } from '../booking/appointment/collision.ts';
 import { hasRunOut, isHold, isOffered } from '../booking/appointment/expiry.ts';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import type { Absent } from './plan.ts';
 import { type Affected, isAffected, type Standing } from './rows.ts';
 

@@ -1,5 +1,5 @@
 import type { ParametersParameter } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { parseReference } from '../fhir/reference.ts';

@@ -1,6 +1,6 @@
 import type { Appointment, Parameters, ParametersParameter, Slot, Task, TaskInput } from '@medplum/fhirtypes';
 import { patientOf } from '../booking/jobs/confirmation-task.ts';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
 import { isBuffer } from '../fhir/slot-marks.ts';

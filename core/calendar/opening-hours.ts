@@ -1,5 +1,5 @@
 import type { HealthcareService, Resource } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { type HoursData, servicesOf } from '../fhir/hours-data.ts';
 import { type Publishing, publishingOf } from './parameters/schedule-calendar.ts';
 import { closedDays } from './publish/closed-days.ts';

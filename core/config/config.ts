@@ -1,9 +1,6 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 
-export type { Artefact, Confirmation, PublicConfig } from '../fhir/artefacts.ts';
-export { artefactName, artefacts, artefactUri, isArtefact } from '../fhir/artefacts.ts';
-
 /** Where the Bots that are called through the gateway run: in Medplum, or in the gateway itself. */
 export type BotRuntimeName = 'medplum' | 'gateway';
 

@@ -1,4 +1,5 @@
-import type { AppointmentRules, Artefact, BookingConfig, PatientRules, SearchHandling } from './config.ts';
+import type { Artefact } from '../fhir/artefacts.ts';
+import type { AppointmentRules, BookingConfig, PatientRules, SearchHandling } from './config.ts';
 
 /** The values of a preset: URIs, names, and what its publisher requires of every installation. */
 export interface Preset

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { type Artefact, artefacts } from '../fhir/artefacts.ts';
 import { isTimeZone } from '../time/time-zone.ts';
-import { type Artefact, artefacts, type BookingConfig, messageLanguages } from './config.ts';
+import { type BookingConfig, messageLanguages } from './config.ts';
 import { neutralBase, type Preset, presets, publishedUri } from './presets.ts';
 
 const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]*:\/\/\S*[^/\s]$/i, {

@@ -1,5 +1,5 @@
 import type { Resource } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { ownerOf } from '../fhir/tags.ts';
 
 /** What can be wrong with the stored bookings, and how bad that is: a warning may have a harmless reason. */

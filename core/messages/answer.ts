@@ -1,5 +1,5 @@
 import type { Appointment, CodeableConcept, Parameters, ParametersParameter } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isId } from '../fhir/reference.ts';
 import { isObject, parametersIn } from '../fhir/resource.ts';

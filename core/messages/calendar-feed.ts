@@ -1,5 +1,6 @@
 import type { Appointment, Parameters, Schedule, Slot, Task } from '@medplum/fhirtypes';
-import type { BookingConfig, PublicConfig } from '../config/config.ts';
+import type { BookingConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
 import { idIn, isId } from '../fhir/reference.ts';
 import { isObject, parametersIn } from '../fhir/resource.ts';

@@ -1,6 +1,7 @@
 import type { Address, Appointment, Communication, Identifier, Location, Task } from '@medplum/fhirtypes';
 import { endOf, offerReason } from '../booking/appointment/expiry.ts';
-import { artefactUri, type BookingConfig, type MessageLanguage } from '../config/config.ts';
+import type { BookingConfig, MessageLanguage } from '../config/config.ts';
+import { artefactUri } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { mailboxOf } from '../fhir/mailbox.ts';
 import { ownerOf } from '../fhir/tags.ts';

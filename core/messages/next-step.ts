@@ -1,6 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { endOf, hasEnded, isForAssistant, isOffered } from '../booking/appointment/expiry.ts';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
 import { ahead, areOff, type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';
 

@@ -1,11 +1,6 @@
 import type { Appointment, ContactPoint, Extension, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
-import {
-  artefactUri,
-  type BookingConfig,
-  type MessageLanguage,
-  messageLanguages,
-  type PublicConfig,
-} from '../config/config.ts';
+import { type BookingConfig, type MessageLanguage, messageLanguages } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { isSameJson } from '../fhir/json.ts';
 import { mailboxOf } from '../fhir/mailbox.ts';
 import { idIn } from '../fhir/reference.ts';

@@ -1,6 +1,6 @@
 import type { Appointment, Task } from '@medplum/fhirtypes';
 import { isWaiting } from '../booking/appointment/expiry.ts';
-import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn } from '../rows/row.ts';

@@ -8,7 +8,7 @@ import type {
   Task,
 } from '@medplum/fhirtypes';
 import { isOpen, mayBecome } from '../booking/appointment/status.ts';
-import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { backport, extensionValues, member } from '../fhir/backport.ts';
 import { parseFilter } from '../notifications/subscription/filter.ts';
 import { isRow, newRow } from '../rows/row.ts';

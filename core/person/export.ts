@@ -9,7 +9,7 @@ import type {
   Subscription,
   Task,
 } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isResource } from '../fhir/resource.ts';
 import { notificationIn } from '../notifications/delivery/message.ts';

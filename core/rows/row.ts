@@ -1,5 +1,5 @@
 import type { BundleEntry, Coding, Task, TaskInput } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 
 /** What is fixed about all rows of a kind. */

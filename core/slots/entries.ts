@@ -1,5 +1,5 @@
 import type { BundleEntry, Slot } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import { updateEntry } from '../fhir/resource.ts';
 import { overlaps } from '../time/interval.ts';

@@ -1,5 +1,6 @@
 import type { CodeableConcept, Slot } from '@medplum/fhirtypes';
-import type { BookingConfig, PublicConfig } from '../config/config.ts';
+import type { BookingConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isBuffer, publishedKeyOf } from '../fhir/slot-marks.ts';
 import { isByService } from '../fhir/tags.ts';

@@ -1,5 +1,5 @@
 import type { Extension, Identifier, Task } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
 import { rowSearch } from '../rows/row.ts';

@@ -1,4 +1,4 @@
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { isBuffer } from '../fhir/slot-marks.ts';
 import {
   type Interval,

@@ -1,5 +1,5 @@
 import type { Appointment, CodeableConcept, Extension, Identifier, Slot } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, timeOf } from '../fhir/instant.ts';
 import { canonicalJson } from '../fhir/json.ts';
 import { idIn, isSameService } from '../fhir/reference.ts';

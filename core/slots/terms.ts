@@ -1,6 +1,6 @@
 import type { CodeableConcept, Coding, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { type Lengths, lengthsOf, ownLengths } from '../calendar/parameters/scheduling-parameters.ts';
-import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { payerKindsOf } from '../fhir/payer-kind.ts';
 import { isSameService, offeredServiceIds, serviceTypeOf } from '../fhir/reference.ts';

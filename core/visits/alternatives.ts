@@ -1,6 +1,6 @@
 import { proposing, requestAt } from '../booking/booking/alternatives.ts';
 import type { AppointmentRequest, BookRequest } from '../booking/request/request.ts';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import type { Alternative, Issue } from '../fhir/outcome/outcome.ts';
 import { findResource, type ResourceSet } from '../rows/resource-set.ts';
 import type { Interval } from '../time/interval.ts';

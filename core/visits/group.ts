@@ -1,7 +1,7 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { hasEnded, isOffer } from '../booking/appointment/expiry.ts';
 import { canBeMoved } from '../booking/appointment/status.ts';
-import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { isId } from '../fhir/reference.ts';

@@ -3,7 +3,7 @@ import type { Role } from '../booking/policy/caller-role.ts';
 import { permittedIn, type StartBounds } from '../booking/policy/judge.ts';
 import { effectivePolicy } from '../booking/policy/policy.ts';
 import { lengthsOf } from '../calendar/parameters/scheduling-parameters.ts';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { serviceIdOf } from '../fhir/reference.ts';
 import { publishedKeyOf } from '../fhir/slot-marks.ts';
 import { findChain } from '../slots/chain.ts';

@@ -24,7 +24,7 @@ import {
   returningIn,
 } from '../booking/booking/situation.ts';
 import type { AppointmentRequest, ParsedRequest } from '../booking/request/request.ts';
-import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isSameJson } from '../fhir/json.ts';
 import { type Issue, uniqueIssues, withoutConsequences } from '../fhir/outcome/outcome.ts';

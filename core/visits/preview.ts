@@ -1,5 +1,5 @@
 import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { calendarOf } from '../slots/slot.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY } from '../time/time-zone.ts';

@@ -6,7 +6,8 @@ import type {
   OperationOutcome,
   Reference,
 } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../config/config.ts';
+import type { BookingConfig } from '../config/config.ts';
+import { artefactUri } from '../fhir/artefacts.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { bookingErrors } from '../fhir/outcome/errors.ts';
 import type { CalendarSlot } from '../slots/slot.ts';

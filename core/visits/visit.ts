@@ -1,6 +1,6 @@
 import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { lengthText } from '../booking/policy/policy.ts';
-import { artefactUri, type PublicConfig } from '../config/config.ts';
+import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { milliseconds, unitCodes } from '../fhir/duration.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { idIn, offeredServiceIds } from '../fhir/reference.ts';

@@ -1,6 +1,6 @@
 import type { Appointment, CodeableConcept, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import type { Located } from '../booking/request/parameters.ts';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
 import { isSameJson } from '../fhir/json.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';

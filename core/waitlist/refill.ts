@@ -2,7 +2,7 @@ import type { Appointment, BundleEntry, CodeableConcept, Period, Slot, Task } fr
 import { endOf, offeredFor } from '../booking/appointment/expiry.ts';
 import { patientOf, timeText } from '../booking/jobs/confirmation-task.ts';
 import { type EffectivePolicy, effectivePolicy } from '../booking/policy/policy.ts';
-import type { PublicConfig } from '../config/config.ts';
+import type { PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
 import { creation, newRow, rowSearch, valueIn } from '../rows/row.ts';

@@ -1,5 +1,6 @@
 import type { OperationOutcome } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { type BookingErrorCode, bookingErrors } from '../../core/fhir/outcome/errors.ts';
 import { type Interaction, type Issue, statusOf } from '../../core/fhir/outcome/outcome.ts';
 import type { GatewayContext } from '../context.ts';

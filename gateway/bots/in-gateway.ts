@@ -1,8 +1,9 @@
 import { type BotEvent, getStatus, type MedplumClient } from '@medplum/core';
 import type { FastifyBaseLogger } from 'fastify';
 import type { CallableBot } from '../../core/config/bots.ts';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
 import { timeLimits } from '../../core/config/time-limits.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
 import { type Caller, type Callers, fingerprint } from '../medplum/current-profile.ts';

@@ -1,4 +1,5 @@
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import type { Upstream } from '../medplum/client.ts';
 import { isRefusal } from '../medplum/errors.ts';
 import type { BotRuntime } from './runtime.ts';

@@ -5,7 +5,8 @@ import type {
   CapabilityStatementRestResourceSearchParam,
   Extension,
 } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig, isArtefact } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri, isArtefact } from '../../core/fhir/artefacts.ts';
 import { backport } from '../../core/fhir/backport.ts';
 import { topicNames, topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { formats, JSON_PATCH } from '../http/formats.ts';

@@ -1,5 +1,5 @@
 import type { Bundle, BundleEntry, BundleLink, Resource } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../core/config/config.ts';
+import type { PublicConfig } from '../../core/fhir/artefacts.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { publicSubscription } from '../../core/notifications/subscription/channel.ts';
 import { withoutPools } from '../../core/visits/visit.ts';

@@ -1,5 +1,5 @@
 import type { Bundle, BundleEntry, HealthcareService, Resource, Schedule, Task } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../core/config/config.ts';
+import type { PublicConfig } from '../../core/fhir/artefacts.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { recentRows } from '../../core/slots/reservation.ts';
 import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';

@@ -1,4 +1,5 @@
-import { artefactUri, type BookingConfig, type PublicConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri, type PublicConfig } from '../../core/fhir/artefacts.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { typeQuery } from '../../core/notifications/subscription/channel.ts';

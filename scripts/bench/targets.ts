@@ -1,5 +1,6 @@
 import type { Appointment, Bundle, Parameters, Patient, Schedule, Slot } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { serviceTypeOf } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';

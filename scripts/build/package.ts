@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Bot, Bundle, BundleEntry, ProjectMembership } from '@medplum/fhirtypes';
 import { type BotName, bots } from '../../core/config/bots.ts';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { gatewayAuthor } from '../../core/fhir/tags.ts';
 import { type Artefacts, buildArtefacts } from '../../profiles/artefacts.ts';
 import { writtenByNamed } from '../../profiles/subscriptions.ts';

@@ -1,6 +1,7 @@
 import type { CodeableConcept, HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
 import { specialtyIssues } from '../../core/booking/appointment/profile.ts';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { changeService } from '../../core/fhir/change-hours.ts';
 import { serviceTypeOf } from '../../core/fhir/reference.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';

@@ -10,13 +10,8 @@ import type {
   Practitioner,
   Schedule,
 } from '@medplum/fhirtypes';
-import {
-  type Artefact,
-  artefactUri,
-  type BookingConfig,
-  type Confirmation,
-  EXTERNAL_TAG,
-} from '../../core/config/config.ts';
+import { type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
+import { type Artefact, artefactUri, type Confirmation } from '../../core/fhir/artefacts.ts';
 import { changeService } from '../../core/fhir/change-hours.ts';
 import { serviceTypeOf } from '../../core/fhir/reference.ts';
 import { SCHEDULING_PARAMETERS } from '../../core/fhir/scheduling-parameters.ts';

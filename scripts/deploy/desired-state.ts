@@ -1,6 +1,7 @@
 import type { CodeSystem, OperationDefinition, Resource, StructureDefinition, ValueSet } from '@medplum/fhirtypes';
 import type { BotName } from '../../core/config/bots.ts';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import type { Artefacts } from '../../profiles/artefacts.ts';
 import { metadata } from '../../profiles/metadata.ts';
 import { OPERATION_IMPLEMENTATION } from '../../profiles/operations.ts';

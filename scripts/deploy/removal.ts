@@ -1,7 +1,8 @@
 import type { WithId } from '@medplum/core';
 import type { Bot, OperationDefinition, Subscription } from '@medplum/fhirtypes';
 import { bots } from '../../core/config/bots.ts';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
 import type { Connection } from '../medplum/connect.ts';
 import { searchAll } from '../medplum/project.ts';

@@ -1,6 +1,6 @@
 import type { Subscription } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
 import type { Finding } from '../../core/consistency/check.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
 import { findInconsistencies } from '../consistency/check.ts';
 import { type Check, check, error, type Installation, named, ok, type Verdict, warning } from './check.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { parseJson } from '../../core/fhir/json.ts';
 import { fixedLimits } from '../../gateway/context.ts';
 import type { HttpAnswer } from '../medplum/http.ts';

@@ -5,7 +5,7 @@ import {
   type PolicyHolder,
   readPolicy,
 } from '../../core/booking/policy/policy.ts';
-import type { PublicConfig } from '../../core/config/config.ts';
+import type { PublicConfig } from '../../core/fhir/artefacts.ts';
 import { offeredServiceIds } from '../../core/fhir/reference.ts';
 import { byId } from '../../core/rows/resource-set.ts';
 import { searchAll } from '../medplum/project.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Project } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { senderOf } from '../../core/messages/message.ts';
 import type { Me } from '../medplum/connect.ts';
 import { membershipOf } from '../medplum/membership.ts';

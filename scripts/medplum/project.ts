@@ -1,7 +1,8 @@
 import { getStatus, type MedplumClient, OperationOutcomeError, type WithId } from '@medplum/core';
 import type { ExtractResource, ResourceType } from '@medplum/fhirtypes';
 import type { BotName } from '../../core/config/bots.ts';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 
 /** All resources that a search finds and that pass a test; the others are not kept in memory. */
 export async function searchAll<T extends ResourceType>(

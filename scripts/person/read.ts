@@ -15,7 +15,8 @@ import type {
   Task,
 } from '@medplum/fhirtypes';
 import { mapConcurrently } from '../../bots/lib/concurrency.ts';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';

@@ -30,7 +30,7 @@ import { handler as retryDeliveries } from '../../bots/notifications/retry-deliv
 import { handler as operate } from '../../bots/notifications/subscription-operations.ts';
 import { handler as writeSubscription } from '../../bots/notifications/write-subscription.ts';
 import { taskOf } from '../../core/booking/jobs/booking-task.ts';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { LEASE } from '../../core/notifications/delivery/delivery-state.ts';
 import { deletionTask } from '../../core/notifications/events/deletion.ts';
 import {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Extension, HealthcareService, Questionnaire, Schedule, Slot } from '@medplum/fhirtypes';
 import { expect, type Page } from '@playwright/test';
-import { artefactUri, type Confirmation } from '../../core/config/config.ts';
+import { artefactUri, type Confirmation } from '../../core/fhir/artefacts.ts';
 import { changeOfOffset, DAY, instantOf, offsetAt } from '../../core/time/time-zone.ts';
 import { aSchedule, aSlot, succeeded } from '../contract/fixtures.ts';
 import { medplum } from '../contract/http.ts';

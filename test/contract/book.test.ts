@@ -4,7 +4,7 @@ import { get } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Bundle, Meta, Patient, Schedule, Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../core/fhir/reference.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { toXml } from '../../core/fhir/xml/write.ts';

@@ -8,7 +8,7 @@ import type {
   Schedule,
   Slot,
 } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type Answer, medplum, request, resourceIn } from './http.ts';
 import { config, type Role } from './installation.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient, RelatedPerson, Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
 import { eventually } from '../lib/until.ts';
 import { aCalendar, aService, at, freeTimes, native, proposals, untilFree, wholeDay } from './calendar/fixtures.ts';

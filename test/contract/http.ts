@@ -1,5 +1,5 @@
 import type { ExtractResource, OperationOutcomeIssue, ResourceType } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { config, type Door, medplumBase, nextGateway, type Role, tokenOf } from './installation.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Element } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { until } from '../lib/until.ts';
 import { aClinic, aSlot, book, minutes, parameters, proposed, simultaneously, slotsOf, succeeded } from './fixtures.ts';
 import { isActionable, medplum, refusalOf, resourceIn } from './http.ts';

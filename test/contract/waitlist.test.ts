@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { eventually } from '../lib/until.ts';
 import { aPatient, aSchedule, book, parameters, stored, succeeded } from './fixtures.ts';

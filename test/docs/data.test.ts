@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { artefacts } from '../../core/config/config.ts';
+import { artefacts } from '../../core/fhir/artefacts.ts';
 import { codesWhere } from '../../core/rows/row.ts';
 
 const page = readFileSync('docs/data.md', 'utf8');

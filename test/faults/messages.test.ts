@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { beforeAll, expect, it } from '@jest/globals';
 import type { ClientApplication, Patient, Project } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { type MailServer, mailSecrets, startMailServer } from '../lib/mail-server.ts';
 import { eventually } from '../lib/until.ts';
 import { prepareInstallation } from './installation.ts';

@@ -11,7 +11,7 @@ import type {
   Resource,
   Task,
 } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { codesWhere } from '../../core/rows/row.ts';
 import { artefacts, config } from './validator.ts';
 

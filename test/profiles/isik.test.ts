@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Resource } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { faultsIn, knownPatient } from './isik.ts';
 
 const specialty = [{ coding: [{ system: 'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen', code: 'ALLG' }] }];

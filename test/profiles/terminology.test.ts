@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { validateResource } from '@medplum/core';
-import { artefactUri } from '../../core/config/config.ts';
 import { presets } from '../../core/config/presets.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { bookingErrors } from '../../core/fhir/outcome/errors.ts';
 import { buildArtefacts } from '../../profiles/artefacts.ts';
 import { artefacts, config } from './validator.ts';

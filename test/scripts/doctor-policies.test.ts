@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { assessPolicies } from '../../scripts/doctor/policies.ts';
 import { config } from './installation.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Appointment, Subscription } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
 import { openSecret } from '../../gateway/sealing/sealed-secret.ts';
 import type { ClientCredentials } from '../../scripts/medplum/membership.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Appointment, Slot, Task } from '@medplum/fhirtypes';
 import { quotaRow } from '../../core/booking/policy/quota.ts';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { clear } from '../../scripts/retention.ts';
 import { config } from './installation.ts';
 

@@ -4,7 +4,7 @@ import type { Silence } from '../../core/absence/request.ts';
 import { offerReason } from '../../core/booking/appointment/expiry.ts';
 import { bodyFor } from '../../core/booking/request/request.ts';
 import type { BotName } from '../../core/config/bots.ts';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { visitGroupOf } from '../../core/visits/group.ts';
 import { stepExtension } from '../../core/visits/visit.ts';

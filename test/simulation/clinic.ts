@@ -9,7 +9,7 @@ import type {
   Slot,
   Subscription,
 } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../core/fhir/reference.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
 import { topicUrl } from '../../core/notifications/subscription/topics.ts';

@@ -25,7 +25,7 @@ import type {
   Subscription,
 } from '@medplum/fhirtypes';
 import { type BotName, botSource, bots, clock } from '../../core/config/bots.ts';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { createLeads } from '../../gateway/search/leads.ts';
 import { aboutMe } from '../../packages/sandbox/auth/me.ts';

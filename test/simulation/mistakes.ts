@@ -1,5 +1,5 @@
 import type { BundleEntry, Resource } from '@medplum/fhirtypes';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { config } from './config.ts';
 import type { Occasion, Request } from './medplum.ts';

@@ -1,7 +1,7 @@
 import { SchedulingSlotCapacityURI, SchedulingUnvalidatedBookingURI, type WithId } from '@medplum/core';
 import type { Appointment, Extension, Slot, Task } from '@medplum/fhirtypes';
 import { offerReason } from '../../core/booking/appointment/expiry.ts';
-import { artefactUri } from '../../core/config/config.ts';
+import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { serviceIdOf } from '../../core/fhir/reference.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { isResource } from '../../core/fhir/resource.ts';

@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Reach } from '../../../core/absence/rows.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { isOfClinic, recipientsOf } from '../../../core/messages/recipient.ts';

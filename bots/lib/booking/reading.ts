@@ -25,7 +25,7 @@ import {
   type Usage,
 } from '../../../core/booking/policy/quota.ts';
 import type { BookRequest, ParsedRequest } from '../../../core/booking/request/request.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { timeOf } from '../../../core/fhir/instant.ts';
 import { byId, type ResourceSet, resourceSet, resourcesOfType } from '../../../core/rows/resource-set.ts';
 import { creation, rowSearch } from '../../../core/rows/row.ts';

@@ -3,7 +3,7 @@ import type { MedplumClient } from '@medplum/core';
 import type { Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { type OpeningHours, openingHoursOf } from '../../../core/calendar/opening-hours.ts';
 import { publicationWithServices } from '../../../core/calendar/publish/publication.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { actorTypes, hoursData } from '../../../core/fhir/hours-data.ts';
 import { offersAllServices, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { config } from '../config.ts';

@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Subscription } from '@medplum/fhirtypes';
 import { mayChangeInMedplum, roleOf } from '../../../core/booking/policy/caller-role.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { type Issue, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { isId } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';

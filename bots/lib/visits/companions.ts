@@ -4,7 +4,7 @@ import type { Patients } from '../../../core/booking/appointment/change.ts';
 import { isOffer } from '../../../core/booking/appointment/expiry.ts';
 import { usesOf } from '../../../core/booking/appointment/reads.ts';
 import { type RelatedSlots, slotEntriesOf } from '../../../core/booking/appointment/synchronize.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { resourceSet } from '../../../core/rows/resource-set.ts';
 import { searchUrl } from '../../../core/rows/search.ts';

@@ -1,5 +1,6 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import { artefactUri } from '../../fhir/artefacts.ts';
 import { parseInstant, timeOf } from '../../fhir/instant.ts';
 import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn, parseReference } from '../../fhir/reference.ts';

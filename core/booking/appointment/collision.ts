@@ -1,5 +1,6 @@
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { isBuffer, isOverbooking, overbookingMark } from '../../fhir/slot-marks.ts';

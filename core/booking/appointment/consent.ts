@@ -1,5 +1,5 @@
 import type { Appointment, BundleEntry, Provenance } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 
 const participantType = (code: 'enterer' | 'attester') => ({

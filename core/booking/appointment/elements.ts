@@ -1,5 +1,5 @@
 import type { Appointment, AppointmentParticipant, Reference, Schedule } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { type Bounds, boundIssues } from '../../fhir/bounds.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { canonicalJson, isSameJson } from '../../fhir/json.ts';

@@ -1,5 +1,5 @@
 import type { Appointment, Encounter } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { formatReference, parseReference } from '../../fhir/reference.ts';
 import { ownerOf, requestorTag, tagsOfOthers } from '../../fhir/tags.ts';
 

@@ -1,5 +1,6 @@
 import type { Appointment, CodeableConcept, Coding, Extension, Patient } from '@medplum/fhirtypes';
-import { type Artefact, artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import { type Artefact, artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { type BookingErrorCode, bookingErrors } from '../../fhir/outcome/errors.ts';
 import { idIn } from '../../fhir/reference.ts';

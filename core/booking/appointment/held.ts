@@ -1,5 +1,5 @@
 import type { Appointment, Resource, Slot } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isResource } from '../../fhir/resource.ts';

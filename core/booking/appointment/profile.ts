@@ -1,5 +1,6 @@
 import type { Appointment, CodeableConcept, Element } from '@medplum/fhirtypes';
-import { type AppointmentRules, artefactUri, type BookingConfig, type CodingSlice } from '../../config/config.ts';
+import type { AppointmentRules, BookingConfig, CodingSlice } from '../../config/config.ts';
+import { artefactUri } from '../../fhir/artefacts.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import type { Located } from '../request/parameters.ts';
 

@@ -1,5 +1,5 @@
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isBuffer } from '../../fhir/slot-marks.ts';
 import { ownerOf } from '../../fhir/tags.ts';

@@ -1,5 +1,5 @@
 import type { Appointment, AppointmentParticipant, Extension } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { ownerOf } from '../../fhir/tags.ts';
 import { elementName, ruleOf } from './elements.ts';

@@ -1,5 +1,6 @@
 import type { Appointment, Bundle, BundleEntry, Reference, Slot } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant, parseInstant, timeOf } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { isResource } from '../../fhir/resource.ts';

@@ -7,7 +7,7 @@ import type {
   Identifier,
   Meta,
 } from '@medplum/fhirtypes';
-import { artefactUri } from '../../config/config.ts';
+import { artefactUri } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { updateEntry } from '../../fhir/resource.ts';

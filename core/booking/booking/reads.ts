@@ -1,5 +1,5 @@
 import type { BundleEntry, Identifier, ResourceType } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { idIn, isId, serviceIdsOf } from '../../fhir/reference.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';

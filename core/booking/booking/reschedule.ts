@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { findResource, type ResourceSet } from '../../rows/resource-set.ts';
 import { type Patients, patientIdsOf } from '../appointment/change.ts';

@@ -1,5 +1,6 @@
 import type { AppointmentParticipant, BundleEntry, Patient, Reference, RelatedPerson } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import { artefactUri } from '../../fhir/artefacts.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { belongsTo, metaOfSubmitted } from '../../fhir/tags.ts';

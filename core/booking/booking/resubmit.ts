@@ -1,5 +1,5 @@
 import type { Appointment, AppointmentParticipant, CodeableConcept, Meta, Schedule } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { boundIssues, sizeBeyond, sizeProblem } from '../../fhir/bounds.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';

@@ -1,5 +1,5 @@
 import type { CodeableConcept, Extension } from '@medplum/fhirtypes';
-import { artefactUri, type Confirmation, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type Confirmation, type PublicConfig } from '../../fhir/artefacts.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { isSameService, serviceTypeOf, withoutServiceReference } from '../../fhir/reference.ts';

@@ -7,7 +7,7 @@ import type {
   Task,
   TaskInput,
 } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { parseJson } from '../../fhir/json.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';

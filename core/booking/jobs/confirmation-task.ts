@@ -1,5 +1,5 @@
 import type { Appointment, BundleEntry, Reference, Task } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { isResource, updateEntry } from '../../fhir/resource.ts';

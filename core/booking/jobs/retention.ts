@@ -1,5 +1,5 @@
 import type { Slot } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { publishedKeyOf } from '../../fhir/slot-marks.ts';
 import { codesWhere, rowCodes } from '../../rows/row.ts';

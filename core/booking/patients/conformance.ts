@@ -1,5 +1,6 @@
 import type { Address, ContactPoint, Extension, HumanName, Identifier, Patient } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig, type IdentifierSlice, type PatientRules } from '../../config/config.ts';
+import type { BookingConfig, IdentifierSlice, PatientRules } from '../../config/config.ts';
+import { artefactUri } from '../../fhir/artefacts.ts';
 import { isObject } from '../../fhir/resource.ts';
 
 /** The extensions of a primitive element, entry by entry: FHIR's JSON keeps them in a property of their own. */

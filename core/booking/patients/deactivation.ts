@@ -1,5 +1,5 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { belongsTo } from '../../fhir/tags.ts';
 import { isHold } from '../appointment/expiry.ts';

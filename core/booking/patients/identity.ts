@@ -1,5 +1,6 @@
 import type { Appointment, BundleEntry, Identifier, Patient } from '@medplum/fhirtypes';
-import type { BookingConfig, PublicConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { isByService, ownerOf } from '../../fhir/tags.ts';

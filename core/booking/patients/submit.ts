@@ -1,5 +1,6 @@
 import type { Coding, Meta, Patient } from '@medplum/fhirtypes';
-import type { BookingConfig, PublicConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { boundIssues, identifierIssues, idIssues, personBounds } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import { besides, type Issue } from '../../fhir/outcome/outcome.ts';

@@ -1,5 +1,5 @@
 import type { HealthcareService, Schedule, Task } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { reservationsIn } from '../../slots/reservation.ts';

@@ -1,5 +1,5 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { milliseconds, unitCodes, units } from '../../fhir/duration.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { DAY, instantOf, localTimeOf, YEAR } from '../../time/time-zone.ts';

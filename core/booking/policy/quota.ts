@@ -1,5 +1,6 @@
 import type { Appointment, BundleEntry, Patient, Task } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig, type PublicConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';

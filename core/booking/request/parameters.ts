@@ -1,5 +1,5 @@
 import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson, ResourceType } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { type Bounds, boundIssues, identifierIssues, personBounds, sizeProblem } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import { besides, type Issue } from '../../fhir/outcome/outcome.ts';

@@ -7,7 +7,7 @@ import type {
   Reference,
   RelatedPerson,
 } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { parseInstant, timeOf } from '../../fhir/instant.ts';
 import {
   containsPath,

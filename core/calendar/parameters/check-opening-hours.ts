@@ -1,5 +1,5 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { isClosedDays } from '../../fhir/closed-days.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { SCHEDULING_PARAMETERS } from '../../fhir/scheduling-parameters.ts';

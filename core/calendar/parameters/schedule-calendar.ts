@@ -1,5 +1,5 @@
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { offersAllServices, serviceIdsOf } from '../../fhir/reference.ts';
 import type { CalendarProblem } from '../problem.ts';
 import { MOST_SLOTS_A_DAY, slotsADay } from './parameter-values.ts';

@@ -1,5 +1,5 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { isClosedDays } from '../../fhir/closed-days.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { daysOf } from '../../time/local-day.ts';

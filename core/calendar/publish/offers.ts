@@ -1,5 +1,5 @@
 import type { Schedule, Slot } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { serviceTypeOf } from '../../fhir/reference.ts';

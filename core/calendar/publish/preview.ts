@@ -1,5 +1,5 @@
 import type { Slot } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { DAY } from '../../time/time-zone.ts';
 import type { OpeningHours } from '../opening-hours.ts';

@@ -1,5 +1,5 @@
 import type { BundleEntry, Task, TaskInput } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';

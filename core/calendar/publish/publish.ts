@@ -1,5 +1,5 @@
 import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { canonicalJson } from '../../fhir/json.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { publishedKeyOf, publishedValueOf } from '../../fhir/slot-marks.ts';

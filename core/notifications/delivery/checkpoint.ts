@@ -1,5 +1,5 @@
 import type { Task } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { newRow, rowSearch } from '../../rows/row.ts';
 

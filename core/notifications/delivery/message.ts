@@ -1,5 +1,5 @@
 import type { Bundle, Communication, Subscription } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
 import { requestorTag } from '../../fhir/tags.ts';
 

@@ -1,5 +1,5 @@
 import type { Task } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { moment, momentIn, newRow, rowSearch } from '../../rows/row.ts';

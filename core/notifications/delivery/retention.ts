@@ -1,5 +1,6 @@
 import type { Communication } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import { artefactUri } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { eventNumbersOf } from '../events/event.ts';
 import type { Outbox } from './outbox.ts';

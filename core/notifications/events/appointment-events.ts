@@ -1,6 +1,6 @@
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import { isHold, isOffer } from '../../booking/appointment/expiry.ts';
-import type { PublicConfig } from '../../config/config.ts';
+import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
 import { belongsTo, changedBy } from '../../fhir/tags.ts';

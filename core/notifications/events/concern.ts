@@ -1,5 +1,5 @@
 import type { Identifier, Meta } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 
 /** The most tags of an appointment by which outboxes are searched; with more of them, all outboxes are read. */
 const MOST_TAGS = 50;

@@ -1,5 +1,5 @@
 import type { Communication } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isId } from '../../fhir/reference.ts';
 

@@ -1,5 +1,6 @@
 import type { Subscription } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import { artefactUri } from '../../fhir/artefacts.ts';
 import { member } from '../../fhir/backport.ts';
 import { idIssues, sizeProblem } from '../../fhir/bounds.ts';
 import { formatInstant } from '../../fhir/instant.ts';

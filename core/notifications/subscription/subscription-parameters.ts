@@ -1,5 +1,6 @@
 import type { Subscription } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../config/config.ts';
+import type { BookingConfig } from '../../config/config.ts';
+import { artefactUri } from '../../fhir/artefacts.ts';
 import { backport, extensionCount, extensionValues, member } from '../../fhir/backport.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { mediaTypes, withoutParameters } from '../../fhir/media-types.ts';

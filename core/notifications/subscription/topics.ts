@@ -1,6 +1,6 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { isOpen } from '../../booking/appointment/status.ts';
-import { artefactUri, type PublicConfig } from '../../config/config.ts';
+import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 
 /** What happened to an appointment: how it was and how it is. `previous` is absent when it was created. */
 export interface Transition {

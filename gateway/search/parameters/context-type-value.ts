@@ -1,5 +1,5 @@
 import type { Coding, Resource, UsageContext } from '@medplum/fhirtypes';
-import type { PublicConfig } from '../../../core/config/config.ts';
+import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { type ResourceFilter, type SearchParam, searchIssue } from './param.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HealthcareService } from '@medplum/fhirtypes';
-import { artefactUri, type BookingConfig } from '../../../core/config/config.ts';
+import type { BookingConfig } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { create, createSchedule, createSlots, freeSlot } from '../create.ts';

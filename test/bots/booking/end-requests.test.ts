@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/end-requests.ts';
 import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';

@@ -11,7 +11,7 @@ import type {
   Schedule,
   Slot,
 } from '@medplum/fhirtypes';
-import { type Artefact, artefactUri } from '../../../core/config/config.ts';
+import { type Artefact, artefactUri } from '../../../core/fhir/artefacts.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';

@@ -2,7 +2,7 @@ import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Extension } from '@medplum/fhirtypes';
 import { handler as patchBot } from '../../../bots/booking/patch.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
 import { schedules, step } from '../../core/visits/fixtures.ts';
 import { config } from '../config.ts';

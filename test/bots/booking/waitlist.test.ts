@@ -5,7 +5,7 @@ import type { Appointment, Bot, Resource, Slot, Task } from '@medplum/fhirtypes'
 import { handler } from '../../../bots/booking/join-waitlist.ts';
 import { handler as patch } from '../../../bots/booking/patch.ts';
 import { handler as refill } from '../../../bots/booking/refill.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { refillRow } from '../../../core/waitlist/refill.ts';
 import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';

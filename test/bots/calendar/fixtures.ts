@@ -18,7 +18,7 @@ import {
   sweepIn,
   sweepTask,
 } from '../../../core/calendar/publish/publication.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { config } from '../config.ts';
 import { type BotServer, withMedplum } from '../medplum.ts';
 

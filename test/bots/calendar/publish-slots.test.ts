@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
 import { handler as publishSlotsBot } from '../../../bots/calendar/publish-slots.ts';
 import type { Answer } from '../../../bots/lib/medplum.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import { at, type Stored, wholeDay, withCalendars } from './fixtures.ts';

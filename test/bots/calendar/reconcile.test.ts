@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Encounter, Extension, Patient, Reference, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/calendar/reconcile.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { later, nextMoment, withClock } from '../clock.ts';
 import { config, configured } from '../config.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Communication, Parameters, Patient, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/messages/answer-message.ts';
 import { offerExtensions } from '../../../core/booking/appointment/expiry.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
 import { communicationOf } from '../../../core/messages/message.ts';
 import { knowledgeOf, type Thread, threadTask } from '../../../core/messages/thread.ts';

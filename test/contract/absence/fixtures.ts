@@ -9,7 +9,7 @@ import type {
   Slot,
   Task,
 } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { eventually } from '../../lib/until.ts';
 import { aPatient, aSchedule, aSlot, book, proposed, stored, succeeded } from '../fixtures.ts';
 import { request } from '../http.ts';

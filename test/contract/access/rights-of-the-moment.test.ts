@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AccessPolicy, AccessPolicyResource, HealthcareService, ProjectMembership } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { eventually } from '../../lib/until.ts';
 import { aClient, type Client, removeClient, standIn, tokensOf } from '../clients.ts';
 import {

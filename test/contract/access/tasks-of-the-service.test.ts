@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { codesWhere } from '../../../core/rows/row.ts';
 import { aClinic, book, proposed } from '../fixtures.ts';
 import { medplum, request, resourceIn } from '../http.ts';

@@ -1,5 +1,5 @@
 import type { Appointment, OperationOutcome, Patient, Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { minutes, proposed } from '../fixtures.ts';
 import { type Answer, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { eventually, until } from '../../lib/until.ts';
 import { aClinic, aPatient, appointmentsOn, book, proposed, slotsOf } from '../fixtures.ts';
 import { medplum, refusalOf, request, resourceIn } from '../http.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { answers, aPatient, aSchedule, aSlot, book, proposed, simultaneously, slotsOf, stored } from '../fixtures.ts';
 import { refusalOf, resourceIn } from '../http.ts';

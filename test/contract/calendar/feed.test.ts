@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Parameters, Practitioner, Schedule } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { aPatient, aSchedule, book, stored, succeeded } from '../fixtures.ts';
 import { medplum, request } from '../http.ts';
 import { base, config, type Role } from '../installation.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { SchedulingSlotCapacityURI } from '@medplum/core';
 import type { Extension, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { eventually } from '../../lib/until.ts';
 import { aPatient, book, parameters, proposed, stored, succeeded } from '../fixtures.ts';
 import { medplum, refusalOf, request } from '../http.ts';

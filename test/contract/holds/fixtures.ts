@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { request } from '../http.ts';
 import { config, type Role } from '../installation.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
 import { aClient, removeClient } from '../clients.ts';
 import { aPatient } from '../fixtures.ts';

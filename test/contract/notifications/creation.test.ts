@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { backport } from '../../../core/fhir/backport.ts';
 import { isActionable, issuesOf, refusalOf, request, resourceIn } from '../http.ts';
 import { base, config } from '../installation.ts';

@@ -1,5 +1,5 @@
 import type { Appointment, Patient, Subscription, Task } from '@medplum/fhirtypes';
-import { artefactUri, type Confirmation } from '../../../core/config/config.ts';
+import { artefactUri, type Confirmation } from '../../../core/fhir/artefacts.ts';
 import { backport } from '../../../core/fhir/backport.ts';
 import { type Outbox, type OutboxStatus, outboxesOf } from '../../../core/notifications/delivery/outbox.ts';
 import type { Content } from '../../../core/notifications/subscription/subscription-parameters.ts';

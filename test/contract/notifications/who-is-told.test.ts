@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { eventually } from '../../lib/until.ts';
 import { aPatient, book, proposed, succeeded } from '../fixtures.ts';
 import { medplum } from '../http.ts';

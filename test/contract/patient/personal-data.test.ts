@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Encounter, Patient } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { type ErasureRun, erase } from '../../../scripts/person/erase.ts';
 import { exportPerson } from '../../../scripts/person.ts';

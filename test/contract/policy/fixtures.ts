@@ -1,5 +1,5 @@
 import type { Appointment, Extension, Patient, Schedule, Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { aPatient, aSchedule, aSlot, proposed } from '../fixtures.ts';
 import { config } from '../installation.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it, jest } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { eventually } from '../../lib/until.ts';
 import { aClinic, book, minutes, proposed, stored, succeeded } from '../fixtures.ts';

@@ -1,5 +1,5 @@
 import { expect, it, jest } from '@jest/globals';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { eventually } from '../../lib/until.ts';
 import { aClinic, minutes, proposed, stored } from '../fixtures.ts';

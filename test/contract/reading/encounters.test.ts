@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment, Encounter, Patient } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { eventually } from '../../lib/until.ts';
 import { aClinic, aPatient, book, proposed, succeeded } from '../fixtures.ts';
 import { type Answer, medplum, request, resourceIn } from '../http.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Bundle, Patient } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { aClinic, aPatient, book, ct, parameters, proposed, succeeded } from '../fixtures.ts';
 import { isActionable, medplum, request, resourceIn } from '../http.ts';
 import { base, config, type Role } from '../installation.ts';

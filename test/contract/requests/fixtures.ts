@@ -1,5 +1,5 @@
 import type { Appointment, Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { eventually } from '../../lib/until.ts';
 import { aClinic, book, proposed, stored, succeeded } from '../fixtures.ts';
 import { medplum } from '../http.ts';

@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { aClinic, book, proposed, succeeded } from '../fixtures.ts';
 import { medplum, resourceIn } from '../http.ts';
 import { config } from '../installation.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { eventually, until } from '../../lib/until.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
 import { eventually } from '../../lib/until.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import {
   aPatient,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import type { Appointment, CodeableConcept, Extension, HealthcareService, Patient, Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { visitGroupOf } from '../../../core/visits/group.ts';
 import { stepExtension, stepOf } from '../../../core/visits/visit.ts';

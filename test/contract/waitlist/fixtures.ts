@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Appointment, CodeableConcept, Extension, Patient, Schedule, Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { eventually } from '../../lib/until.ts';
 import { aPatient, aSchedule, book, stored, succeeded } from '../fixtures.ts';
 import { request } from '../http.ts';

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { bookingRejectionIssues, parseBookRequest } from '../../../core/booking/request/request.ts';
-import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { told } from '../../lib/told.ts';
 import {
   appointment,

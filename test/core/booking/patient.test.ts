@@ -7,8 +7,8 @@ import {
   MOST_APPOINTMENTS,
   type PolicedAppointment,
 } from '../../../core/booking/patients/deactivation.ts';
-import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { knownPatient as known } from '../../profiles/isik.ts';
 import { appointment, at, config, now, requestor } from './support.ts';

@@ -3,7 +3,7 @@ import type { Appointment, Extension, HealthcareService, Schedule } from '@medpl
 import { effectivePolicy, lengthText, readPolicy } from '../../../core/booking/policy/policy.ts';
 import { type Quota, quotaIssues, quotaKey, quotaRow } from '../../../core/booking/policy/quota.ts';
 import { requestorLimitIssues } from '../../../core/booking/policy/requestor-limits.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { milliseconds } from '../../../core/fhir/duration.ts';
 import { appointment, config, now, requestor, schedule, slot, stateOf } from './support.ts';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { bookedBeside, collisions, givesWay } from '../../../core/booking/appointment/collision.ts';
 import { heldSlotIssues } from '../../../core/booking/appointment/held.ts';
 import { slotEntries } from '../../../core/booking/appointment/synchronize.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { calendarOf, type SlotUse } from '../../../core/slots/slot.ts';
 import { told } from '../../lib/told.ts';

@@ -1,6 +1,6 @@
 import type { Appointment, Patient } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 
 /** The installation of these tests. */
 export const config = resolveConfig({ baseUrl: 'https://clinic.example/fhir/R4' });

@@ -14,7 +14,7 @@ import { schedulingParameters } from '../../../core/calendar/parameters/scheduli
 import { publishedPeriod } from '../../../core/calendar/publish/offers.ts';
 import { windowsFrom } from '../../../core/calendar/publish/publication.ts';
 import { openIntervals } from '../../../core/calendar/time/weekly-hours.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { DAY, instantOf, localTimeOf } from '../../../core/time/time-zone.ts';
 import { told } from '../../lib/told.ts';
 import { days, firstDay, zones } from '../time/zones.ts';

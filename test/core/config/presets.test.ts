@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { type Artefact, artefacts, artefactUri } from '../../../core/config/config.ts';
 import { isPublishedElsewhere, presets } from '../../../core/config/presets.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
+import { type Artefact, artefacts, artefactUri } from '../../../core/fhir/artefacts.ts';
 
 const baseUrl = 'https://clinic.example/fhir/R4';
 

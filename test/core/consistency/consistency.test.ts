@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Resource, Slot, Task } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { type ConsistencyContext, checkConsistency } from '../../../core/consistency/check.ts';
 import { issuesOfTakenTime } from '../../../core/consistency/taken-time.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';
 import { told } from '../../lib/told.ts';
 import { appointment, at, config, now, patient, requestor, schedule, slot, stateOf } from '../booking/support.ts';

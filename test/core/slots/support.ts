@@ -1,5 +1,5 @@
 import type { Extension, Slot } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { slotChanges } from '../../../core/slots/entries.ts';
 import { settle } from '../../../core/slots/settle.ts';
 import { type Calendar, type CalendarSlot, calendarOf } from '../../../core/slots/slot.ts';

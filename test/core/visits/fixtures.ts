@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Extension, HealthcareService } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 
 export const config = resolveConfig(JSON.parse(readFileSync('booking.config.json', 'utf8')));
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { artefactUri } from '../../../core/config/config.ts';
 import { presets } from '../../../core/config/presets.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { capabilityStatement } from '../../../gateway/interactions/capability-statement.ts';
 import { isServedType } from '../../../gateway/served-types.ts';
 import { bearer, config, searchset, withGateway } from '../fake-medplum.ts';

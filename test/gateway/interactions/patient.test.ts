@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { artefactUri } from '../../../core/config/config.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { knownPatient } from '../../profiles/isik.ts';
 import { base, config, fhirJson, gatewayTo, type Reply, withGateway } from '../fake-medplum.ts';
 

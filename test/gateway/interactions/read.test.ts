@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { absentOutcome } from '../../../core/booking/appointment/deleted.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { base, bearer, config, type Reply, withGateway } from '../fake-medplum.ts';
 

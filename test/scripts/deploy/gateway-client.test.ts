@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Bot, ClientApplication, Subscription } from '@medplum/fhirtypes';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { findGatewayClient } from '../../../scripts/deploy/gateway-client.ts';
 import { deploy } from '../../../scripts/deploy.ts';
 import { assessGatewayClient } from '../../../scripts/doctor/gateway.ts';

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { MedplumClient, WithId } from '@medplum/core';
 import type { Bot, Subscription } from '@medplum/fhirtypes';
 import { bots } from '../../../core/config/bots.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { internalSubscriptions } from '../../../profiles/subscriptions.ts';
 import { uninstall } from '../../../scripts/deploy/uninstall.ts';
 import { deploy } from '../../../scripts/deploy.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import { botSource } from '../../../core/config/bots.ts';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { buildGateway, type GatewayOptions } from '../../../gateway/server.ts';
 import { bundleBot } from '../../../scripts/build/bots.ts';
 import { assessDoubtful, doubtfulSlots } from '../../../scripts/doctor/calendars.ts';

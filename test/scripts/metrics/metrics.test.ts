@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MedplumClient } from '@medplum/core';
 import type { Appointment, Task } from '@medplum/fhirtypes';
 import { Registry } from 'prom-client';
-import { artefactUri } from '../../../core/config/config.ts';
+import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { newOutbox, noOutboxes, outboxesTask, withOutbox } from '../../../core/notifications/delivery/outbox.ts';
 import { eventResource } from '../../../core/notifications/events/event.ts';
 import { readWaiting, type Snapshot } from '../../../scripts/metrics/read.ts';

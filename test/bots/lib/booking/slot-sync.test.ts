@@ -4,7 +4,7 @@ import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { handler as validate } from '../../../../bots/booking/validate-appointment.ts';
 import { handler as reconcile } from '../../../../bots/calendar/reconcile.ts';
 import { syncAppointment } from '../../../../bots/lib/booking/slot-sync.ts';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import {
   aPatient,
   aPortal,

@@ -10,7 +10,7 @@ import type {
 } from '@medplum/fhirtypes';
 import type { Answer } from '../../../../bots/lib/medplum.ts';
 import { readOutbox, type SubscriptionOutbox } from '../../../../bots/lib/notifications/outbox-store.ts';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { backport } from '../../../../core/fhir/backport.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import {

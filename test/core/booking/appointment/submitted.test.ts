@@ -6,7 +6,7 @@ import {
   submittedOf,
   withSubmitted,
 } from '../../../../core/booking/appointment/submitted.ts';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { config, stored } from '../stored.ts';
 
 const PORTAL = 'portal';

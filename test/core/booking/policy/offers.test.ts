@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Role } from '../../../../core/booking/policy/caller-role.ts';
 import { bookableFilter } from '../../../../core/booking/policy/judge.ts';
 import { parseBookRequest } from '../../../../core/booking/request/request.ts';
-import { artefactUri } from '../../../../core/config/config.ts';
+import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../../../core/fhir/reference.ts';
 import { planBooking } from '../../../../core/visits/plan.ts';
 import { appointment, config, now, patient, requestor, stateOf } from '../support.ts';
