@@ -5,7 +5,7 @@ import type { BookingQueue } from './booking-queue.ts';
 import type { BotRuntime } from './bots/runtime.ts';
 import type { FhirResponse } from './http/response.ts';
 import type { Addresses } from './medplum/address-rewriting.ts';
-import type { AnswerMemory, MemoryLimits } from './medplum/answer-memory.ts';
+import type { MemoryLimits, ResponseMemory } from './medplum/answer-memory.ts';
 import type { Upstream, UpstreamLimits } from './medplum/client.ts';
 import type { Callers } from './medplum/current-profile.ts';
 import type { AccessTokens, UnsealedPolicy } from './sealing/access-tokens.ts';
@@ -111,7 +111,7 @@ export interface GatewayContext {
   readonly limits: GatewayLimits;
   readonly addresses: Addresses;
   readonly upstream: Upstream;
-  readonly memory: AnswerMemory;
+  readonly memory: ResponseMemory;
   readonly bots: BotRuntime;
   readonly callers: Callers;
   readonly calendars: Calendars;

@@ -8,7 +8,7 @@ import { problem } from './http/errors.ts';
 import { parsePrefer, preferredHandling, preferredReturn, prefersAsync, type ReturnPreference } from './http/prefer.ts';
 import { defaultRepresentation, type FhirResponse, type Representation, send } from './http/response.ts';
 import { type Caller, nameOf } from './medplum/current-profile.ts';
-import { noteAnswer } from './operations/audit.ts';
+import { noteResponse } from './operations/audit.ts';
 
 /** An admitted request: everything that a handler needs from it. */
 export interface FhirRequest {
@@ -93,7 +93,7 @@ export const representationOrDefault = (request: FastifyRequest): Representation
   representationOf(request) ?? defaultRepresentation;
 
 /** What a handler needs of an admitted request. */
-function exchangeOf(request: PathRequest, admission: Pick<Admission, 'countAgain'>): FhirRequest {
+function requestContextOf(request: PathRequest, admission: Pick<Admission, 'countAgain'>): FhirRequest {
   const header = (name: string): string | undefined => headerOf(request, name);
   const preferences = parsePrefer(request.headers.prefer);
   return {
@@ -119,10 +119,10 @@ function exchangeOf(request: PathRequest, admission: Pick<Admission, 'countAgain
 /** Makes a Fastify handler that carries out an interaction and writes its answer. */
 export function fastifyHandler(handler: Handler, context: GatewayContext, admission: Pick<Admission, 'countAgain'>) {
   return async (request: PathRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const exchange = exchangeOf(request, admission);
+    const exchange = requestContextOf(request, admission);
     const held = context.memory.hold(exchange.caller ? nameOf(exchange.caller) : request.ip, reply.raw);
-    const answer = await held.run(() => handler(exchange, context));
-    noteAnswer(request, answer);
-    return send(reply, answer, exchange.representation, context.addresses);
+    const response = await held.run(() => handler(exchange, context));
+    noteResponse(request, response);
+    return send(reply, response, exchange.representation, context.addresses);
   };
 }

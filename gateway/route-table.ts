@@ -1,6 +1,6 @@
 import type { Handler } from './handler.ts';
 import type { BodyKind } from './http/body.ts';
-import { answerMessage, calendarFeed, findVisits, planAbsence } from './interactions/answer.ts';
+import { calendarFeed, findVisits, planAbsence, replyToMessage } from './interactions/answer.ts';
 import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
 import { batch } from './interactions/batch.ts';
 import { book, hold, joinWaitlist } from './interactions/book.ts';
@@ -68,7 +68,7 @@ const operations: Readonly<Record<OperationName, Handler>> = {
   hold: limitingChanges(hold),
   find: limitingChanges(findVisits, 'size'),
   waitlist: limitingChanges(joinWaitlist, 'entry'),
-  answer: limitingChanges(answerMessage, 'answer'),
+  answer: limitingChanges(replyToMessage, 'answer'),
   feed: limitingChanges(calendarFeed, 'size'),
   absence: limitingChanges(planAbsence, 'size'),
   status: limitingChanges(subscriptionStatus, 'size'),

@@ -12,7 +12,7 @@ import type { Admission } from './admission/admission.ts';
 import { open, type RouteRule } from './admission/route-rules.ts';
 import type { GatewayContext } from './context.ts';
 import { fastifyHandler, representationOf, representationOrDefault } from './handler.ts';
-import { addBodyParsers, announcesBody, type BodyKind, isPatchBody, isReadBody, isSupportedBody } from './http/body.ts';
+import { addBodyParsers, type BodyKind, declaresBody, isPatchBody, isReadBody, isSupportedBody } from './http/body.ts';
 import { problem, refusal } from './http/errors.ts';
 import { formats, JSON_PATCH } from './http/formats.ts';
 import { type FhirResponse, send } from './http/response.ts';
@@ -33,7 +33,7 @@ function headerProblem(route: Route, request: FastifyRequest): FhirResponse | un
   if (!representationOf(request)) {
     return notAcceptable;
   }
-  if (route.body && announcesBody(request) && !isSupportedBody(request, route.body)) {
+  if (route.body && declaresBody(request) && !isSupportedBody(request, route.body)) {
     const allowed: Readonly<Record<BodyKind, string>> = {
       form: 'application/x-www-form-urlencoded',
       fhir: `${known}, in UTF-8, not encoded`,
@@ -60,7 +60,7 @@ function formProblem(error: { code?: string }, { limits, config }: GatewayContex
 
 function addRoute(app: FastifyInstance, route: Route, context: GatewayContext, admission: Admission): void {
   const { addresses, config } = context;
-  const answer = (request: FastifyRequest, reply: FastifyReply, what: FhirResponse) =>
+  const response = (request: FastifyRequest, reply: FastifyReply, what: FhirResponse) =>
     send(reply, what, representationOrDefault(request), addresses);
   app.route({
     method: route.method,
@@ -68,26 +68,26 @@ function addRoute(app: FastifyInstance, route: Route, context: GatewayContext, a
     config: { rule: ruleOf(route, context) },
     ...(route.body === 'form' && {
       errorHandler: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
-        answer(request, reply.removeHeader('connection'), formProblem(error, context)),
+        response(request, reply.removeHeader('connection'), formProblem(error, context)),
     }),
     onRequest: async (request, reply) => {
       const refused = headerProblem(route, request);
-      return refused && answer(request, reply, refused);
+      return refused && response(request, reply, refused);
     },
     preHandler: async (request, reply) => {
       const body = isReadBody(request.body) ? request.body : undefined;
       if (body && 'issues' in body) {
-        return answer(request, reply, refusal(body.issues, config));
+        return response(request, reply, refusal(body.issues, config));
       }
       request.body = body?.value;
       if (!representationOf(request)) {
-        return answer(request, reply, notAcceptable);
+        return response(request, reply, notAcceptable);
       }
       const isMissing =
         route.body === 'patch' ? !isPatchBody(request) : route.body === 'fhir' && !isObject(request.body);
       if (isMissing) {
         const diagnostics = `The body must be a ${route.body === 'patch' ? 'patch' : 'FHIR resource'}.`;
-        return answer(
+        return response(
           request,
           reply,
           refusal([{ code: 'malformed-request', diagnostics, expression: 'http.body' }], config),

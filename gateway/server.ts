@@ -23,9 +23,9 @@ import { representationOrDefault } from './handler.ts';
 import { addCors } from './http/cors.ts';
 import { problem } from './http/errors.ts';
 import { defaultRepresentation, type FhirResponse, send } from './http/response.ts';
-import { mostInVain, mostSubscriptionChanges } from './interactions/limiting-changes.ts';
+import { maxWithoutEffect, mostSubscriptionChanges } from './interactions/limiting-changes.ts';
 import { type Addresses, createAddresses } from './medplum/address-rewriting.ts';
-import { createAnswerMemory } from './medplum/answer-memory.ts';
+import { createResponseMemory } from './medplum/answer-memory.ts';
 import { createUpstream, type Upstream } from './medplum/client.ts';
 import { createCallers } from './medplum/current-profile.ts';
 import { addDiscovery, oauthEndpoints } from './oauth/discovery.ts';
@@ -33,7 +33,7 @@ import { isOAuthPath, sendOAuthProblem } from './oauth/errors.ts';
 import { addMe } from './oauth/me.ts';
 import { addOAuth } from './oauth/proxy.ts';
 import { addAudit } from './operations/audit.ts';
-import { addErrorHandler, answerBrokenConnection, errorResponse } from './operations/error-handler.ts';
+import { addErrorHandler, errorResponse, respondToBrokenConnection } from './operations/error-handler.ts';
 import { addGracefulShutdown } from './operations/graceful-shutdown.ts';
 import { addHealth } from './operations/health.ts';
 import { addMetrics } from './operations/metrics.ts';
@@ -87,7 +87,7 @@ function createContext({
   now = Date.now,
 }: GatewayOptions): GatewayContext {
   const all = { ...defaultLimits(config), ...limits };
-  const memory = createAnswerMemory(all);
+  const memory = createResponseMemory(all);
   const upstream = createUpstream(medplumBaseUrl, all, memory);
   const callers = createCallers(upstream, now);
   const addresses = createAddresses(config, [medplumBaseUrl, ...medplumAliases]);
@@ -112,7 +112,7 @@ function createContext({
     turns: createBookingQueue(all.turnMs),
     changes: createRateLimit(config.requestors.maxBookingsPerMinute, now),
     subscriptionChanges: createRateLimit(mostSubscriptionChanges(config), now),
-    inVain: createRateLimit(mostInVain(config), now),
+    inVain: createRateLimit(maxWithoutEffect(config), now),
     bindingTokens: createBindingTokens(sealing.keys, now),
     accessTokens: createAccessTokens(tokens, sealing.unsealed, now),
     sealing: { ...sealing, tokens },
@@ -150,7 +150,7 @@ function createServer(
       const sent = headers['x-request-id'];
       return typeof sent === 'string' && /^[\w.-]{1,64}$/.test(sent) ? sent : randomUUID();
     },
-    clientErrorHandler: answerBrokenConnection,
+    clientErrorHandler: respondToBrokenConnection,
     frameworkErrors: (error, _request, reply) => send(reply, broken(error), defaultRepresentation, addresses),
   });
 }

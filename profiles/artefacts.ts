@@ -12,12 +12,12 @@ import { artefactUri } from '../core/fhir/artefacts.ts';
 import { accessPolicies, type PolicyName } from './access-policies.ts';
 import {
   absenceOperation,
-  answerOperation,
   bookOperation,
   deliverOperation,
   feedOperation,
   findOperation,
   holdOperation,
+  replyOperation,
   waitlistOperation,
 } from './operations.ts';
 import { profiles } from './profiles.ts';
@@ -59,7 +59,7 @@ export function buildArtefacts(config: BookingConfig): Artefacts {
       holdOperation(config),
       findOperation(config),
       waitlistOperation(config),
-      answerOperation(config),
+      replyOperation(config),
       feedOperation(config),
       absenceOperation(config),
       deliverOperation(config),

@@ -1,5 +1,5 @@
 import type { OperationDefinition, OperationDefinitionParameter } from '@medplum/fhirtypes';
-import { MOST_APPOINTMENTS } from '../core/booking/request/parameters.ts';
+import { MAX_APPOINTMENTS } from '../core/booking/request/parameters.ts';
 import type { BookingConfig } from '../core/config/config.ts';
 import { artefactUri } from '../core/fhir/artefacts.ts';
 import { metadata } from './metadata.ts';
@@ -94,7 +94,7 @@ const answers = (config: BookingConfig): Parameter =>
   );
 
 const inputs = (config: BookingConfig): Parameter[] => [
-  proposed(config, MOST_APPOINTMENTS),
+  proposed(config, MAX_APPOINTMENTS),
   ...persons(config),
   answers(config),
   taken('schedule', 'Reference', 'A schedule in which the service selects free slots, if the appointment names none.', {
@@ -207,7 +207,7 @@ export const findOperation = (config: BookingConfig): OperationDefinition =>
   });
 
 /** The definition of `$answer`, by which a portal passes on what a person answers to a message of the clinic. */
-export const answerOperation = (config: BookingConfig): OperationDefinition =>
+export const replyOperation = (config: BookingConfig): OperationDefinition =>
   operation('answer', 'Appointment', config, {
     title: 'Answer a message',
     description:

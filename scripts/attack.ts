@@ -110,8 +110,8 @@ const START = 120_000;
 async function answersAgain(client: Client): Promise<void> {
   const end = performance.now() + START;
   for (;;) {
-    const answer = await client.send({ method: 'GET', path: '/metadata' }).catch(() => undefined);
-    if (answer?.status === 200) {
+    const response = await client.send({ method: 'GET', path: '/metadata' }).catch(() => undefined);
+    if (response?.status === 200) {
       return;
     }
     if (performance.now() > end) {

@@ -15,17 +15,17 @@ export function define(command: Command): void {
 }
 
 /** How much of a mail is read, in characters: what a mail server says stands before what it returns. */
-const LONGEST = 1_000_000;
+const MAX_LENGTH = 1_000_000;
 
 async function readMail(): Promise<string> {
   let mail = '';
   for await (const piece of process.stdin.setEncoding('utf8')) {
     mail += piece;
-    if (mail.length >= LONGEST) {
+    if (mail.length >= MAX_LENGTH) {
       break;
     }
   }
-  return mail.slice(0, LONGEST);
+  return mail.slice(0, MAX_LENGTH);
 }
 
 /** A message that a mail server says it cannot deliver. */

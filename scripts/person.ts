@@ -15,7 +15,7 @@ interface EraseArguments extends CredentialArguments {
 }
 
 /** How many histories are read at the same time. */
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
 /** Exit status of an erasure that must not be done. */
 const REFUSED = 2;
@@ -47,7 +47,7 @@ export async function exportPerson(
     ...earlier.flatMap(({ versions: [newest], id: one }) => (newest ? [[newest.resourceType, one] as const] : [])),
   ];
   onProgress(`resources: ${references.length}`);
-  const versions = await mapConcurrently(references, AT_ONCE, ([type, one]) => versionsOf(medplum, type, one));
+  const versions = await mapConcurrently(references, CONCURRENCY, ([type, one]) => versionsOf(medplum, type, one));
   if (versions.flat().length === 0) {
     throw new Error(`Nothing is stored about Patient/${id}. Check the project and the id.`);
   }

@@ -24,7 +24,7 @@ const DAY = 24 * 60 * 60_000;
 const PAGE = 100;
 
 /** How many resources are removed at the same time. */
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
 /** The options of a run. */
 interface Clearing {
@@ -50,7 +50,7 @@ async function remove(
   all: readonly WithId<Resource>[],
 ): Promise<void> {
   if (!dryRun) {
-    await mapConcurrently(all, AT_ONCE, ({ resourceType, id }) => expunge(medplum, resourceType, id));
+    await mapConcurrently(all, CONCURRENCY, ({ resourceType, id }) => expunge(medplum, resourceType, id));
   }
   onProgress(kind, all.length);
 }

@@ -40,17 +40,17 @@ export interface Service {
 export function serviceFor({ fetch }: Client, baseUrl: string, alternative: string): Service {
   async function call<T extends ResourceType>(type: T, path: string, body?: object): Found<T> {
     const unreachable = new Response('{}', { status: 503 });
-    const answer = await fetch(`${baseUrl}/${path}`, {
+    const response = await fetch(`${baseUrl}/${path}`, {
       method: body ? 'POST' : 'GET',
       headers: { accept: 'application/fhir+json', ...(body && { 'content-type': 'application/fhir+json' }) },
       ...(body && { body: JSON.stringify(body) }),
     }).catch(() => unreachable);
-    const found: unknown = await answer.json();
-    if (answer.ok && isResource(found, type)) {
+    const found: unknown = await response.json();
+    if (response.ok && isResource(found, type)) {
       return found;
     }
     const problems = problemsIn(found, { alternative });
-    const none = { code: 'exception', text: `The service answered with status ${answer.status}.`, alternatives: [] };
+    const none = { code: 'exception', text: `The service answered with status ${response.status}.`, alternatives: [] };
     return { refused: problems.length > 0 ? problems : [none] };
   }
   return {

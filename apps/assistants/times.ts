@@ -1,11 +1,11 @@
 import type { CodeableConcept, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { parseInstant } from '../../core/fhir/instant.ts';
-import { isId, offeredServiceIds } from '../../core/fhir/reference.ts';
+import { isId, serviceIdsOfSchedule } from '../../core/fhir/reference.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { appointmentMinutes } from '../../core/fhir/scheduling-parameters.ts';
 
 /** A time that was offered to an assistant. Instants are milliseconds since 1970 UTC. */
-export interface OfferedTime {
+export interface FoundTime {
   readonly slots: readonly string[];
   readonly start: number;
   readonly end: number;
@@ -13,7 +13,7 @@ export interface OfferedTime {
   readonly service: string;
 }
 
-const isTime = (value: unknown): value is OfferedTime => isObject(value) && Array.isArray(value.slots);
+const isTime = (value: unknown): value is FoundTime => isObject(value) && Array.isArray(value.slots);
 
 /** What an assistant holds: ids of the appointment and of its service. */
 interface Hold {
@@ -32,7 +32,7 @@ export interface Seal {
 const STANDS = 1_800_000;
 
 /** The longest text that is looked at, in characters. */
-export const LONGEST_TOKEN = 2_000;
+export const MAX_TOKEN_LENGTH = 2_000;
 
 export type Tokens = ReturnType<typeof createTokens>;
 
@@ -45,13 +45,13 @@ export function createTokens(seal: Seal, now: () => number) {
   const close = (kind: string, client: string, value: unknown): string =>
     seal.seal(JSON.stringify(value), `${kind} ${client}`);
   const open = (kind: string, client: string, text: string): unknown[] => {
-    const opened = text.length <= LONGEST_TOKEN ? seal.open(text, `${kind} ${client}`) : undefined;
+    const opened = text.length <= MAX_TOKEN_LENGTH ? seal.open(text, `${kind} ${client}`) : undefined;
     return opened === undefined ? [] : JSON.parse(opened);
   };
   return {
-    sealTime: (time: OfferedTime, client: string) => close('offer', client, [time, now() + STANDS]),
+    sealTime: (time: FoundTime, client: string) => close('offer', client, [time, now() + STANDS]),
     /** The time in a token; `undefined` if that is foreign, changed, another client's, or too old. */
-    openTime: (token: string, client: string): OfferedTime | undefined => {
+    openTime: (token: string, client: string): FoundTime | undefined => {
       const [time, until] = open('offer', client, token);
       return isTime(time) && Number(until) > now() ? time : undefined;
     },
@@ -70,9 +70,9 @@ const codesOf = (concepts: readonly CodeableConcept[] = []): string[] =>
 const haveOne = (one: readonly string[], other: readonly string[]): boolean => one.some((code) => other.includes(code));
 
 /** Whether a Schedule is one in which times of a service can be booked. */
-export const offersService = (schedule: Schedule, { id, type }: HealthcareService): boolean =>
+export const servesService = (schedule: Schedule, { id, type }: HealthcareService): boolean =>
   schedule.active !== false &&
-  (offeredServiceIds(schedule).some((one) => one === id) || haveOne(codesOf(type), codesOf(schedule.serviceType)));
+  (serviceIdsOfSchedule(schedule).some((one) => one === id) || haveOne(codesOf(type), codesOf(schedule.serviceType)));
 
 /** As what an appointment of a service is booked. */
 export const typeOf = ({ type, name }: HealthcareService): CodeableConcept => {
@@ -85,14 +85,14 @@ export const actorIn = ({ actor }: Schedule): string | undefined =>
   actor.find(({ reference = '', display }) => /^Practitioner/.test(reference) && display)?.display;
 
 /** The most appointments that one long Slot is shown as. */
-const MOST_PARTS = 20;
+const MAX_PARTS = 20;
 
 /** The appointments of a service that a free Slot has room for. */
 export function timesIn(
   { id, start, end, serviceType }: Slot,
   schedule: Schedule,
   service: HealthcareService & { readonly id: string },
-): OfferedTime[] {
+): FoundTime[] {
   const [from, to] = [parseInstant(start), parseInstant(end)];
   const named = codesOf(serviceType);
   const isOther = named.length > 0 && !haveOne(named, codesOf(service.type));
@@ -101,7 +101,7 @@ export function timesIn(
   }
   const minutes = appointmentMinutes(schedule, service);
   const length = Math.min(to - from, minutes === undefined ? to - from : minutes * 60_000);
-  const count = Math.min(MOST_PARTS, Math.floor((to - from) / length));
+  const count = Math.min(MAX_PARTS, Math.floor((to - from) / length));
   return Array.from({ length: count }, (_, index) => ({
     slots: [id],
     start: from + index * length,

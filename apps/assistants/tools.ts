@@ -11,7 +11,7 @@ import { extensionIn, partsOf } from '../../packages/web/elements.ts';
 import type { ExtensionUrls } from '../../packages/web/refusal.ts';
 import { type Client, isRefusal, type Refusal, type Service } from './client.ts';
 import { type createQuestions, identifierOf, patientOf, personSchema } from './person.ts';
-import { actorIn, LONGEST_TOKEN, type OfferedTime, offersService, type Tokens, timesIn, typeOf } from './times.ts';
+import { actorIn, type FoundTime, MAX_TOKEN_LENGTH, servesService, type Tokens, timesIn, typeOf } from './times.ts';
 
 /** What the tools know of the clinic's service. */
 export interface Clinic {
@@ -60,7 +60,7 @@ interface Tool<Input extends z.ZodObject = z.ZodObject> {
 const [MOST_SCHEDULES, MOST_TIMES] = [200, 50];
 
 /** The longest span in which times are looked for, in days. */
-const MOST_DAYS = 31;
+const MAX_DAYS = 31;
 
 const DAY = 86_400_000;
 
@@ -77,7 +77,7 @@ function local(instant: string | undefined, { clinic }: ToolContext): string | u
 }
 
 /** A time as an assistant sees it. */
-const shown = (time: OfferedTime, context: ToolContext) => ({
+const shown = (time: FoundTime, context: ToolContext) => ({
   offer: context.tokens.sealTime(time, context.client.name),
   start: local(formatInstant(time.start), context),
   end: local(formatInstant(time.end), context),
@@ -121,7 +121,7 @@ const listServices: Tool = {
 const timesInput = z.strictObject({
   service: z.string().refine(isId, { error: 'must be the service of list_services' }),
   from: z.iso.date().describe('The first day, YYYY-MM-DD').optional(),
-  days: z.int().min(1).max(MOST_DAYS).default(7),
+  days: z.int().min(1).max(MAX_DAYS).default(7),
   with: z.string().max(100).optional().describe('A part of the name of the person to see'),
   count: z.int().min(1).max(MOST_TIMES).default(20),
 });
@@ -147,7 +147,7 @@ const findTimes: Tool<typeof timesInput> = {
     }
     const named = { ...service, id };
     const isWanted = (one: Schedule) =>
-      offersService(one, named) && (!wanted || actorIn(one)?.toLowerCase().includes(wanted.toLowerCase()) === true);
+      servesService(one, named) && (!wanted || actorIn(one)?.toLowerCase().includes(wanted.toLowerCase()) === true);
     const offering = schedules.filter(isWanted).slice(0, MOST_SCHEDULES);
     const own = new Map(offering.map((one) => [`Schedule/${one.id}`, one]));
     const first = Math.max(now(), from === undefined ? 0 : instantAt(from, '00:00', clinic.timeZone));
@@ -174,7 +174,7 @@ const findTimes: Tool<typeof timesInput> = {
   },
 };
 
-const token = z.string().min(1).max(LONGEST_TOKEN);
+const token = z.string().min(1).max(MAX_TOKEN_LENGTH);
 
 const unknownOffer = refusal(
   'slot-not-found',

@@ -5,12 +5,12 @@ import type { ExtensionUrls } from '../../packages/web/refusal.ts';
 import { type Clinic, logoOf } from './clinic/clinic.ts';
 import { type Doctor, readDoctors } from './clinic/doctors.ts';
 import { type Picture, pictureIn } from './clinic/pictures.ts';
-import { type BookableService, type Offer, readServices } from './clinic/services.ts';
+import { type BookableService, type Catalogue, readServices } from './clinic/services.ts';
 import { type BookingService, bookingService, isRefusal, type Refusal, resourcesIn } from './fhir/client.ts';
-import { createNews, type News } from './news/news.ts';
+import { createUpdates, type PortalUpdates } from './news/news.ts';
 import { createSeal, notificationSecret, type Seal, sealKey } from './session/seal.ts';
 import { createSessions } from './session/session.ts';
-import { createShares, type Shares } from './session/shares.ts';
+import { createVisitorQuotas, type VisitorQuotas } from './session/shares.ts';
 
 /** What a portal needs to know. */
 export interface PortalOptions {
@@ -64,8 +64,8 @@ export interface Portal {
   readonly service: BookingService;
   readonly seal: Seal;
   readonly sessions: ReturnType<typeof createSessions>;
-  readonly news: News;
-  readonly shares: Shares;
+  readonly news: PortalUpdates;
+  readonly shares: VisitorQuotas;
   /** What a notification must carry. */
   readonly notificationSecret: string;
   readonly now: () => number;
@@ -92,7 +92,7 @@ const KEEP_LONGER = 60_000;
 const MANY = 500;
 
 /** How many things are remembered; those that were read first go first. */
-const MOST_REMEMBERED = 200;
+const MAX_REMEMBERED = 200;
 
 /** Remembers what was read for a short time, a fifth of it for who misses something in it; failures are not remembered. */
 function remember<T, K extends { readonly key: string }>(
@@ -120,7 +120,7 @@ function remember<T, K extends { readonly key: string }>(
     } else {
       entry.end = now() + kept;
       entry.young = now() + kept / 5;
-      if (known.size > MOST_REMEMBERED) {
+      if (known.size > MAX_REMEMBERED) {
         known.delete(known.keys().next().value ?? key);
       }
     }
@@ -129,7 +129,7 @@ function remember<T, K extends { readonly key: string }>(
 }
 
 /** How many pictures are kept; those that were read first go first. */
-const MOST_PICTURES = 100;
+const MAX_PICTURES = 100;
 
 function pictures(logo: string | undefined): Portal['picture'] {
   const kept = new Map<string, Picture>();
@@ -145,7 +145,7 @@ function pictures(logo: string | undefined): Portal['picture'] {
     }
     kept.set(key, picture);
     const [oldest] = kept.keys();
-    if (kept.size > MOST_PICTURES && oldest !== undefined) {
+    if (kept.size > MAX_PICTURES && oldest !== undefined) {
       kept.delete(oldest);
     }
     return picture;
@@ -176,7 +176,7 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     (value) =>
       !isRefusal(value) && value.services.some(({ schedules }) => schedules.length > MANY) ? KEEP_LONGER : KEEP,
   );
-  let last: Offer | undefined;
+  let last: Catalogue | undefined;
   const services = async (wanted = ''): Promise<readonly BookableService[] | Refusal> => {
     let found = await remembered({ key: '' });
     if (wanted !== '' && !isRefusal(found) && !found.services.some(({ key }) => key === wanted)) {
@@ -202,8 +202,8 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     now,
     seal: createSeal(sealKey(ownSecret), now),
     sessions: createSessions(),
-    news: createNews(service, { endpoint, topic, secret }, now, warn),
-    shares: createShares(options.bookingsPerHour ?? BOOKINGS_PER_HOUR, now),
+    news: createUpdates(service, { endpoint, topic, secret }, now, warn),
+    shares: createVisitorQuotas(options.bookingsPerHour ?? BOOKINGS_PER_HOUR, now),
     notificationSecret: secret,
     services,
     // It does not change with the hour: a page that says that the clinic does not answer still has it.

@@ -4,8 +4,8 @@ import { scheduleIssues, wishIssues } from '../../core/absence/judge.ts';
 import { type AbsenceRequest, parseAbsenceRequest, type Wish } from '../../core/absence/request.ts';
 import {
   type Absence,
-  absenceAnswer,
   absenceOf,
+  absenceResponse,
   absenceRow,
   affectedOf,
   affectedOfAbsence,
@@ -16,7 +16,7 @@ import {
   type Line,
   lockRow,
   openAbsences,
-  standingOf,
+  statusOfRow,
 } from '../../core/absence/rows.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
@@ -42,15 +42,15 @@ import { config } from '../lib/config.ts';
 import { RATE_LIMIT, retryOvertaken, sendBundle, writeUnlessOvertaken } from '../lib/medplum.ts';
 import { ofType, ReadError, readAll, readByIds, readStateAs } from '../lib/read.ts';
 import { carryOut } from '../lib/rows.ts';
-import { withoutTold } from '../lib/visits/affected-visits.ts';
+import { withoutListed } from '../lib/visits/affected-visits.ts';
 
 type Answer = Parameters | OperationOutcome;
 
 /** How long what was confirmed is begun while the caller waits, in milliseconds; the clock goes on. */
-const AT_ONCE = 2_500;
+const CONCURRENCY = 2_500;
 
 /** How many calendars are blocked at the same time. */
-const BLOCKED_AT_ONCE = 4;
+const BLOCK_CHUNK = 4;
 
 const notStaff: OperationOutcome = {
   resourceType: 'OperationOutcome',
@@ -165,7 +165,7 @@ async function writeAsCaller(
 async function block(context: Context, row: Task): Promise<readonly string[] | OperationOutcome> {
   const { request } = context;
   const { system, value } = blockIdentifier(row.id ?? '');
-  const made = await mapConcurrently(request.schedules, BLOCKED_AT_ONCE, async ({ id }) => {
+  const made = await mapConcurrently(request.schedules, BLOCK_CHUNK, async ({ id }) => {
     const resource = blockSlot(id, request.period, request.reason, row.id ?? '');
     const query = new URLSearchParams({ identifier: `${system}|${value}`, schedule: `Schedule/${id}` });
     return writeAsCaller(context, {
@@ -187,7 +187,7 @@ async function planned({ medplum, request, secrets }: Context, blocks: readonly 
   const read = await readAffected(medplum, own, now);
   // In a dry run nothing is written.
   await (blocks.length > 0 ? withdrawOffers(medplum, read) : undefined);
-  const appointments = await withoutTold(
+  const appointments = await withoutListed(
     medplum,
     read.appointments.filter(({ id }) => !rows.has(id ?? '')),
     rows,
@@ -205,14 +205,14 @@ async function linesOf(medplum: MedplumClient, row: Task): Promise<Line[]> {
   const rows = ofType('Task', await readAll(medplum, [affectedOfAbsence(row.id ?? '', config)]));
   const known = rows.flatMap((one): Line[] => {
     const affected = affectedOf(one);
-    return affected ? [{ ...affected, outcome: standingOf(one) }] : [];
+    return affected ? [{ ...affected, outcome: statusOfRow(one) }] : [];
   });
   return [...absenceOf(row).plan.map((entry): Line => ({ ...entry, outcome: 'waiting' })), ...known];
 }
 
 async function answerFor({ medplum }: Context, row: Task): Promise<Parameters> {
   const [current] = ofType('Task', await readByIds(medplum, 'Task', [row.id ?? '']));
-  return absenceAnswer(row.id, absenceOf(current ?? row).blocks, await linesOf(medplum, current ?? row));
+  return absenceResponse(row.id, absenceOf(current ?? row).blocks, await linesOf(medplum, current ?? row));
 }
 
 /** Blocks the time and makes a plan, which waits to be confirmed. */
@@ -278,7 +278,7 @@ async function withWishes({ medplum, request }: Context, row: Task): Promise<Ent
 
 /** Begins to look after what was confirmed; the clock goes on with what is left. */
 async function begin({ medplum, secrets }: Context, { id }: Task): Promise<void> {
-  const end = Date.now() + AT_ONCE;
+  const end = Date.now() + CONCURRENCY;
   // Whatever fails here is done by the clock.
   await carryOut(absenceActs(medplum, secrets, end, id), end).catch(() => undefined);
 }
@@ -300,7 +300,7 @@ async function confirm(context: Context): Promise<Answer> {
     return entries;
   }
   if (request.isDry) {
-    return absenceAnswer(row.id, absenceOf(row).blocks, entries);
+    return absenceResponse(row.id, absenceOf(row).blocks, entries);
   }
   const next = absenceRow(
     { ...absenceOf(row), plan: entries, silence: request.silence },
@@ -330,7 +330,7 @@ async function endEarly(context: Context, end: number): Promise<Answer> {
   const { system, value } = blockIdentifier(row.id ?? '');
   const blocks = searchUrl('Slot', [['identifier', `${system}|${value}`]]);
   const slots = ofType('Slot', await readAll(medplum, [blocks]));
-  const written = await mapConcurrently(slots, BLOCKED_AT_ONCE, async (slot) => {
+  const written = await mapConcurrently(slots, BLOCK_CHUNK, async (slot) => {
     if ((parseInstant(slot.end) ?? 0) <= end) {
       return undefined;
     }
@@ -379,12 +379,12 @@ async function carryOutRequest(context: Context): Promise<Answer> {
     return confirm(context);
   }
   if (request.isDry) {
-    return absenceAnswer(undefined, [], await planned(context, []));
+    return absenceResponse(undefined, [], await planned(context, []));
   }
   const announced = await announce(context);
   return 'resourceType' in announced
     ? announced
-    : absenceAnswer(announced.row.id, absenceOf(announced.row).blocks, announced.entries);
+    : absenceResponse(announced.row.id, absenceOf(announced.row).blocks, announced.entries);
 }
 
 /**

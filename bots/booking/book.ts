@@ -1,8 +1,8 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
 import {
-  formatBookingAnswer,
-  formatDryRunAnswer,
+  formatBookingResponse,
+  formatDryRunResponse,
   leadsIn,
   versionAskedFor,
 } from '../../core/booking/request/answer.ts';
@@ -34,8 +34,8 @@ export async function handler(
     return toOperationOutcome(result.issues, config);
   }
   if (result.kind === 'judged') {
-    return formatDryRunAnswer(event.headers);
+    return formatDryRunResponse(event.headers);
   }
   const { appointments, kind } = result;
-  return formatBookingAnswer({ appointments, isExisting: kind === 'existing' }, event.headers);
+  return formatBookingResponse({ appointments, isExisting: kind === 'existing' }, event.headers);
 }

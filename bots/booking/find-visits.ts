@@ -5,7 +5,7 @@ import { resourcesOfType } from '../../core/rows/resource-set.ts';
 import { readsById } from '../../core/rows/search.ts';
 import { partOf, stepsWith, unknownSteps } from '../../core/visits/check.ts';
 import type { Frame } from '../../core/visits/openings.ts';
-import { findAnswer, proposalBundle } from '../../core/visits/proposal.ts';
+import { findResponse, proposalBundle } from '../../core/visits/proposal.ts';
 import { type FindRequest, parseFind } from '../../core/visits/request.ts';
 import { inWhole } from '../../core/visits/series.ts';
 import { plainStep, readVisit, type Visit } from '../../core/visits/visit.ts';
@@ -99,7 +99,7 @@ async function find(medplum: MedplumClient, event: BotEvent<unknown>): Promise<B
   const proposing = { visit, isPlain, bookable, slotOf, patient, payerKind, newId, config };
   const named = request.steps.length > 0 ? visits.map((one) => inWhole(one, request.steps, visit)) : visits;
   const all = named.map(({ proposal, insteadOf }) => proposalBundle(proposal, { ...proposing, insteadOf }));
-  return isCutShort && all.length === 0 ? [tooCostly] : findAnswer(all, isCutShort ? ADVICE : undefined, config);
+  return isCutShort && all.length === 0 ? [tooCostly] : findResponse(all, isCutShort ? ADVICE : undefined, config);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import type { Offer } from '../../core/booking/appointment/expiry.ts';
-import { formatBookingAnswer, formatDryRunAnswer, leadsIn } from '../../core/booking/request/answer.ts';
+import type { PersonalOffer } from '../../core/booking/appointment/expiry.ts';
+import { formatBookingResponse, formatDryRunResponse, leadsIn } from '../../core/booking/request/answer.ts';
 import { type BookRequest, parseBookRequest } from '../../core/booking/request/request.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { canBeAsked } from '../../core/messages/recipient.ts';
@@ -18,7 +18,7 @@ const startsOf = (request: BookRequest | undefined): number[] =>
   (request?.appointments ?? []).flatMap(({ interval }) => interval?.start ?? []);
 
 /** The offer to a person for whom an assistant asks: their answer to the message books. */
-function personalOffer(starts: readonly number[], secrets: BotEvent['secrets']): Offer {
+function personalOffer(starts: readonly number[], secrets: BotEvent['secrets']): PersonalOffer {
   const { from, page } = config.messages;
   const now = Date.now();
   const media = from && page ? mediaOf(secrets) : [];
@@ -50,8 +50,8 @@ export async function handler(
     return toOperationOutcome(result.issues, config);
   }
   if (result.kind === 'judged') {
-    return formatDryRunAnswer(event.headers);
+    return formatDryRunResponse(event.headers);
   }
   const { appointments, kind } = result;
-  return formatBookingAnswer({ appointments, isExisting: kind === 'existing' }, event.headers);
+  return formatBookingResponse({ appointments, isExisting: kind === 'existing' }, event.headers);
 }

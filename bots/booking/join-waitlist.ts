@@ -6,12 +6,12 @@ import {
   requestorLimitIssues,
   requestorLimitReads,
 } from '../../core/booking/policy/requestor-limits.ts';
-import { formatBookingAnswer } from '../../core/booking/request/answer.ts';
+import { formatBookingResponse } from '../../core/booking/request/answer.ts';
 import { type Issue, serverRejectionIssues, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { isStillWaiting } from '../../core/fhir/waitlist-order.ts';
 import { resourceSet, resourcesOfType } from '../../core/rows/resource-set.ts';
-import { MOST_ENTRIES, placeElements, placeOf } from '../../core/waitlist/entry.ts';
+import { MAX_ENTRIES, positionElements, positionOf } from '../../core/waitlist/entry.ts';
 import {
   entriesOf,
   existingEntry,
@@ -19,13 +19,13 @@ import {
   parseJoinRequest,
   planJoin,
   tooManyEntries,
-  withPlace,
+  withPosition,
 } from '../../core/waitlist/join.ts';
 import { unavailable, unavailableFor } from '../lib/booking/decide.ts';
 import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { newId, retryOvertaken, sendBundle } from '../lib/medplum.ts';
-import { ofType, readAll, readAnswers, readInTransaction, stateIn } from '../lib/read.ts';
+import { ofType, readAll, readInTransaction, readResponses, stateIn } from '../lib/read.ts';
 
 /** The limits of the installation that an entry counts towards. */
 const limits = ['rate', 'waiting'] as const;
@@ -47,7 +47,7 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
   }
   const wanted = joinReads(request, caller.id, config);
   const counts = requestorLimitReads(limits, caller.id, now, config);
-  const answers = await readAnswers(medplum, [...wanted, ...counts], caller);
+  const answers = await readResponses(medplum, [...wanted, ...counts], caller);
   const state = stateIn(answers.slice(0, wanted.length));
   const reached = limitsReached(limits, answers.slice(wanted.length));
   if (!reached) {
@@ -73,7 +73,7 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
   const found = resourceSet((await readInTransaction(medplum, searches)).flat());
   const own = resourcesOfType(found, 'Appointment').filter((one) => isStillWaiting(one, now));
   const isTooMany = (person: Patient): boolean =>
-    own.filter((one) => isForPerson(one, person, found, config)).length >= MOST_ENTRIES;
+    own.filter((one) => isForPerson(one, person, found, config)).length >= MAX_ENTRIES;
   if (plan.patients.some(isTooMany)) {
     return { issues: [tooManyEntries(request)] };
   }
@@ -94,9 +94,9 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
 }
 
 /** The place of an entry, counted with the Bot's own rights: nothing else of the others is told. */
-async function placeIn(medplum: MedplumClient, entry: Appointment): Promise<number> {
-  const others = await readAll(medplum, [`Appointment?status=waitlist&_fields=${placeElements}`]);
-  return placeOf(entry, ofType('Appointment', others), Date.now());
+async function positionIn(medplum: MedplumClient, entry: Appointment): Promise<number> {
+  const others = await readAll(medplum, [`Appointment?status=waitlist&_fields=${positionElements}`]);
+  return positionOf(entry, ofType('Appointment', others), Date.now());
 }
 
 /**
@@ -119,8 +119,8 @@ export async function handler(
       return toOperationOutcome(joined.issues, config);
     }
     const { entry, isExisting } = joined;
-    const appointment = withPlace(entry, await placeIn(medplum, entry), config);
-    return formatBookingAnswer({ appointments: [appointment], isExisting }, event.headers);
+    const appointment = withPosition(entry, await positionIn(medplum, entry), config);
+    return formatBookingResponse({ appointments: [appointment], isExisting }, event.headers);
   } catch (error) {
     return toOperationOutcome([unavailableFor(error)], config);
   }

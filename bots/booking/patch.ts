@@ -10,7 +10,7 @@ import { taskEntries } from '../../core/booking/jobs/confirmation-task.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
 import { applyPatch, type PatchRequest, parsePatchRequest } from '../../core/booking/patch/patch.ts';
 import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
-import { answersReferredTo, unreadableAnswersIssues } from '../../core/booking/request/supporting-information.ts';
+import { answersReferredTo, unreadableResponseIssues } from '../../core/booking/request/supporting-information.ts';
 import { isSameJson } from '../../core/fhir/json.ts';
 import {
   besides,
@@ -18,7 +18,7 @@ import {
   serverRejectionIssues,
   toOperationOutcome,
   uniqueIssues,
-  withoutConsequences,
+  withoutDependentIssues,
 } from '../../core/fhir/outcome/outcome.ts';
 import { isResource, updateEntry } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../../core/fhir/tags.ts';
@@ -38,7 +38,7 @@ import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken, sendBundle, sendTransaction } from '../lib/medplum.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
-import { type Companion, followingEntries, readCompanions } from '../lib/visits/companions.ts';
+import { type DependentAppointment, followingEntries, readDependentAppointments } from '../lib/visits/companions.ts';
 
 type Answer = Appointment | OperationOutcome;
 
@@ -112,17 +112,24 @@ async function companionsOf(medplum: MedplumClient, stored: Appointment, result:
   const isEnded = result.status === 'cancelled';
   const isAnswered = stored.status === 'pending' && (isEnded || result.status === 'booked');
   const isWhole = result.status !== stored.status && (isAnswered || (isEnded && role === 'requestor'));
-  const found = isWhole ? await readCompanions(medplum, stored) : [];
+  const found = isWhole ? await readDependentAppointments(medplum, stored) : [];
   return found.filter(({ appointment }) => isEnded || appointment.status === stored.status);
 }
 
 /** A companion as it becomes with the patched appointment. */
-function changeOf({ appointment: stored, tasks }: Companion, { status, cancelationReason }: Appointment): Change {
+function changeOf(
+  { appointment: stored, tasks }: DependentAppointment,
+  { status, cancelationReason }: Appointment,
+): Change {
   return { stored, result: { ...stored, status, ...(cancelationReason && { cancelationReason }) }, tasks };
 }
 
 /** Why a companion cannot change with the patched appointment, in terms of the latter. */
-function companionIssues({ patients }: Companion, { stored, result }: Change, role: Changer): Issue[] {
+function dependentAppointmentIssues(
+  { patients }: DependentAppointment,
+  { stored, result }: Change,
+  role: Changer,
+): Issue[] {
   return validateChange(stored, result, role, patients, Date.now(), config).map((issue) => ({
     ...issue,
     diagnostics: `Appointment/${stored.id} of the same visit: ${issue.diagnostics}`,
@@ -203,7 +210,7 @@ async function attachmentIssues(
     'QuestionnaireResponse',
     added.map(({ id }) => id),
   );
-  return unreadableAnswersIssues(added, await readStateAs(medplum, entry, caller));
+  return unreadableResponseIssues(added, await readStateAs(medplum, entry, caller));
 }
 
 /** Decides once and writes; `overtaken` if a concurrent change came first. */
@@ -231,12 +238,12 @@ async function attempt(
   const isFollowed = isSound && result.status !== stored.status;
   const isEnded = patched.result.status === 'cancelled' && stored.status !== 'cancelled';
   const isLimited = role === 'requestor' && isEnded && !isHold(stored, config);
-  const companions = isFollowed ? await companionsOf(medplum, stored, result, role) : [];
-  const changes = companions.map((one) => ({ one, change: changeOf(one, result) }));
+  const dependents = isFollowed ? await companionsOf(medplum, stored, result, role) : [];
+  const changes = dependents.map((one) => ({ one, change: changeOf(one, result) }));
   const [attached, cancelled, slots] = await Promise.all([
     attachmentIssues(medplum, stored, patched.result, caller),
     isLimited
-      ? Promise.all([target, ...companions].map((one) => cancellationIssues(medplum, one.appointment, one)))
+      ? Promise.all([target, ...dependents].map((one) => cancellationIssues(medplum, one.appointment, one)))
       : [],
     isFollowed
       ? Promise.all([
@@ -250,9 +257,9 @@ async function attempt(
     ...conditionalReferenceIssues(patched.result, 'Appointment', checked),
     ...attached,
     ...uniqueIssues(cancelled.flat()),
-    ...changes.flatMap(({ one, change }) => companionIssues(one, change, role)),
+    ...changes.flatMap(({ one, change }) => dependentAppointmentIssues(one, change, role)),
   ];
-  const issues = [...patched.issues, ...besides(withoutConsequences(judged, patched.unreadable), patched.issues)];
+  const issues = [...patched.issues, ...besides(withoutDependentIssues(judged, patched.unreadable), patched.issues)];
   if (issues.length > 0) {
     return refuse(issues);
   }

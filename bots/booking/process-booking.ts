@@ -8,7 +8,7 @@ import {
   failed,
   inTurns,
   jobIn,
-  MOST_ATTEMPTS,
+  MAX_ATTEMPTS,
   overdueJobs,
   visibleTo,
 } from '../../core/booking/jobs/booking-task.ts';
@@ -23,7 +23,7 @@ const end = (medplum: MedplumClient, entry: BundleEntry) => writeRows(medplum, [
 
 /** Whether a job that could not be carried out is tried again. */
 const isFurther = (task: Task): boolean =>
-  attemptsOf(task) < MOST_ATTEMPTS && Date.now() - Date.parse(task.meta?.lastUpdated ?? '') < LONGEST;
+  attemptsOf(task) < MAX_ATTEMPTS && Date.now() - Date.parse(task.meta?.lastUpdated ?? '') < MAX_LENGTH;
 
 async function run(medplum: MedplumClient, task: Task): Promise<void> {
   const job = jobIn(task);
@@ -55,7 +55,7 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
 }
 
 /** After this time (a day, in milliseconds), a job whose attempts could not even be counted is refused. */
-const LONGEST = 24 * 60 * 60_000;
+const MAX_LENGTH = 24 * 60 * 60_000;
 
 async function readTasks(medplum: MedplumClient, search: string): Promise<Task[]> {
   const [found] = await readInTransaction(medplum, [search]);
@@ -64,7 +64,7 @@ async function readTasks(medplum: MedplumClient, search: string): Promise<Task[]
 
 const givenUp: Issue = {
   code: 'upstream-unavailable',
-  diagnostics: `The booking could not be carried out in ${MOST_ATTEMPTS} attempts. Nothing was booked.`,
+  diagnostics: `The booking could not be carried out in ${MAX_ATTEMPTS} attempts. Nothing was booked.`,
 };
 
 /**
@@ -76,7 +76,7 @@ async function runAgain(medplum: MedplumClient, { id = '' }: Task): Promise<void
   if (!task || !jobIn(task)) {
     return;
   }
-  if (attemptsOf(task) >= MOST_ATTEMPTS) {
+  if (attemptsOf(task) >= MAX_ATTEMPTS) {
     await end(medplum, failed(task, toOperationOutcome([givenUp], config)));
     return;
   }

@@ -1,10 +1,10 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Bot, Task } from '@medplum/fhirtypes';
-import { openRefills, refillOf } from '../../core/waitlist/refill.ts';
+import { openReleases, releaseOf } from '../../core/waitlist/refill.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readPages } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT } from '../lib/rows.ts';
-import { refill } from '../lib/waitlist/refill.ts';
+import { offerReleasedTime } from '../lib/waitlist/refill.ts';
 
 /**
  * Offers released time to those who wait for it: as soon as it is released, and every minute what is left.
@@ -16,16 +16,16 @@ export async function handler(medplum: MedplumClient, { input, secrets = {} }: B
   const now = Date.now();
   const end = now + RUN_LIMIT;
   if (input.resourceType === 'Task') {
-    await refill(medplum, input.id ?? '', secrets, end);
+    await offerReleasedTime(medplum, input.id ?? '', secrets, end);
     return;
   }
   async function* acts() {
-    for await (const pages of readPages(medplum, [openRefills(config)], { order: 'due-date', end })) {
-      const due = ofType('Task', pages.flat()).filter((row) => (refillOf(row)?.due ?? now) <= now);
+    for await (const pages of readPages(medplum, [openReleases(config)], { order: 'due-date', end })) {
+      const due = ofType('Task', pages.flat()).filter((row) => (releaseOf(row)?.due ?? now) <= now);
       yield* due.map(
         ({ id = '' }) =>
           () =>
-            refill(medplum, id, secrets, end),
+            offerReleasedTime(medplum, id, secrets, end),
       );
     }
   }

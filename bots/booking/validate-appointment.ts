@@ -15,7 +15,7 @@ import { threadOf, threadSearch, threadTask, visitThreadSearch } from '../../cor
 import type { Act } from '../../core/slots/reservation.ts';
 import { type CalendarSlot, isTaken, slotIdsOf } from '../../core/slots/slot.ts';
 import { type Interval, overlaps } from '../../core/time/interval.ts';
-import { toldGroupOf } from '../../core/visits/group.ts';
+import { notifiedGroupOf } from '../../core/visits/group.ts';
 import { readForChange, readTaken } from '../lib/booking/related-reads.ts';
 import { contested, isDeletion, mayBeReserved, reserve, withdraw } from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
@@ -106,7 +106,7 @@ async function ontoItselfIssues(
 }
 
 /** Reserves the time that an appointment takes, or says what takes it already. */
-async function takingIssues(
+async function externalSlotIssues(
   medplum: MedplumClient,
   input: Appointment,
   stored: Appointment | undefined,
@@ -153,7 +153,7 @@ const GONE_WITHIN = 10_000;
  * looked at when its lease is over.
  */
 async function untoldEntries(medplum: MedplumClient, deleted: Appointment): Promise<BundleEntry[]> {
-  const group = toldGroupOf(deleted, config);
+  const group = notifiedGroupOf(deleted, config);
   const search = group === undefined ? threadSearch(deleted.id ?? '', config) : visitThreadSearch(group, config);
   const [rows] = config.messages.from === undefined ? [] : await readInTransaction(medplum, [search]);
   return ofType('Task', rows).flatMap((row) => {
@@ -191,7 +191,7 @@ async function changeIssues(medplum: MedplumClient, stored: Appointment, input: 
   }
   const hasMoved = isMoved(stored, input, config.baseUrl);
   await ((hasMoved || !takesTime(input)) && forget(medplum, stored));
-  return hasMoved ? takingIssues(medplum, input, stored, []) : leavingIssues(medplum, stored, input);
+  return hasMoved ? externalSlotIssues(medplum, input, stored, []) : leavingIssues(medplum, stored, input);
 }
 
 /** An appointment that names its Slots by their ids: no search finds those that it names by the server's address or version. */
@@ -222,7 +222,7 @@ async function judge(
   }
   const issues = validateCreation(input, patients, config);
   return {
-    issues: issues.length > 0 ? issues : await takingIssues(medplum, input, undefined, taken),
+    issues: issues.length > 0 ? issues : await externalSlotIssues(medplum, input, undefined, taken),
     ...(!isSame && { noted: input }),
   };
 }

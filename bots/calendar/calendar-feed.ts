@@ -6,8 +6,8 @@ import { absentOutcome } from '../../core/booking/appointment/deleted.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { updateEntry } from '../../core/fhir/resource.ts';
 import {
-  type Feed,
-  type FeedRequest,
+  type CalendarFeedRequest,
+  type CalendarLink,
   feedActor,
   feedFile,
   feedLink,
@@ -16,7 +16,7 @@ import {
   feedRow,
   feedSearch,
   inSlotsSearches,
-  parseFeed,
+  parseFeedRequest,
   takenSearch,
 } from '../../core/messages/calendar-feed.ts';
 import { creation, isRow } from '../../core/rows/row.ts';
@@ -31,7 +31,7 @@ const hashOf = (key: string): string => createHash('sha256').update(key).digest(
 const unknown = absentOutcome('unknown', 'calendar');
 
 /** The file of a link, for whoever has it. */
-async function read(medplum: MedplumClient, { row: id, key }: Extract<FeedRequest, { key: string }>) {
+async function read(medplum: MedplumClient, { row: id, key }: Extract<CalendarFeedRequest, { key: string }>) {
   const [rows] = await readInTransaction(medplum, [`Task?_id=${id}`]);
   const [row] = ofType('Task', rows).filter((one) => isRow(one, ['feed'], config));
   const feed = row && feedOf(row);
@@ -50,7 +50,7 @@ async function read(medplum: MedplumClient, { row: id, key }: Extract<FeedReques
 /** Looks at, makes or ends the link of a calendar, for staff. */
 async function change(
   medplum: MedplumClient,
-  { schedule: id, action, withNames }: Extract<FeedRequest, { action: string }>,
+  { schedule: id, action, withNames }: Extract<CalendarFeedRequest, { action: string }>,
   { authorization, reference }: Requestor,
 ): Promise<Parameters | OperationOutcome> {
   const [rights, [schedules]] = await Promise.all([
@@ -66,12 +66,13 @@ async function change(
   }
   const [rows] = await readInTransaction(medplum, [feedSearch(actor, config)]);
   const [stored] = ofType('Task', rows);
-  const before: Feed = stored ? feedOf(stored) : { actor, hash: undefined, withNames: false };
+  const before: CalendarLink = stored ? feedOf(stored) : { actor, hash: undefined, withNames: false };
   if (action === 'look' || (action === 'end' && !stored)) {
     return feedParameters(before);
   }
   const key = randomBytes(32).toString('hex');
-  const feed: Feed = action === 'make' ? { actor, hash: hashOf(key), withNames } : { ...before, hash: undefined };
+  const feed: CalendarLink =
+    action === 'make' ? { actor, hash: hashOf(key), withNames } : { ...before, hash: undefined };
   const row = feedRow(feed, config, stored);
   const written = await writeRows(
     medplum,
@@ -98,7 +99,7 @@ export async function handler(
   medplum: MedplumClient,
   event: BotEvent<unknown>,
 ): Promise<Parameters | OperationOutcome> {
-  const request = parseFeed(event.input);
+  const request = parseFeedRequest(event.input);
   if (!request) {
     return unknown;
   }

@@ -7,7 +7,7 @@ import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.
 import { serviceIdsOf } from '../../core/fhir/reference.ts';
 import { isBuffer, isOverbooking } from '../../core/fhir/slot-marks.ts';
 import { isByService } from '../../core/fhir/tags.ts';
-import { givesBack, type Taking, takingSlot } from '../../core/slots/guard.ts';
+import { type ExternalSlot, externalBusySlot, givesBack } from '../../core/slots/guard.ts';
 import type { Act } from '../../core/slots/reservation.ts';
 import {
   calendarOf,
@@ -53,7 +53,7 @@ const servicesNamedBy = ({ serviceType }: Slot): Slot['serviceType'] =>
   serviceIdsOf({ serviceType }).length > 0 ? serviceType : undefined;
 
 /** What must not lie at the time that a Slot takes, unless that is on purpose. A new one is judged with the appointment that names it. */
-function againstWhat(slot: Slot, isBookable: boolean): Taking['against'] {
+function againstWhat(slot: Slot, isBookable: boolean): ExternalSlot['against'] {
   const isBlock = !isBooked(slot) && !isBuffer(slot);
   return isBlock ? 'nothing' : isBookable ? 'appointments' : 'reservations';
 }
@@ -80,18 +80,18 @@ async function judge(
   if (own && isTaken(own) && own.start <= start && end <= own.end) {
     return { issues: [] };
   }
-  const fresh = takingSlot(schedule, { start, end }, slot);
+  const fresh = externalBusySlot(schedule, { start, end }, slot);
   // One that is stored keeps its place.
   const from = own?.role === 'offer' ? own : own ? { ...fresh, place: own.place, capacity: 1 } : fresh;
   // The appointment that holds it follows: it is judged as that is.
   const against = holder ? 'everything' : againstWhat(slot, own?.role === 'offer');
   const isOnPurpose = [slot, ...(holder ? [holder] : [])].some((one) => isOverbooking(one, config));
-  const taking: Taking = {
+  const external: ExternalSlot = {
     ...{ from, start, end, against: isOnPurpose ? 'nothing' : against },
     ...(holder && { types: holder.serviceType ?? [] }),
   };
   const act = { ...actOf(slot), slots: [...new Set([slot.id ?? '', ...slotIdsOf(holder)])] };
-  const reserved = await reserve(medplum, schedule, [taking], act, servicesNamedBy(slot));
+  const reserved = await reserve(medplum, schedule, [external], act, servicesNamedBy(slot));
   if (reserved.kind === 'reserved') {
     return { issues: [], place: from.role === 'taking' ? reserved.place : undefined };
   }

@@ -9,7 +9,7 @@ import { isResource } from '../../core/fhir/resource.ts';
 import { config } from './config.ts';
 
 /** The result of a batch or transaction. */
-export type BundleAnswer =
+export type BundleResponse =
   | { readonly kind: 'done'; readonly bundle: Bundle }
   /** A concurrent transaction changed a version that this one relies on: nothing was written. */
   | { readonly kind: 'overtaken' }
@@ -46,7 +46,7 @@ export interface Connections {
    *
    * @param limit - milliseconds that it may take
    */
-  readonly send: (request: ServerRequest, limit: number) => Promise<Answer | Unanswered>;
+  readonly send: (request: ServerRequest, limit: number) => Promise<BotResponse | RequestFailure>;
 }
 
 /** The client that a runtime gives to a Bot; Medplum's own has no connections that last. */
@@ -64,33 +64,33 @@ function headersFor(medplum: MedplumClient, { authorization, withAuthors }: Requ
 }
 
 /** The answer to a request: its status, and its body if that is JSON. */
-export interface Answer {
+export interface BotResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
 /** Why a request has no answer. */
-export type Unanswered = 'not-connected' | 'no-answer' | 'too-late';
+export type RequestFailure = 'not-connected' | 'no-answer' | 'too-late';
 
 /** Errors of a connection that was never made: nothing of the request has arrived. */
 const notConnected = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH/;
 
-function reasonOf(error: unknown): Unanswered {
+function reasonOf(error: unknown): RequestFailure {
   const cause = error instanceof Error && error.cause ? error.cause : error;
   return notConnected.test(String(cause)) ? 'not-connected' : 'no-answer';
 }
 
-async function fetchAnswer({ url, headers, body }: ServerRequest): Promise<Answer> {
+async function fetchAnswer({ url, headers, body }: ServerRequest): Promise<BotResponse> {
   const response = await fetch(url, { headers, ...(body !== undefined && { method: 'POST', body }) });
   return { status: response.status, body: await response.json() };
 }
 
 /** The one place where a Bot calls its server. It never throws. */
-async function call({ connections }: Client, request: ServerRequest): Promise<Answer | Unanswered> {
+async function call({ connections }: Client, request: ServerRequest): Promise<BotResponse | RequestFailure> {
   if (connections) {
     return connections.send(request, LIMIT);
   }
-  const late = Promise.withResolvers<Unanswered>();
+  const late = Promise.withResolvers<RequestFailure>();
   const timer = setTimeout(() => late.resolve('too-late'), LIMIT);
   const answer = fetchAnswer(request).catch(reasonOf);
   return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
@@ -121,17 +121,17 @@ export const diagnosticsFor = (status: number): string =>
     ? `${RATE_LIMIT} Nothing was written.`
     : `The FHIR server answered with status ${status}. Nothing was written; try again in a moment.`;
 
-function failed(status: number): BundleAnswer {
+function failed(status: number): BundleResponse {
   const issue: Issue = { code: 'upstream-unavailable', diagnostics: diagnosticsFor(status) };
   return { kind: 'failed', issue, ...(status === 429 && { isLimited: true }) };
 }
 
-function lost(code: 'upstream-unavailable' | 'upstream-timeout', what: string): BundleAnswer {
+function lost(code: 'upstream-unavailable' | 'upstream-timeout', what: string): BundleResponse {
   const diagnostics = `${what} The booking may have been stored: send it again with the same Appointment.identifier to get the appointment.`;
   return { kind: 'lost', issue: { code, diagnostics } };
 }
 
-const unanswered: Readonly<Record<Unanswered, BundleAnswer>> = {
+const unanswered: Readonly<Record<RequestFailure, BundleResponse>> = {
   'not-connected': {
     kind: 'failed',
     issue: { code: 'upstream-unavailable', diagnostics: 'The FHIR server cannot be reached.' },
@@ -143,7 +143,7 @@ const unanswered: Readonly<Record<Unanswered, BundleAnswer>> = {
 /** A transaction is refused as a whole if something that it changes was removed after it was read. */
 const isAbsence = (status: number): boolean => status === 404 || status === 410;
 
-function classify({ status, body }: Answer): BundleAnswer {
+function classify({ status, body }: BotResponse): BundleResponse {
   if (status === 200 && isResource(body, 'Bundle')) {
     return { kind: 'done', bundle: body };
   }
@@ -166,7 +166,7 @@ function classify({ status, body }: Answer): BundleAnswer {
 const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';
 
 /** How many updates Medplum takes in one transaction; patches are not counted. */
-const MOST_UPDATES = 50;
+const MAX_UPDATES = 50;
 
 /** The elements that a change may take away from a Slot. */
 const leaving = [
@@ -218,7 +218,7 @@ function inWriteOrder(bundle: Bundle) {
   if (bundle.type !== 'transaction' || entries.every(({ request }) => request?.method === 'GET')) {
     return { sorted: bundle, restored: (answer: Bundle) => answer };
   }
-  const isLarge = entries.filter(isUpdate).length > MOST_UPDATES;
+  const isLarge = entries.filter(isUpdate).length > MAX_UPDATES;
   const order = entries
     .map((entry, index) => ({ entry: isLarge ? asPatch(entry) : entry, index }))
     .sort((one, other) => (urlOf(one.entry) < urlOf(other.entry) ? -1 : urlOf(one.entry) > urlOf(other.entry) ? 1 : 0));
@@ -246,16 +246,16 @@ export async function sendBundle(
   medplum: MedplumClient,
   bundle: Bundle,
   options: RequestOptions = {},
-): Promise<BundleAnswer> {
+): Promise<BundleResponse> {
   const [url, headers] = [medplum.fhirUrl().toString(), headersFor(medplum, options)];
   const { sorted, restored } = inWriteOrder(bundle);
-  const answer = await call(medplum, { url, headers, body: JSON.stringify(sorted) });
-  const read = typeof answer === 'string' ? unanswered[answer] : classify(answer);
+  const response = await call(medplum, { url, headers, body: JSON.stringify(sorted) });
+  const read = typeof response === 'string' ? unanswered[response] : classify(response);
   return read.kind === 'done' ? { ...read, bundle: restored(read.bundle) } : read;
 }
 
 /** Writes entries in one transaction with the Bot's own rights, as `sendBundle` does. */
-export const sendTransaction = (medplum: MedplumClient, entry: BundleEntry[]): Promise<BundleAnswer> =>
+export const sendTransaction = (medplum: MedplumClient, entry: BundleEntry[]): Promise<BundleResponse> =>
   sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
 
 /**
@@ -288,10 +288,14 @@ export async function writeUnlessOvertaken(
  * @param path - relative to the base address of the server, for example `auth/me`
  * @returns status and body; `undefined` if there is no readable answer
  */
-export async function get(medplum: MedplumClient, path: string, options: RequestOptions): Promise<Answer | undefined> {
+export async function get(
+  medplum: MedplumClient,
+  path: string,
+  options: RequestOptions,
+): Promise<BotResponse | undefined> {
   const url = new URL(path, medplum.getBaseUrl()).toString();
-  const answer = await call(medplum, { url, headers: headersFor(medplum, options) });
-  return typeof answer === 'string' ? undefined : answer;
+  const response = await call(medplum, { url, headers: headersFor(medplum, options) });
+  return typeof response === 'string' ? undefined : response;
 }
 
 /**
@@ -299,7 +303,7 @@ export async function get(medplum: MedplumClient, path: string, options: Request
  *
  * @returns status and body; why there is none, if there is none
  */
-export const post = (medplum: MedplumClient, path: string, body: object): Promise<Answer | Unanswered> =>
+export const post = (medplum: MedplumClient, path: string, body: object): Promise<BotResponse | RequestFailure> =>
   call(medplum, {
     url: new URL(path, medplum.getBaseUrl()).toString(),
     headers: { ...headersFor(medplum, {}), 'content-type': 'application/json' },
@@ -307,7 +311,7 @@ export const post = (medplum: MedplumClient, path: string, body: object): Promis
   });
 
 /** The longest pause, in milliseconds: an attempt that timed out does not show how busy the server is. */
-const LONGEST_PAUSE = 2_000;
+const MAX_PAUSE = 2_000;
 
 /**
  * Waits for a random time before the next attempt, at most as long as the last attempt took. Competing requests thus
@@ -316,11 +320,11 @@ const LONGEST_PAUSE = 2_000;
  * @param attempt - length of the attempt, in milliseconds
  */
 export async function backOff(attempt: number): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(attempt, LONGEST_PAUSE)));
+  await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(attempt, MAX_PAUSE)));
 }
 
 /** How often something is tried that other requests overtake, unless it says otherwise. */
-export const MOST_ATTEMPTS = 20;
+export const MAX_ATTEMPTS = 20;
 
 /** How often, and for how long, something is tried. */
 interface Attempts {
@@ -341,7 +345,7 @@ export const contestedAttempts: Attempts = { most: 50, within: 6_000 };
 export async function retryOvertaken<T>(
   act: () => Promise<T>,
   isOvertaken: (result: T) => boolean,
-  { most = MOST_ATTEMPTS, within = Number.POSITIVE_INFINITY }: Attempts = {},
+  { most = MAX_ATTEMPTS, within = Number.POSITIVE_INFINITY }: Attempts = {},
 ): Promise<T> {
   const end = Date.now() + within;
   for (let count = 1; ; count++) {
@@ -362,7 +366,7 @@ export async function retryOvertaken<T>(
  * @throws Error when it could not be written, or other requests were faster at each attempt
  */
 export async function writeInTheEnd(
-  attempt: () => Promise<BundleAnswer['kind'] | 'unchanged'>,
+  attempt: () => Promise<BundleResponse['kind'] | 'unchanged'>,
   what: string,
 ): Promise<void> {
   const result = await retryOvertaken(attempt, (kind) => kind === 'overtaken');

@@ -4,8 +4,8 @@ import { mustBeWhole } from '../../core/booking/appointment/reads.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type ResourceSet, resourceSet } from '../../core/rows/resource-set.ts';
-import { hasMore, pagesOf, portions } from '../../core/rows/search.ts';
-import { type BundleAnswer, diagnosticsFor, MedplumError, type RequestOptions, sendBundle } from './medplum.ts';
+import { chunks, hasMore, pagesOf } from '../../core/rows/search.ts';
+import { type BundleResponse, diagnosticsFor, MedplumError, type RequestOptions, sendBundle } from './medplum.ts';
 
 /** The resources that one search, history or read returned. */
 function resourcesIn({ resource }: BundleEntry): Resource[] {
@@ -20,7 +20,7 @@ const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWi
 /** What never existed has no history, which is an answer, too. */
 const isHistory = (entry: BundleEntry): boolean => isGood(entry) || entry.response?.status.startsWith('404') === true;
 
-function errorOf(answer: BundleAnswer): ReadError {
+function errorOf(answer: BundleResponse): ReadError {
   const entries = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
   const isLimited =
     entries.some(({ response }) => response?.status.startsWith('429')) ||
@@ -42,7 +42,7 @@ const ATTEMPTS = 2;
 type Rights = Pick<RequestOptions, 'authorization'>;
 
 async function send(medplum: MedplumClient, type: 'batch' | 'transaction', entry: BundleEntry[], rights: Rights) {
-  let answer: BundleAnswer;
+  let answer: BundleResponse;
   let attempt = 0;
   do {
     answer = await sendBundle(medplum, { resourceType: 'Bundle', type, entry }, { ...rights, withAuthors: true });
@@ -163,7 +163,7 @@ export const readByIds = async (medplum: MedplumClient, type: string, ids: reado
   (
     await readInBatch(
       medplum,
-      portions([...new Set(ids)]).map((some) => `${type}?_id=${some.join(',')}&_count=${some.length}`),
+      chunks([...new Set(ids)]).map((some) => `${type}?_id=${some.join(',')}&_count=${some.length}`),
     )
   ).flat();
 
@@ -176,7 +176,7 @@ const gone = [
 /** Who of some profiles has left the clinic: they were deleted, or are practitioners who are no longer active. */
 export async function readFormer(medplum: MedplumClient, profiles: readonly string[]): Promise<string[]> {
   const former: string[] = [];
-  for (const ids of portions(profiles)) {
+  for (const ids of chunks(profiles)) {
     const searches = gone.map((one) => `${one}&_id=${ids.join(',')}&_count=${ids.length}`);
     former.push(...(await readInTransaction(medplum, searches)).flat().flatMap(({ id }) => id ?? []));
   }
@@ -199,7 +199,7 @@ export const readLeaving = async (medplum: MedplumClient, since: number | undefi
  *
  * @throws ReadError when the server does not answer each entry
  */
-export async function readAnswers(
+export async function readResponses(
   medplum: MedplumClient,
   entry: BundleEntry[],
   { authorization }: Rights,
@@ -235,7 +235,7 @@ export function stateIn(entry: readonly BundleEntry[]): ResourceSet {
 
 /** Reads a batch with somebody's rights, as `readAnswers` and `stateIn` do. */
 export const readStateAs = async (medplum: MedplumClient, entry: BundleEntry[], rights: Rights): Promise<ResourceSet> =>
-  stateIn(await readAnswers(medplum, entry, rights));
+  stateIn(await readResponses(medplum, entry, rights));
 
 /**
  * What is missing from the answers to searches that must be complete (`mustBeWhole`); usually nothing, and then nothing
@@ -308,12 +308,12 @@ interface Reading {
 }
 
 /** How many results a page has: as many as Medplum allows. */
-export const MOST_RESULTS = 1_000;
+export const MAX_RESULTS = 1_000;
 
 /** The address of a page, by default the first, as `readPages` asks for it. */
 export function pageUrl(
   search: string,
-  { order = '_lastUpdated', isLatestFirst = false, count = MOST_RESULTS }: Paging,
+  { order = '_lastUpdated', isLatestFirst = false, count = MAX_RESULTS }: Paging,
   { from, skipped }: Omit<Reading, 'search'> = { skipped: 0 },
 ): string {
   const [sort, side] = isLatestFirst ? [`-${order}`, 'le'] : [order, 'ge'];
@@ -347,7 +347,7 @@ export async function* readPages(
   searches: readonly string[],
   paging: Paging = {},
 ): AsyncGenerator<Resource[][]> {
-  const { order = '_lastUpdated', count = MOST_RESULTS, end = Number.POSITIVE_INFINITY } = paging;
+  const { order = '_lastUpdated', count = MAX_RESULTS, end = Number.POSITIVE_INFINITY } = paging;
   let readings: (Reading | undefined)[] = searches.map((search) => ({ search, skipped: 0 }));
   while (readings.some((one) => one !== undefined) && Date.now() < end) {
     const read = await readInTransaction(

@@ -2,7 +2,7 @@ import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Communication, OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
 import { withConsent } from '../../core/booking/appointment/consent.ts';
 import { absentOutcome } from '../../core/booking/appointment/deleted.ts';
-import { isForAssistant, isHold, isOffered } from '../../core/booking/appointment/expiry.ts';
+import { isForAssistant, isHold, isOpenOffer } from '../../core/booking/appointment/expiry.ts';
 import type { Role } from '../../core/booking/policy/caller-role.ts';
 import { bodyFor, parseBookRequest } from '../../core/booking/request/request.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
@@ -10,15 +10,15 @@ import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource, updateEntry } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange, ownerOf } from '../../core/fhir/tags.ts';
 import {
-  type AnswerRequest,
-  answerParameters,
   byPatient,
   isAboutMessages,
   isGood,
   isOver,
-  type MessageAnswer,
-  parseAnswer,
-  possibleAnswers,
+  type MessageReply,
+  parseReply,
+  possibleReplies,
+  type ReplyRequest,
+  replyParameters,
 } from '../../core/messages/answer.ts';
 import { addressOf, communicationSearch } from '../../core/messages/message.ts';
 import { knowledgeOf, type Thread, threadOf, threadTask } from '../../core/messages/thread.ts';
@@ -32,7 +32,12 @@ import { config } from '../lib/config.ts';
 import { newId, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { readRefused, refusalEntry } from '../lib/messages/address.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
-import { type Companion, groupSearch, readCompanions, readTold } from '../lib/visits/companions.ts';
+import {
+  type DependentAppointment,
+  groupSearch,
+  readDependentAppointments,
+  readNotifiedTogether,
+} from '../lib/visits/companions.ts';
 
 /** What a link leads to. */
 interface Asked {
@@ -41,7 +46,7 @@ interface Asked {
   /** The appointment; of a visit the first that is open and has not begun, or none of them. */
   readonly found: RelatedAppointment;
   /** What else of the visit is open and has not begun. */
-  readonly companions: readonly Companion[];
+  readonly companions: readonly DependentAppointment[];
   /** All of them, as they are stored. */
   readonly appointments: readonly Appointment[];
   /** The Communication of the last message. */
@@ -73,7 +78,7 @@ function comingEntries(all: readonly Appointment[], { thread, row }: Asked): Bun
 /** The address that a link was sent to. */
 const addressesOf = ({ last }: Pick<Asked, 'last'>): string[] => (last ? [addressOf(last) ?? ''] : []);
 
-async function entriesOf(medplum: MedplumClient, answer: MessageAnswer, asked: Asked): Promise<BundleEntry[]> {
+async function entriesOf(medplum: MedplumClient, answer: MessageReply, asked: Asked): Promise<BundleEntry[]> {
   const { appointment } = asked.found;
   if (isAboutMessages(answer)) {
     return Promise.all(addressesOf(asked).map((one) => refusalEntry(medplum, one, answer === 'stop')));
@@ -127,8 +132,8 @@ async function book(
   const isAlone = asked.thread.group === undefined;
   const { isRefused } = asked;
   const standing = { isAlone, isClosed: false, isRefused };
-  const possible = possibleAnswers({ ...asked.thread, known }, appointments, standing, Date.now(), config);
-  return answerParameters(asked.thread, appointments, possible, config);
+  const possible = possibleReplies({ ...asked.thread, known }, appointments, standing, Date.now(), config);
+  return replyParameters(asked.thread, appointments, possible, config);
 }
 
 /** Books what is offered to a person. */
@@ -140,7 +145,7 @@ function acceptOffer(medplum: MedplumClient, asked: Asked, offer: Appointment) {
 }
 
 /** Moves to a time that a person has chosen: what is not named stays as it is. */
-function moveTo(medplum: MedplumClient, asked: Asked, stored: Appointment, to: AnswerRequest['to']) {
+function moveTo(medplum: MedplumClient, asked: Asked, stored: Appointment, to: ReplyRequest['to']) {
   const { id, identifier, participant } = stored;
   const patients = participant.filter(({ actor }) => actor?.reference?.startsWith('Patient/'));
   const kept = { id, ...(identifier && { identifier }), participant: patients };
@@ -156,16 +161,16 @@ async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
   ]);
   const stored = ofType('Appointment', visit);
   const steps = knowledgeOf(stored, config)?.steps ?? [];
-  const isOpen = (id: string): boolean => stored.some((one) => one.id === id && isOffered(one, Date.now(), config));
+  const isOpen = (id: string): boolean => stored.some((one) => one.id === id && isOpenOffer(one, Date.now(), config));
   const coming = steps.filter(({ start }) => start > Date.now());
   // Of a visit of which one step is offered anew, that is asked about.
   const next = coming.find(({ appointment }) => isOpen(appointment)) ?? coming[0];
   const found = await readRelatedAppointment(medplum, next?.appointment ?? thread.appointment);
   const { appointment } = found;
-  const isOffer = appointment !== undefined && isOffered(appointment, Date.now(), config);
-  const told = appointment && group !== undefined && !isOffer ? await readTold(medplum, appointment) : [];
-  const companions = isOffer ? await readCompanions(medplum, appointment) : told;
-  const read = [found, ...(group === undefined ? [] : companions)]
+  const isOffer = appointment !== undefined && isOpenOffer(appointment, Date.now(), config);
+  const told = appointment && group !== undefined && !isOffer ? await readNotifiedTogether(medplum, appointment) : [];
+  const dependents = isOffer ? await readDependentAppointments(medplum, appointment) : told;
+  const read = [found, ...(group === undefined ? [] : dependents)]
     .map(({ appointment }) => appointment)
     .filter((one) => one !== undefined);
   const appointments = [...new Map([...stored, ...read].map((one) => [one.id, one])).values()];
@@ -173,14 +178,14 @@ async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
   const isRefused = (await readRefused(medplum, addressesOf({ last }))).size > 0;
   return isOver(thread, Date.now())
     ? { row, thread: { ...thread, known: undefined }, found, companions: [], appointments: [], last, isRefused }
-    : { row, thread, found, companions, appointments, last, isRefused };
+    : { row, thread, found, companions: dependents, appointments, last, isRefused };
 }
 
 async function attempt(
   medplum: MedplumClient,
   { input, ...event }: BotEvent<unknown>,
 ): Promise<Parameters | OperationOutcome | 'overtaken'> {
-  const request = parseAnswer(input);
+  const request = parseReply(input);
   const [rows] = request ? await readInTransaction(medplum, [`Task?_id=${request.row}`]) : [];
   const [row] = ofType('Task', rows).filter((one) => isRow(one, ['message'], config));
   if (!request || !row || !isGood(request, threadOf(row), Date.now())) {
@@ -194,7 +199,7 @@ async function attempt(
   );
   const closed = (await Promise.all(limited)).flat();
   const isAlone = asked.thread.group === undefined;
-  const possible = possibleAnswers(
+  const possible = possibleReplies(
     asked.thread,
     appointments,
     { isAlone, isClosed: closed.length > 0, isRefused },
@@ -208,17 +213,17 @@ async function attempt(
     slotIdsOf(stored).includes(slotIdsOf(to)[0] ?? '');
   if (to && appointment?.status !== 'cancelled' && appointment && isThere(appointment)) {
     // The same answer sent again.
-    return answerParameters(asked.thread, appointments, possible, config);
+    return replyParameters(asked.thread, appointments, possible, config);
   }
   if (answer === undefined) {
-    return answerParameters(asked.thread, appointments, possible, config);
+    return replyParameters(asked.thread, appointments, possible, config);
   }
   if (!possible.includes(answer) && !isAboutMessages(answer)) {
     const diagnostics = `The appointment is no longer as the message says, or it is too late for the answer ${answer}.`;
     const issue = { code: 'transition-not-allowed', diagnostics, expression: 'Parameters.parameter' } as const;
     return toOperationOutcome(answer === 'cancel' && closed.length > 0 ? closed : [issue], config);
   }
-  if (answer === 'come' && appointment && isOffered(appointment, Date.now(), config)) {
+  if (answer === 'come' && appointment && isOpenOffer(appointment, Date.now(), config)) {
     return acceptOffer(medplum, asked, appointment);
   }
   if (to && appointment) {
@@ -236,10 +241,10 @@ async function attempt(
   const ended = new Set(answer === 'cancel' ? openOf(asked).map(({ id }) => id) : []);
   const isRefusedThen = isAboutMessages(answer) ? answer === 'stop' : isRefused;
   const after = appointments.map((one) => (ended.has(one.id) ? { ...one, status: 'cancelled' as const } : one));
-  return answerParameters(
+  return replyParameters(
     asked.thread,
     after,
-    possibleAnswers(asked.thread, after, { isAlone, isClosed: false, isRefused: isRefusedThen }, Date.now(), config),
+    possibleReplies(asked.thread, after, { isAlone, isClosed: false, isRefused: isRefusedThen }, Date.now(), config),
     config,
     answer === 'move' && appointment
       ? { appointment, isOwn: belongsTo(appointment, callerOf({ ...event, input }).id, config) }

@@ -4,10 +4,10 @@ import { formatInstant } from '../../core/fhir/instant.ts';
 import { updateEntry } from '../../core/fhir/resource.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
 import {
-  CHANGED_AT_ONCE,
   changedQuery,
   checkpointSearch,
   checkpointTask,
+  MAX_CHANGED,
   OVERLAP,
   type Recorded,
   settledAt,
@@ -23,7 +23,7 @@ import {
 } from '../../core/notifications/delivery/delivery-state.ts';
 import { recordedSince } from '../../core/notifications/delivery/retention.ts';
 import { creation, rowSearch } from '../../core/rows/row.ts';
-import { portions } from '../../core/rows/search.ts';
+import { chunks } from '../../core/rows/search.ts';
 import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { isRateLimit } from '../lib/medplum.ts';
@@ -109,7 +109,7 @@ async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<Due
  */
 async function endThoseOfFormer(medplum: MedplumClient, former: readonly SubscriberState[]): Promise<boolean> {
   const open = former.filter(({ row }) => OPEN.split(',').includes(row.task.status));
-  const written = await mapConcurrently(open, AT_ONCE, ({ row, subscriptions }) =>
+  const written = await mapConcurrently(open, CONCURRENCY, ({ row, subscriptions }) =>
     writeOutboxes(
       medplum,
       row,
@@ -127,7 +127,7 @@ async function endThoseOfFormer(medplum: MedplumClient, former: readonly Subscri
 const TIMES_LIMIT = 2_000;
 
 /** How many rows are written at the same time. */
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
 /** What the outboxes of Subscriptions need that were changed by others: to follow them, and to say when they are due. */
 function followUps(subscriptions: readonly SubscriptionOutbox[], now: number): OutboxUpdate[] {
@@ -144,7 +144,7 @@ function followUps(subscriptions: readonly SubscriptionOutbox[], now: number): O
  */
 async function startDeliveries(medplum: MedplumClient, all: readonly SubscriberState[], end: number): Promise<void> {
   const now = Date.now();
-  await mapConcurrently(all, AT_ONCE, async ({ row, subscriptions }) => {
+  await mapConcurrently(all, CONCURRENCY, async ({ row, subscriptions }) => {
     const updates = followUps(subscriptions, now);
     const isStarted = mustStart(row.outboxes, Date.parse(row.task.meta?.lastUpdated ?? ''), now);
     if (isStarted || (updates.length > 0 && Date.now() < end)) {
@@ -190,7 +190,7 @@ async function recordMissing(
       throw error;
     });
   function* acts() {
-    for (const some of portions(all, BATCH_SIZE)) {
+    for (const some of chunks(all, BATCH_SIZE)) {
       let hasFailed = false;
       yield () =>
         record(some)().catch(() => {
@@ -222,7 +222,7 @@ async function recordMissedEvents(
   try {
     await recordMissing(medplum, missing, failed, start + RUN_LIMIT);
   } finally {
-    const isWhole = changed.length < CHANGED_AT_ONCE;
+    const isWhole = changed.length < MAX_CHANGED;
     const isAll = missing.size === 0 && isWhole;
     const [first, second] = changed.filter((one) => missing.has(one));
     const isLate = Date.parse(checkpoint?.meta?.lastUpdated ?? '') < start - PATIENCE;

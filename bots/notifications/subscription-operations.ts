@@ -39,10 +39,10 @@ import {
 import { createBindingToken } from '../lib/notifications/ws-binding-token.ts';
 
 /** The maximum number of events in a response. */
-const MOST_EVENTS = 1000;
+const MAX_EVENTS = 1000;
 
 /** The characters of appointments after which a response tells of no further event. */
-const MOST_CHARACTERS = 1_000_000;
+const MAX_CHARACTERS = 1_000_000;
 
 /** How many events are read together at first, and at most. */
 const TOGETHER = { first: 20, most: 200 };
@@ -113,14 +113,14 @@ async function readPage(
     const appointments = [...new Set(next.map(({ appointment }) => appointment))];
     const search = `Appointment?_id=${appointments.join(',')}&_count=1000&_fields=id`;
     for (const one of await readContents(medplum, next, [search], readable, authorization)) {
-      const isFull = content === 'full-resource' && told.length > 0 && size + lengthOf(one) > MOST_CHARACTERS;
+      const isFull = content === 'full-resource' && told.length > 0 && size + lengthOf(one) > MAX_CHARACTERS;
       if (isFull) {
         return told;
       }
       size += lengthOf(one);
       told.push(one);
     }
-    together = Math.max(1, Math.min(TOGETHER.most, Math.floor((MOST_CHARACTERS * told.length) / Math.max(1, size))));
+    together = Math.max(1, Math.min(TOGETHER.most, Math.floor((MAX_CHARACTERS * told.length) / Math.max(1, size))));
   }
   return told;
 }
@@ -144,7 +144,7 @@ async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, 
   }
   const from = Math.max(1, since);
   const last = Math.min(stored.outbox.events, until);
-  const most = Math.min(last, from + MOST_EVENTS - 1);
+  const most = Math.min(last, from + MAX_EVENTS - 1);
   const wanted = Array.from({ length: Math.max(0, most - from + 1) }, (_, index) => [id, from + index] as const);
   const events = (await readEvents(medplum, wanted)).get(id) ?? [];
   const own: Content = stored.settings?.content ?? 'empty';

@@ -20,7 +20,7 @@ import {
   updatedSubscription,
 } from '../../core/notifications/subscription/submission.ts';
 import { config } from '../lib/config.ts';
-import { type BundleAnswer, contestedAttempts, newId, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
+import { type BundleResponse, contestedAttempts, newId, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { resolveEndpoint } from '../lib/notifications/delivery/resolve-endpoint.ts';
 import {
   newSubscriptionEntry,
@@ -41,11 +41,11 @@ import {
   subscriberOf,
   unavailable,
 } from '../lib/notifications/subscriber.ts';
-import { findPlace } from '../lib/notifications/subscription-limit.ts';
+import { findSubscriptionPermit } from '../lib/notifications/subscription-limit.ts';
 
 type Answer = Subscription | OperationOutcome;
 
-function refusedByServer(answer: BundleAnswer): OperationOutcome {
+function refusedByServer(answer: BundleResponse): OperationOutcome {
   if (answer.kind !== 'invalid') {
     return refuse([unavailable]);
   }
@@ -106,7 +106,7 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
   const fullUrl = newId();
   const resource = newSubscription(submission, caller.id, config);
   return tryRepeatedly(async () => {
-    const row = await findPlace(medplum, caller.id);
+    const row = await findSubscriptionPermit(medplum, caller.id);
     if (row === 'overtaken' || 'code' in row) {
       return row === 'overtaken' ? row : refuse([row]);
     }
@@ -141,7 +141,9 @@ async function attempt(
     return refusals['not-found'];
   }
   const changed = decide(stored);
-  const place = startsAnew(stored, changed) ? await findPlace(medplum, changed.outboxes.subscriber) : stored.row;
+  const place = startsAnew(stored, changed)
+    ? await findSubscriptionPermit(medplum, changed.outboxes.subscriber)
+    : stored.row;
   if (place === 'overtaken' || 'code' in place) {
     return place === 'overtaken' ? place : refuse([place]);
   }

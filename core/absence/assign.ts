@@ -19,7 +19,7 @@ export interface Choice {
 type Assignment<C extends Choice> = readonly (C | undefined)[];
 
 /** How many of its cheapest choices are considered for a row. */
-export const MOST_CHOICES = 400;
+export const MAX_CHOICES = 400;
 
 /** How many choices are looked at, in all and for each choice that there is: it bounds the time. */
 const MAX_LOOKS = { all: 2_000_000, each: 50 } as const;
@@ -67,7 +67,7 @@ class Improving<C extends Choice> {
           found.push(other);
         }
       }
-      if (found.length > MOST_OUT) {
+      if (found.length > MAX_OUTSTANDING) {
         return found;
       }
     }
@@ -93,7 +93,7 @@ class Improving<C extends Choice> {
         this.#set(row, choice);
         return choice.cost;
       }
-      if (depth > 0 && out.length <= MOST_OUT && !out.some((one) => kept.has(one))) {
+      if (depth > 0 && out.length <= MAX_OUTSTANDING && !out.some((one) => kept.has(one))) {
         const cost = this.#replace(row, choice, out, limit, depth, kept);
         if (cost !== undefined) {
           return cost;
@@ -157,7 +157,7 @@ class Improving<C extends Choice> {
 }
 
 /** How many others may lose their choice so that one gets a better one. */
-const MOST_OUT = 2;
+const MAX_OUTSTANDING = 2;
 
 /** How many others one after the other may have to look for another choice so that one gets a better one. */
 const DEPTH = 3;
@@ -170,6 +170,6 @@ const DEPTH = 3;
  * @param none - what it costs to choose nothing for a row
  */
 export function assign<C extends Choice>(all: readonly (readonly C[])[], none: number): Assignment<C> {
-  const rows = all.map((choices) => choices.toSorted((one, other) => one.cost - other.cost).slice(0, MOST_CHOICES));
+  const rows = all.map((choices) => choices.toSorted((one, other) => one.cost - other.cost).slice(0, MAX_CHOICES));
   return new Improving(rows, none).improve();
 }

@@ -1,7 +1,7 @@
 import type { Appointment, CodeableConcept, Slot } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
-import { isSameService, offersService } from '../fhir/reference.ts';
+import { isSameService, servesService } from '../fhir/reference.ts';
 import { calendarOf } from '../slots/slot.ts';
 import type { ScheduleServices } from '../slots/terms.ts';
 import { overlaps } from '../time/interval.ts';
@@ -90,7 +90,7 @@ function proposalIssues({ appointment, proposal, path: expression }: Wish, state
     return (
       about &&
       !proposal.isVisit &&
-      !offersService(about.serviceType ?? [], slot.services ?? of?.schedule.serviceType ?? [], true)
+      !servesService(about.serviceType ?? [], slot.services ?? of?.schedule.serviceType ?? [], true)
     );
   });
   return [

@@ -12,7 +12,7 @@ import type { Proposal } from './plan.ts';
  * @param left - the Schedules that it no longer needs
  * @param joined - those that it needs now and did not before
  */
-export function offerInstead(
+export function replacementOffer(
   appointment: Appointment,
   { slots, start, end }: Omit<Proposal, 'schedule'>,
   left: readonly Schedule[],

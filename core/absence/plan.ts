@@ -4,13 +4,13 @@ import { permittedStarts } from '../booking/policy/judge.ts';
 import { effectivePolicy } from '../booking/policy/policy.ts';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import { timeOf } from '../fhir/instant.ts';
-import { idIn, offersService } from '../fhir/reference.ts';
+import { idIn, servesService } from '../fhir/reference.ts';
 import { findChain } from '../slots/chain.ts';
 import { type CalendarSlot, calendarOf, slotIdsOf } from '../slots/slot.ts';
 import { granularityOf, neededBuffers, type ScheduleServices, withBuffers } from '../slots/terms.ts';
 import { contains, type Interval, overlaps } from '../time/interval.ts';
 import { DAY, localTimeOf } from '../time/time-zone.ts';
-import { assign, type Choice, MOST_CHOICES, type Use } from './assign.ts';
+import { assign, type Choice, MAX_CHOICES, type Use } from './assign.ts';
 
 /** How far after the last appointment that is affected other times are looked for, in milliseconds. */
 export const LOOKED_AHEAD = 28 * DAY;
@@ -194,7 +194,7 @@ function coveringAt(
   const of = byId.get(schedule);
   const isOwn = needed.absent.includes(schedule) || needed.present.includes(schedule);
   const own = slotsAt(free.get(schedule) ?? { slots: [], longest: 0 }, time).filter((slot) =>
-    offersService(needed.types, typesOf(slot, of?.schedule), isOwn),
+    servesService(needed.types, typesOf(slot, of?.schedule), isOwn),
   );
   const whole = own.filter((slot) => contains(slot, time)).toSorted((one, other) => one.end - other.end);
   const { shortest, step } = granularityOf(of?.schedule, of?.services ?? [], config);
@@ -314,7 +314,7 @@ function optionsFor(needed: Needed, calendars: Calendars, busy: readonly Interva
       .map((start) => ({ target, start, cost: costOf(localTime(needed.start), localTime(start), isSame) }));
   });
   const found: Option[] = [];
-  const most = Math.min(MOST_CHOICES, planning.affected.length + MORE_CHOICES);
+  const most = Math.min(MAX_CHOICES, planning.affected.length + MORE_CHOICES);
   for (const { target, start, cost } of possible.sort((one, other) => one.cost - other.cost)) {
     const option = optionAt(target, start, cost, needed, calendars, busy);
     if (option) {

@@ -1,14 +1,14 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { hasGivenWay } from '../booking/appointment/collision.ts';
-import { hasRunOut, isHold, isOffered } from '../booking/appointment/expiry.ts';
+import { hasRunOut, isHold, isOpenOffer } from '../booking/appointment/expiry.ts';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import type { Absent } from './plan.ts';
-import { type Affected, isAffected, type Standing } from './rows.ts';
+import { type Affected, type AffectedStatus, isAffected } from './rows.ts';
 
 /** What is known of an appointment that an absence affects. */
 export interface Known {
   readonly row: Affected;
-  readonly standing: Standing;
+  readonly standing: AffectedStatus;
   /** As it is stored; `undefined` if it was deleted. */
   readonly appointment: Appointment | undefined;
   /** What is offered in its place. */
@@ -27,7 +27,7 @@ export type Step =
   /** It has ended so; an offer that stands is withdrawn. */
   | {
       readonly do: 'end';
-      readonly as: Extract<Standing, 'moved' | 'declined' | 'call' | 'over'>;
+      readonly as: Extract<AffectedStatus, 'moved' | 'declined' | 'call' | 'over'>;
       readonly withdraws: boolean;
     }
   /** Whoever was to be called need not be called any more. */
@@ -41,11 +41,11 @@ export type Step =
   | { readonly do: 'move' };
 
 /** How many times are offered at most, one after the other, because each is gone. */
-export const MOST_TRIES = 3;
+export const MAX_TRIES = 3;
 
 const nothing: Step = { do: 'nothing' };
 
-const end = (as: Extract<Standing, 'moved' | 'declined' | 'call' | 'over'>, withdraws = false): Step => ({
+const end = (as: Extract<AffectedStatus, 'moved' | 'declined' | 'call' | 'over'>, withdraws = false): Step => ({
   do: 'end',
   as,
   withdraws,
@@ -69,7 +69,7 @@ const inSilence = { keep: end('call'), cancel: { do: 'cancel' }, move: { do: 'mo
 export function nextStep(known: Known, now: number, config: PublicConfig): Step {
   const { row, standing, appointment, offer, slots, absent } = known;
   const isStill = appointment !== undefined && isAffected(appointment, slots, absent);
-  const isStanding = offer !== undefined && isOffered(offer, now, config);
+  const isStanding = offer !== undefined && isOpenOffer(offer, now, config);
   if (standing === 'call') {
     // What is held for somebody who is called goes with the appointment that it would replace.
     return isStill ? nothing : isStanding ? end('call', true) : { do: 'tick' };
@@ -91,7 +91,7 @@ export function nextStep(known: Known, now: number, config: PublicConfig): Step 
     return isOfferAbsent(known) ? { do: 'renew' } : nothing;
   }
   if (hasGivenWay(offer, config)) {
-    return row.tries < MOST_TRIES ? { do: 'renew' } : end('call');
+    return row.tries < MAX_TRIES ? { do: 'renew' } : end('call');
   }
   return hasRunOut('offer', offer, now, config) ? inSilence[row.silence] : { do: 'cancel' };
 }

@@ -6,7 +6,7 @@ import { idIn } from '../fhir/reference.ts';
 import { isBuffer } from '../fhir/slot-marks.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn, valuesBut } from '../rows/row.ts';
 import type { Interval } from '../time/interval.ts';
-import { toldGroupOf } from '../visits/group.ts';
+import { notifiedGroupOf } from '../visits/group.ts';
 import type { Absent, Proposal } from './plan.ts';
 import { type AbsenceRequest, keyOf, type Silence, silences } from './request.ts';
 
@@ -174,10 +174,10 @@ export interface Affected extends Entry {
 }
 
 /** How the row of an appointment stands. */
-export type Standing = 'waiting' | 'offered' | Outcome | 'over';
+export type AffectedStatus = 'waiting' | 'offered' | Outcome | 'over';
 
 /** The statuses of a row by how it stands; an appointment whose person is to be called is open until that is done. */
-const statusOf: Readonly<Record<Standing, Task['status']>> = {
+const statusOf: Readonly<Record<AffectedStatus, Task['status']>> = {
   waiting: 'requested',
   offered: 'in-progress',
   moved: 'completed',
@@ -201,7 +201,7 @@ export function newAffected(
     partOf: [{ reference: `Task/${parent}` }],
     focus: { reference: `Appointment/${appointment}` },
     description: about?.start
-      ? `The ${toldGroupOf(about, config) === undefined ? 'appointment' : 'visit'} of ${about.start} cannot take place`
+      ? `The ${notifiedGroupOf(about, config) === undefined ? 'appointment' : 'visit'} of ${about.start} cannot take place`
       : 'An appointment cannot take place',
     ...(patient?.reference && {
       for: { reference: patient.reference, ...(patient.display && { display: patient.display }) },
@@ -233,7 +233,7 @@ export function affectedOf(row: Task): Affected | undefined {
 }
 
 /** How the row of an appointment stands. */
-export function standingOf({ status, businessStatus, input }: Task): Standing {
+export function statusOfRow({ status, businessStatus, input }: Task): AffectedStatus {
   const said = businessStatus?.coding?.[0]?.code;
   const outcome = outcomes.find((one) => one === said);
   if (outcome) {
@@ -249,9 +249,9 @@ const displays: Readonly<Record<Outcome, string>> = { moved: 'Moved', declined: 
  *
  * @param more - what else has changed; `offer` is a reference
  */
-export function withStanding(
+export function withStatus(
   row: Task,
-  standing: Standing,
+  standing: AffectedStatus,
   more: {
     readonly offer?: string;
     readonly proposal?: Proposal | undefined;
@@ -321,7 +321,7 @@ export function isAffected(appointment: Appointment, slots: readonly Slot[], abs
 }
 
 /** One line of an answer. */
-export type Line = Entry & { readonly outcome?: Standing | undefined };
+export type Line = Entry & { readonly outcome?: AffectedStatus | undefined };
 
 const instantPart = (name: string, time: number): ParametersParameter => ({ name, valueInstant: formatInstant(time) });
 
@@ -349,7 +349,7 @@ function linePart({ appointment, reach, proposal, outcome }: Line): ParametersPa
 }
 
 /** The answer of `$absence`. */
-export function absenceAnswer(id: string | undefined, blocks: readonly string[], lines: readonly Line[]): Parameters {
+export function absenceResponse(id: string | undefined, blocks: readonly string[], lines: readonly Line[]): Parameters {
   return {
     resourceType: 'Parameters',
     parameter: [

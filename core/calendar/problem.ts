@@ -43,7 +43,7 @@ export function faulty(code: CalendarProblemCode, diagnostics: string, expressio
 }
 
 /** All of several lists as one, or everything that is wrong with them. */
-export function together<T>(lists: readonly Checked<readonly T[]>[]): Checked<readonly T[]> {
+export function combine<T>(lists: readonly Checked<readonly T[]>[]): Checked<readonly T[]> {
   const problems = lists.flatMap((list) => list.problems);
   return problems.length > 0 ? { value: undefined, problems } : sound(lists.flatMap(({ value }) => value ?? []));
 }

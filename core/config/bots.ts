@@ -107,7 +107,7 @@ export function botSource(name: BotName): string {
  * When Medplum starts a Bot by the clock (a cron expression, UTC), in addition to anything else that starts it. It does
  * so only in projects with the feature `cron`.
  */
-export const clock: Readonly<Partial<Record<BotName, string>>> = {
+export const scheduledBots: Readonly<Partial<Record<BotName, string>>> = {
   'publish-slots': '* * * * *',
   reconcile: '* * * * *',
   'end-requests': '* * * * *',

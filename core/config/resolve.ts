@@ -32,11 +32,11 @@ const holdsSchema = z.strictObject({
 });
 
 /** Medplum counts no further than ten thousand (`maxSearchOffset`). */
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 
 const requestorsSchema = z.strictObject({
-  maxOpenAppointments: z.int().min(1).max(MOST_COUNTED).default(5_000),
-  maxBookingsPerMinute: z.int().min(1).max(MOST_COUNTED).default(600),
+  maxOpenAppointments: z.int().min(1).max(MAX_COUNTED).default(5_000),
+  maxBookingsPerMinute: z.int().min(1).max(MAX_COUNTED).default(600),
 });
 
 const messagesSchema = z.strictObject({
@@ -57,7 +57,7 @@ const messagesSchema = z.strictObject({
     )
     .max(250)
     .default(['+49', '+43', '+41', '0']),
-  smsPerPortalAndDay: z.int().min(1).max(MOST_COUNTED).default(500),
+  smsPerPortalAndDay: z.int().min(1).max(MAX_COUNTED).default(500),
 });
 
 const fileSchema = z.strictObject({

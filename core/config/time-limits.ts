@@ -29,11 +29,11 @@ const shares = {
  * A stranger without a token can keep a connection open until its headers have arrived: a minute at most, in
  * milliseconds.
  */
-const LONGEST_HEADERS = 60_000;
+const MAX_HEADERS_LENGTH = 60_000;
 
 /** The time limits, in milliseconds, that follow from the one that an installation sets. */
 export function timeLimits({ timeout }: Pick<BookingConfig, 'timeout'>): Readonly<Record<keyof typeof shares, number>> {
   const limits = Object.entries(shares).map(([part, share]) => [part, Math.round(timeout * 1_000 * share)]);
   const all = Object.fromEntries(limits) as Record<keyof typeof shares, number>;
-  return { ...all, headers: Math.min(all.headers, LONGEST_HEADERS) };
+  return { ...all, headers: Math.min(all.headers, MAX_HEADERS_LENGTH) };
 }

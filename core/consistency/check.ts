@@ -44,7 +44,7 @@ function referencesOfAppointments(state: ResourceSet): ReadonlySet<string | unde
 function findOrphans(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const jobs = resourcesOfType(state, 'Task').filter((task) => isRow(task, ['book'], context.config));
   const referred = referencesOfAppointments(state);
-  const answers = resourcesOfType(state, 'QuestionnaireResponse').filter(
+  const responses = resourcesOfType(state, 'QuestionnaireResponse').filter(
     (response) => isSubmitted(response, context) && !referred.has(keyOf(response)),
   );
   const patients = resourcesOfType(state, 'Patient').filter(
@@ -52,7 +52,7 @@ function findOrphans(state: ResourceSet, context: ConsistencyContext): Finding[]
   );
   return [
     ...jobs.flatMap((task) => issuesOfTask(task, state, context)),
-    ...answers.map((response) => finding('answers-left-over', keyOf(response), 'No appointment refers to them.')),
+    ...responses.map((response) => finding('answers-left-over', keyOf(response), 'No appointment refers to them.')),
     ...patients.map((patient) => finding('patient-left-over', keyOf(patient), 'No appointment refers to it.')),
   ];
 }

@@ -17,11 +17,11 @@ function isTakenByService(slot: Slot, context: ConsistencyContext): boolean {
 }
 
 /** How many are named in one finding at most. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 function listed(keys: readonly string[]): string {
-  const more = keys.length > MOST_NAMED ? [`${keys.length - MOST_NAMED} more`] : [];
-  return [...keys.slice(0, MOST_NAMED), ...more].join(' and ');
+  const more = keys.length > MAX_NAMED ? [`${keys.length - MAX_NAMED} more`] : [];
+  return [...keys.slice(0, MAX_NAMED), ...more].join(' and ');
 }
 
 function issuesOfSlot(

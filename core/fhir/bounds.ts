@@ -24,7 +24,7 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
  * How many values (objects, lists, and what they hold) a request may have. Medplum checks all of them in one go: this
  * many take it a tenth of a second or two, during which it serves no one else.
  */
-export const MOST_VALUES = 5_000;
+export const MAX_VALUES = 5_000;
 
 /** How large a JSON value is. */
 interface Size {
@@ -41,7 +41,7 @@ interface Size {
  * times for an appointment, and examines each character of texts in lists: with a million of them it serves no one else
  * for a second or more.
  */
-export const mostSize: Size = { values: MOST_VALUES, text: 131_072, listed: 32_768 };
+export const mostSize: Size = { values: MAX_VALUES, text: 131_072, listed: 32_768 };
 
 const unlimited: Size = {
   values: Number.POSITIVE_INFINITY,
@@ -160,7 +160,7 @@ export const personBounds: Bounds = Object.fromEntries(
  * The most characters that identifiers may take in the address of a search for all of them: Medplum accepts 70,000 in
  * all.
  */
-const LONGEST_IDENTIFIERS = 50_000;
+const MAX_IDENTIFIERS_LENGTH = 50_000;
 
 /** How long a text is in an address, including the characters that escape it in a search value. */
 function lengthInSearch(text: unknown): number {
@@ -186,6 +186,6 @@ export function identifierIssues(resource: unknown, path: string): Issue[] {
     .flatMap((identifier: unknown) => (isObject(identifier) ? [identifier.system, identifier.value] : []))
     .reduce<number>((sum, text) => sum + lengthInSearch(text), 0);
   const expression = `${path}.identifier`;
-  const diagnostics = `${expression} is too long to be searched for: its systems and values can have at most ${LONGEST_IDENTIFIERS} characters in an address.`;
-  return length > LONGEST_IDENTIFIERS ? [{ code: 'malformed-request', diagnostics, expression }] : [];
+  const diagnostics = `${expression} is too long to be searched for: its systems and values can have at most ${MAX_IDENTIFIERS_LENGTH} characters in an address.`;
+  return length > MAX_IDENTIFIERS_LENGTH ? [{ code: 'malformed-request', diagnostics, expression }] : [];
 }

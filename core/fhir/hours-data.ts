@@ -1,7 +1,7 @@
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import type { PublicConfig } from './artefacts.ts';
 import { isClosedDays } from './closed-days.ts';
-import { offersAllServices, serviceIdsOf } from './reference.ts';
+import { servesAll, serviceIdsOf } from './reference.ts';
 import { isResource } from './resource.ts';
 
 /** The types of actors that a Schedule can have. */
@@ -37,7 +37,7 @@ export function hoursData(resources: readonly unknown[], config: PublicConfig): 
 }
 
 const offers = (schedule: Schedule, { id = '' }: HealthcareService): boolean =>
-  offersAllServices(schedule) || serviceIdsOf(schedule).includes(id);
+  servesAll(schedule) || serviceIdsOf(schedule).includes(id);
 
 /** The services that a Schedule offers. */
 export const servicesOf = (schedule: Schedule, { services }: Pick<HoursData, 'services'>): HealthcareService[] =>

@@ -101,7 +101,7 @@ export function withoutServiceReference({ extension = [], ...type }: CodeableCon
 }
 
 /** The ids of the services that a Schedule offers, each once: those whose calendar it is, and those that it names. */
-export function offeredServiceIds(schedule: Schedule): string[] {
+export function serviceIdsOfSchedule(schedule: Schedule): string[] {
   const actors = schedule.actor.flatMap((actor) => idIn(actor, 'HealthcareService') ?? []);
   return [...new Set([...actors, ...serviceIdsOf(schedule)])];
 }
@@ -115,7 +115,7 @@ export function serviceIdsOf({ serviceType = [] }: Pick<Schedule, 'serviceType'>
 const allServices = { system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' } as const;
 
 /** Whether a Schedule offers all services. */
-export function offersAllServices({ serviceType = [] }: Pick<Schedule, 'serviceType'>): boolean {
+export function servesAll({ serviceType = [] }: Pick<Schedule, 'serviceType'>): boolean {
   return serviceType.some(({ coding = [] }) =>
     coding.some(({ system, code }) => system === allServices.system && code === allServices.code),
   );
@@ -142,7 +142,7 @@ export function isSameService(one: CodeableConcept, other: CodeableConcept): boo
 }
 
 /** Whether a Slot is for what an appointment is for; where neither says what, it is. */
-export function offersService(
+export function servesService(
   types: readonly CodeableConcept[],
   offered: readonly CodeableConcept[],
   isSameSchedule: boolean,

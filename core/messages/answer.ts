@@ -9,22 +9,22 @@ import { ahead, type Known, knowledgeOf, type Thread } from './thread.ts';
 const answers = ['come', 'cancel', 'move', 'stop', 'start'] as const;
 
 /** What a person can answer to a message. */
-export type MessageAnswer = (typeof answers)[number];
+export type MessageReply = (typeof answers)[number];
 
 /** What is sent to `$answer`. */
-export interface AnswerRequest {
+export interface ReplyRequest {
   /** Id of the row that the link in a message names. */
   readonly row: string;
   /** The secret of the link. */
   readonly key: string;
   /** What the person has answered; `undefined` to see first what it is about. */
-  readonly answer: MessageAnswer | undefined;
+  readonly answer: MessageReply | undefined;
   /** The time to which the person moves, as it was sent: a Slot or a part of it. */
   readonly to: Pick<Appointment, 'slot' | 'start' | 'end'> | undefined;
 }
 
 /** Reads Parameters with `token` and, perhaps, `answer`, and to where; `undefined` if they are something else. */
-export function parseAnswer(input: unknown): AnswerRequest | undefined {
+export function parseReply(input: unknown): ReplyRequest | undefined {
   const valueNamed = (name: string, type: `value${'String' | 'Code' | 'Reference' | 'Instant'}`): unknown =>
     parametersIn(input).find((one) => one.name === name)?.[type];
   const [token, said] = [valueNamed('token', 'valueString'), valueNamed('answer', 'valueCode')];
@@ -36,7 +36,7 @@ export function parseAnswer(input: unknown): AnswerRequest | undefined {
   const isKnown = said === undefined || answer !== undefined;
   // Whether it is a time at all is seen where it is booked.
   return isId(row) && /^[0-9a-f]{32}$/.test(key) && isKnown
-    ? { row, key, answer, to: to as AnswerRequest['to'] }
+    ? { row, key, answer, to: to as ReplyRequest['to'] }
     : undefined;
 }
 
@@ -45,11 +45,11 @@ export const isOver = ({ known }: Thread, now: number): boolean =>
   known === undefined || ahead(known, now).steps.length === 0;
 
 /** Whether a link is good: its secret is that of the last news, and it is not too late for what is answered. */
-export const isGood = ({ key, answer }: AnswerRequest, thread: Thread, now: number): boolean =>
+export const isGood = ({ key, answer }: ReplyRequest, thread: Thread, now: number): boolean =>
   key === thread.key && (answer === undefined || isAboutMessages(answer) || !isOver(thread, now));
 
 /** Whether an answer is about messages, not about the appointment. */
-export const isAboutMessages = (answer: MessageAnswer | undefined): boolean => answer === 'stop' || answer === 'start';
+export const isAboutMessages = (answer: MessageReply | undefined): boolean => answer === 'stop' || answer === 'start';
 
 /** Whether the appointment is still as the message says. */
 function isStill(
@@ -74,14 +74,14 @@ function isStill(
  * @param isClosed - whether it is too late to cancel
  * @param isRefused - whether the owner of the address wants no messages
  */
-export function possibleAnswers(
+export function possibleReplies(
   { known }: Thread,
   appointments: readonly Appointment[],
   { isAlone, isClosed, isRefused }: Readonly<Record<'isAlone' | 'isClosed' | 'isRefused', boolean>>,
   now: number,
   config: PublicConfig,
-): MessageAnswer[] {
-  const open: MessageAnswer[] = [
+): MessageReply[] {
+  const open: MessageReply[] = [
     'come',
     ...(isClosed ? [] : (['cancel', ...(isAlone && known?.status === 'booked' ? ['move' as const] : [])] as const)),
   ];
@@ -101,10 +101,10 @@ const wantedPart = ({ serviceType, extension }: Appointment, config: PublicConfi
  *
  * @param moving - whoever asks for another time learns for what; nobody else does
  */
-export function answerParameters(
+export function replyParameters(
   thread: Thread,
   appointments: readonly Appointment[],
-  possible: readonly MessageAnswer[],
+  possible: readonly MessageReply[],
   config: PublicConfig,
   moving?: { readonly appointment: Appointment; readonly isOwn: boolean },
 ): Parameters {

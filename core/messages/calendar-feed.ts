@@ -5,8 +5,8 @@ import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
 import { idIn, isId } from '../fhir/reference.ts';
 import { isObject, parametersIn } from '../fhir/resource.ts';
 import { newRow, rowSearch, valueIn } from '../rows/row.ts';
-import { portions, searchUrl } from '../rows/search.ts';
-import { calendarFeed, type FeedEvent } from '../time/calendar-file.ts';
+import { chunks, searchUrl } from '../rows/search.ts';
+import { type CalendarFileEvent, calendarFeed } from '../time/calendar-file.ts';
 import { DAY } from '../time/time-zone.ts';
 import { messageTexts } from './texts.ts';
 
@@ -14,12 +14,12 @@ import { messageTexts } from './texts.ts';
 const actions = ['look', 'make', 'end'] as const;
 
 /** What is sent to `$feed`: the secret of a link, or what staff want of the link of a calendar. */
-export type FeedRequest =
+export type CalendarFeedRequest =
   | { readonly row: string; readonly key: string }
   | { readonly schedule: string; readonly action: (typeof actions)[number]; readonly withNames: boolean };
 
 /** Reads Parameters; `undefined` if they are something else. */
-export function parseFeed(input: unknown): FeedRequest | undefined {
+export function parseFeedRequest(input: unknown): CalendarFeedRequest | undefined {
   const valueNamed = (name: string, type: string): unknown =>
     parametersIn(input).find((one) => one.name === name)?.[type];
   const token = valueNamed('token', 'valueString');
@@ -43,7 +43,7 @@ export const feedActor = ({ id, actor }: Schedule): string =>
   `Schedule/${id}`;
 
 /** The link of a calendar. */
-export interface Feed {
+export interface CalendarLink {
   /** Whose calendar: a reference. */
   readonly actor: string;
   /** What the secret of the link becomes by hashing; `undefined` if there is no link any more. */
@@ -55,7 +55,7 @@ export interface Feed {
 const [HASH, NAMES] = ['hash', 'names'];
 
 /** The row of a link. It holds no secret. */
-export function feedRow({ actor, hash, withNames }: Feed, config: PublicConfig, stored?: Task): Task {
+export function feedRow({ actor, hash, withNames }: CalendarLink, config: PublicConfig, stored?: Task): Task {
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status: hash === undefined ? 'cancelled' : 'ready',
     description: 'The secret link of a calendar feed',
@@ -69,7 +69,7 @@ export function feedRow({ actor, hash, withNames }: Feed, config: PublicConfig, 
 }
 
 /** The link that a row keeps. */
-export const feedOf = ({ focus, input, status }: Task): Feed => ({
+export const feedOf = ({ focus, input, status }: Task): CalendarLink => ({
   actor: focus?.reference ?? '',
   hash: status === 'ready' ? valueIn(input, HASH)?.valueString : undefined,
   withNames: valueIn(input, NAMES)?.valueBoolean === true,
@@ -81,7 +81,7 @@ export const feedSearch = (actor: string, config: PublicConfig): string =>
 
 /** How long before and after now the events of a feed are, in milliseconds, and how many there are at most. */
 const [BEFORE, AFTER] = [14 * DAY, 90 * DAY];
-const MOST_EVENTS = 1_000;
+const MAX_EVENTS = 1_000;
 
 /** The statuses of what stands in a calendar. */
 const shown: ReadonlySet<string> = new Set(['booked', 'pending', 'arrived', 'checked-in', 'fulfilled']);
@@ -94,13 +94,13 @@ export const takenSearch = (schedules: readonly Schedule[], now: number): string
     ['start', `ge${formatInstant(now - BEFORE)}`],
     ['start', `lt${formatInstant(now + AFTER)}`],
     ['_sort', 'start'],
-    ['_count', String(MOST_EVENTS)],
+    ['_count', String(MAX_EVENTS)],
     ['_fields', 'id,schedule,start,end,status'],
   ]);
 
 /** The searches for what stands in these Slots, a hundred in each. */
 export const inSlotsSearches = (slots: readonly Slot[]): string[] =>
-  portions(slots).map((some) =>
+  chunks(slots).map((some) =>
     searchUrl('Appointment', [
       ['slot', some.map(({ id }) => `Slot/${id}`).join(',')],
       ['_count', '200'],
@@ -109,7 +109,7 @@ export const inSlotsSearches = (slots: readonly Slot[]): string[] =>
 
 function eventOf(
   appointment: Appointment,
-  { withNames }: Feed,
+  { withNames }: CalendarLink,
   host: string,
   language: BookingConfig['messages']['language'],
 ) {
@@ -118,7 +118,7 @@ function eventOf(
   const [type] = serviceType ?? [];
   const patient = participant.find(({ actor }) => actor?.reference?.startsWith('Patient/'))?.actor?.display;
   const what = type?.text ?? type?.coding?.[0]?.display ?? messageTexts[language].title;
-  const event: FeedEvent | undefined = time && {
+  const event: CalendarFileEvent | undefined = time && {
     id: `${id}@${host}`,
     ...time,
     status: status === 'pending' ? 'tentative' : 'confirmed',
@@ -132,18 +132,18 @@ function eventOf(
 }
 
 /** The file of a feed: what stands in somebody's calendar, the earliest first. It depends on nothing but what is stored. */
-export function feedFile(appointments: readonly Appointment[], feed: Feed, config: BookingConfig): string {
+export function feedFile(appointments: readonly Appointment[], feed: CalendarLink, config: BookingConfig): string {
   const { language } = config.messages;
   const host = new URL(config.baseUrl).hostname;
   const events = appointments
     .filter(({ status }) => shown.has(status))
     .flatMap((one) => eventOf(one, feed, host, language) ?? [])
     .toSorted((one, other) => one.start - other.start || one.id.localeCompare(other.id));
-  return calendarFeed(events.slice(0, MOST_EVENTS), language);
+  return calendarFeed(events.slice(0, MAX_EVENTS), language);
 }
 
 /** What `$feed` tells staff of a link. */
-export const feedParameters = ({ hash, withNames }: Feed, link?: string): Parameters => ({
+export const feedParameters = ({ hash, withNames }: CalendarLink, link?: string): Parameters => ({
   resourceType: 'Parameters',
   parameter: [
     { name: 'active', valueBoolean: hash !== undefined },

@@ -31,14 +31,14 @@ export type Message =
   | { readonly medium: 'sms'; readonly to: string; readonly text: string };
 
 /** The longest text that somebody else has written in a message, in characters. */
-const LONGEST = 200;
+const MAX_LENGTH = 200;
 
 /** A text of others in one line of a message: no control characters, no more than there is room for. */
 const plain = (text: string | undefined): string =>
   (text ?? '')
     .replace(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim()
-    .slice(0, LONGEST);
+    .slice(0, MAX_LENGTH);
 
 /** A text that no program for mails makes a link of: what strangers have written leads nowhere. */
 const unlinked = (text: string): string => text.replace(/(?<=[\p{L}\p{M}\p{N}\p{S}])[.@](?=\p{L})|:(?=\/)/gu, '$& ');
@@ -170,7 +170,7 @@ function cancelledSteps({ appointments, thread: { known }, now }: Subject): Know
 }
 
 /** How many times of a visit or series an SMS names; of the others it says how many there are. */
-const MOST_TIMES = 3;
+const MAX_TIMES = 3;
 
 /** Writes a message. It says when and where; more only if the clinic lets it. */
 export function messageOf(about: Subject, config: BookingConfig): Message {
@@ -195,8 +195,8 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
   const by = last && times({ start: last, end: last }).short;
   const limit = by ? [(kept ? texts.until : texts.answerBy).replace('{when}', () => by)] : [];
   if (medium === 'sms') {
-    const more = all.length > MOST_TIMES ? [`+${all.length - MOST_TIMES}`] : [];
-    const said = [`${clinic}: ${titled(...all.slice(0, MOST_TIMES), ...more)}.`, ...limit].join(' ');
+    const more = all.length > MAX_TIMES ? [`+${all.length - MAX_TIMES}`] : [];
+    const said = [`${clinic}: ${titled(...all.slice(0, MAX_TIMES), ...more)}.`, ...limit].join(' ');
     return { medium, to: address, text: page ? `${said} ${page}` : said };
   }
   const isOff = known.status === 'cancelled';
@@ -259,7 +259,7 @@ const addressNumber = (address: string): string => `to/${mailboxOf(address)}`;
 const portalNumber = (portal: string): string => `sms/${portal}`;
 
 /** How many messages a day an address is sent because of portals: anybody can give the address of anybody. */
-const MOST_A_DAY = 20;
+const MAX_PER_DAY = 20;
 
 /** Those that were sent, or may have been: not all is answered. */
 const sent = 'status=in-progress,completed,unknown&_sort=-_lastUpdated';
@@ -273,7 +273,7 @@ export const fullDaySearches = (
 ): string[] => {
   const { smsPerPortalAndDay } = config.messages;
   return [
-    ...addresses.map((one) => [addressNumber(one), MOST_A_DAY] as const),
+    ...addresses.map((one) => [addressNumber(one), MAX_PER_DAY] as const),
     ...(medium === 'sms' && owner !== undefined ? [[portalNumber(owner), smsPerPortalAndDay] as const] : []),
   ].map(
     ([number, most]) =>

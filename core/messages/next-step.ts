@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { endOf, hasEnded, isForAssistant, isOffered } from '../booking/appointment/expiry.ts';
+import { endOf, hasEnded, isForAssistant, isOpenOffer } from '../booking/appointment/expiry.ts';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
 import { ahead, areOff, type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';
@@ -22,7 +22,7 @@ const LEASE = 2 * MINUTE;
 const pauses: readonly number[] = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 8 * HOUR];
 
 /** An attempt without an answer may have succeeded: it is made once more, not oftener. */
-const MOST_UNANSWERED = 2;
+const MAX_UNANSWERED = 2;
 
 /** What is to be done about the messages of an appointment or visit. */
 export type Step =
@@ -164,7 +164,7 @@ export const saidAtOnce: readonly MessageKind[] = [
 /** What is to be done about a message that was claimed before, is due again, and is still true. */
 function again(thread: Thread, { now }: StepContext): Step {
   const { kind = 'confirmation', attempts = 0, isUnderWay = false } = thread.claimed ?? {};
-  return isUnderWay && attempts >= MOST_UNANSWERED
+  return isUnderWay && attempts >= MAX_UNANSWERED
     ? { do: 'give-up', kind, thread: unsent(thread, now) }
     : { do: 'send', kind, isNew: false, thread: claim(thread, kind, attempts + 1, now) };
 }
@@ -230,7 +230,9 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   const isNews = !isSame(thread?.known && ahead(thread.known, now), left);
   const unanswered = isNews && { answerBy: undefined, isComing: false };
   const next: Thread = { ...stored, known, ...(patient && { patient }), ...unanswered };
-  const ends = appointments.flatMap((one) => (isOffered(one, now, config) ? (endOf('offer', one, config) ?? []) : []));
+  const ends = appointments.flatMap((one) =>
+    isOpenOffer(one, now, config) ? (endOf('offer', one, config) ?? []) : [],
+  );
   const sendAt = (kind: MessageKind): number => {
     const byDay = kind === 'reminder' || isPhone;
     const time = byDay ? afterNight(now, Math.min(startOf(left), ...ends), timeZone) : now;

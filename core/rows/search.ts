@@ -10,7 +10,7 @@ export function searchUrl(type: string, query: SearchQuery): string {
 }
 
 /** Parts of a list, each as much as one request can name. */
-export const portions = <T>(all: readonly T[], size = 100): T[][] =>
+export const chunks = <T>(all: readonly T[], size = 100): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
 
 /** A search as an entry of a batch. */
@@ -67,7 +67,7 @@ export function hasMore({ resource }: BundleEntry): boolean {
 }
 
 /** How many pages of a search are read at most: Medplum does not give any further ones. */
-const MOST_PAGES = 10;
+const MAX_PAGES = 10;
 
 /**
  * A search for Slots again, as all of its pages. They belong in one transaction; otherwise what is written between two of
@@ -77,7 +77,7 @@ export function pagesOf({ request }: BundleEntry): BundleEntry[] {
   const [type = '', query] = (request?.url ?? '').split('?');
   const parameters = [...new URLSearchParams(query)];
   const count = Number(new URLSearchParams(query).get('_count'));
-  return Array.from({ length: MOST_PAGES }, (_, page) =>
+  return Array.from({ length: MAX_PAGES }, (_, page) =>
     search(type, [...parameters, ['_sort', 'start,_id'], ['_offset', String(page * count)]]),
   );
 }

@@ -3,7 +3,7 @@ import type { PublicConfig } from '../fhir/artefacts.ts';
 import { parseInstant } from '../fhir/instant.ts';
 import { updateEntry } from '../fhir/resource.ts';
 import { overlaps } from '../time/interval.ts';
-import { type Calendar, type CalendarSlot, newCalendarSlot, offerResource, takesTimeOf } from './slot.ts';
+import { bookableSlotResource, type Calendar, type CalendarSlot, newCalendarSlot, takesTimeOf } from './slot.ts';
 import type { ScheduleServices, TermsOf } from './terms.ts';
 
 /** A Slot that is to be created, or changed if it still has the version that was read. */
@@ -37,7 +37,7 @@ function withoutNewId({ resource, isNew }: CalendarSlot): Slot {
 
 function resourceOf(slot: CalendarSlot, before: Calendar, config: PublicConfig): Slot {
   const isOffer = slot.role === 'offer' || before.get(slot.id)?.role === 'offer';
-  return isOffer ? offerResource(slot, config) : { ...withoutNewId(slot), status: slot.status };
+  return isOffer ? bookableSlotResource(slot, config) : { ...withoutNewId(slot), status: slot.status };
 }
 
 /**
@@ -66,7 +66,7 @@ export function slotChangeEntries(changes: readonly SlotChange[]): BundleEntry[]
 
 /** The transaction entry that gives a bookable Slot a new version, if it still has the one that was read. */
 export const touchEntry = (slot: CalendarSlot, config: PublicConfig): BundleEntry =>
-  updateEntry(slot.resource, offerResource({ ...slot, revision: slot.revision + 1 }, config));
+  updateEntry(slot.resource, bookableSlotResource({ ...slot, revision: slot.revision + 1 }, config));
 
 /**
  * The transaction entries that turn a calendar as it is stored into another one, all or none; Slots that the other one
@@ -117,7 +117,7 @@ function moment({ resource }: SlotChange): number {
  *
  * @param size - how many changes a portion has at least, except for the last
  */
-export function portions(changes: readonly SlotChange[], size: number): SlotChange[][] {
+export function chunks(changes: readonly SlotChange[], size: number): SlotChange[][] {
   const ordered = [...Map.groupBy(changes, ({ group }) => group).values()]
     .map((group) => ({ group, at: Math.max(...group.map(moment)) }))
     .sort((a, b) => a.at - b.at);

@@ -30,7 +30,7 @@ import type { TermsOf } from './terms.ts';
 type Against = 'nothing' | 'reservations' | 'appointments' | 'everything';
 
 /** Time that somebody other than the service is about to take in Medplum. */
-export interface Taking extends Interval {
+export interface ExternalSlot extends Interval {
   /** Where from: an offer, whose place alone loses the time, or a Slot that takes it from every place. */
   readonly from: CalendarSlot;
   /** Id of a bookable Slot of the lane that it takes its time from, if it is itself none of that lane. */
@@ -41,7 +41,7 @@ export interface Taking extends Interval {
 }
 
 /** What a taking means for the Slots of its Schedule. */
-interface TakingPlan {
+interface ExternalSlotPlan {
   /** What already takes its time, if anything does. */
   readonly conflict: CalendarSlot | undefined;
   /** The offers that it excludes: each is written with the intent before the taking is stored. */
@@ -56,28 +56,28 @@ interface TakingPlan {
  * @param own - ids of the Slots of the same act: their writer may be about to write them, in the transaction that is being
  *   checked, or gives them back in it
  */
-export function planTaking(
-  taking: Taking,
+export function planExternalSlot(
+  external: ExternalSlot,
   calendar: Calendar,
   own: ReadonlySet<string>,
   termsOf: TermsOf,
   config: BookingConfig,
-): TakingPlan {
-  const { from, against } = taking;
+): ExternalSlotPlan {
+  const { from, against } = external;
   const isOwn = ({ id, resource }: CalendarSlot): boolean =>
     [id, bufferOf(resource, config)].some((one) => one !== undefined && (one === from.id || own.has(one)));
   const others = [...calendar.values()].filter((slot) => !isOwn(slot));
   const counts = (slot: CalendarSlot): boolean =>
     against === 'everything' || (against === 'appointments' && (isBooked(slot) || isBuffer(slot.resource)));
   const conflict = others.find(
-    (slot) => occupies(slot) && counts(slot) && overlaps(slot, taking) && excludes(from, slot),
+    (slot) => occupies(slot) && counts(slot) && overlaps(slot, external) && excludes(from, slot),
   );
   const excluded = others.filter((slot) => {
     const { before, after, services } = termsOf(slot);
-    const around = { start: taking.start - after, end: taking.end + before };
+    const around = { start: external.start - after, end: external.end + before };
     // What lies under a block is written, too: its time must not come back while the block is being stored.
     const mayComeBack =
-      !isTaken(slot) || (against === 'nothing' && overlaps(slot, taking) && isByService(slot.resource.meta, config));
+      !isTaken(slot) || (against === 'nothing' && overlaps(slot, external) && isByService(slot.resource.meta, config));
     return slot.role === 'offer' && mayComeBack && overlaps(slot, around) && takesTimeOf(from, slot, services);
   });
   return { conflict, excluded };
@@ -91,24 +91,24 @@ export function planTaking(
  * @param ownLanes - the lanes in which the same act has reserved its new Slots, by their ids
  */
 export function inLane(
-  taking: Taking,
+  external: ExternalSlot,
   calendar: Calendar,
   reserved: readonly CalendarSlot[],
   ownLanes: ReadonlyMap<string, string>,
-): Taking {
-  const { from } = taking;
+): ExternalSlot {
+  const { from } = external;
   if (from.role !== 'taking') {
-    return taking;
+    return external;
   }
-  const others = [...calendar.values(), ...reserved].filter((one) => occupies(one) && overlaps(one, taking));
-  const lanes = [...calendar.values()].filter((one) => one.role === 'offer' && overlaps(one, taking));
+  const others = [...calendar.values(), ...reserved].filter((one) => occupies(one) && overlaps(one, external));
+  const lanes = [...calendar.values()].filter((one) => one.role === 'offer' && overlaps(one, external));
   const isOpen = (one: CalendarSlot): boolean => one.status === 'free' && !others.some((other) => excludes(one, other));
   const own = from.place ?? calendar.get(ownLanes.get(from.id) ?? '')?.place;
   const lane = lanes.find((one) =>
     own === undefined ? from.capacity > 1 && one.place !== undefined && isOpen(one) : one.place === own,
   );
   const place = own ?? lane?.place;
-  return place === undefined ? taking : { ...taking, from: { ...from, place }, ...(lane && { lane: lane.id }) };
+  return place === undefined ? external : { ...external, from: { ...from, place }, ...(lane && { lane: lane.id }) };
 }
 
 /** Whether what is taken from one Slot could already be taken by another: of its lane, or of every lane. */
@@ -126,7 +126,7 @@ export function excludes(from: CalendarSlot, taken: CalendarSlot): boolean {
 export function givesBack(taking: CalendarSlot, opened: Slot, calendar: Calendar, config: PublicConfig): boolean {
   const time = newCalendarSlot(taking.id, opened, config);
   const isVoid = taking.role === 'void' && taking.place === undefined;
-  const from = isVoid ? takingSlot(taking.schedule, taking, taking.resource) : taking;
+  const from = isVoid ? externalBusySlot(taking.schedule, taking, taking.resource) : taking;
   const isUnder = (slot: CalendarSlot): boolean =>
     slot.role === 'offer' &&
     slot.id !== taking.id &&
@@ -139,12 +139,12 @@ export function givesBack(taking: CalendarSlot, opened: Slot, calendar: Calendar
 }
 
 /** Time that is about to be taken from every place of a Schedule, for which there is no Slot yet. */
-export function newTaking(
+export function newExternalSlot(
   schedule: string,
   time: Interval,
   more: Pick<Slot, 'status'> & Pick<Partial<Slot>, 'id' | 'comment' | 'extension'>,
 ): CalendarSlot {
-  return takingSlot(schedule, time, {
+  return externalBusySlot(schedule, time, {
     resourceType: 'Slot',
     schedule: { reference: `Schedule/${schedule}` },
     start: formatInstant(time.start),
@@ -154,7 +154,7 @@ export function newTaking(
 }
 
 /** A Slot that is about to take time from every place, as if it were stored. */
-export function takingSlot(
+export function externalBusySlot(
   schedule: string,
   { start, end }: Interval,
   resource: CalendarSlot['resource'],

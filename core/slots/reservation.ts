@@ -4,7 +4,7 @@ import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
 import { rowSearch } from '../rows/row.ts';
 import { contains, type Interval, overlaps } from '../time/interval.ts';
-import { newTaking } from './guard.ts';
+import { newExternalSlot } from './guard.ts';
 import { type Calendar, type CalendarSlot, isTaken, takesTimeOf } from './slot.ts';
 
 /** How long a reservation counts by itself, in milliseconds: Medplum asks the guards of one act within it, and commits. */
@@ -166,7 +166,7 @@ export function reservedSlots(
     .filter((one) => counts(one) && !isStored(one, calendar))
     .map(({ start, end, id, lane }) => {
       const from = lane === undefined ? undefined : calendar.get(lane);
-      const taking = newTaking(schedule, { start, end }, { id, status: 'busy' });
+      const taking = newExternalSlot(schedule, { start, end }, { id, status: 'busy' });
       return from?.role === 'offer' ? { ...from, start, end, id, status: 'busy', use: undefined } : taking;
     });
 }

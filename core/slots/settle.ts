@@ -108,7 +108,7 @@ interface Offer {
 
 const keyOf = ({ schedule, origin }: CalendarSlot): string => `${schedule}/${origin}`;
 
-function offersIn(before: Calendar, after: Calendar, termsOf: TermsOf): Offer[] {
+function bookableItemsIn(before: Calendar, after: Calendar, termsOf: TermsOf): Offer[] {
   const offers = (calendar: Calendar) => [...calendar.values()].filter(({ role }) => role === 'offer');
   const earlier = Map.groupBy(offers(before), keyOf);
   return [...Map.groupBy(offers(after), keyOf)].flatMap(([key, members]): Offer[] => {
@@ -203,7 +203,7 @@ export function settle(before: Calendar, after: Calendar, context: SettleContext
   const [lost, gained] = [takenOnlyIn(after, before), takenOnlyIn(before, after)];
   const taken = [...after.values()].filter(occupies);
   const result = new Map(after);
-  for (const offer of offersIn(before, after, termsOf)) {
+  for (const offer of bookableItemsIn(before, after, termsOf)) {
     const { sample, whole, terms, members } = offer;
     const excludes = (slot: CalendarSlot): boolean =>
       overlaps(widened(slot, terms), whole) && takesTimeOf(slot, sample, terms.services);

@@ -304,7 +304,8 @@ export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Sl
   const slot = isOffer ? calendarSlot(marked, config) : undefined;
   const { start, end } = changed;
   const isByHand = slot?.isByHand || (!isTaken(stored) && isBooked(changed));
-  const written = slot?.role === 'offer' ? { ...offerResource({ ...slot, isByHand }, config), start, end } : marked;
+  const written =
+    slot?.role === 'offer' ? { ...bookableSlotResource({ ...slot, isByHand }, config), start, end } : marked;
   return canonicalJson(written) === canonicalJson(changed) ? changed : written;
 }
 
@@ -319,7 +320,7 @@ export function takenInPlace(slot: Slot, place: string, config: PublicConfig): S
 const offerElements = ['schedule', 'serviceCategory', 'specialty', 'appointmentType'] as const;
 
 /** The mark of a buffer: the place and the whole time of the offer that was booked. */
-export function offeredExtensionOf({ whole, place }: CalendarSlot, config: PublicConfig): Extension {
+export function slotOfferExtensionOf({ whole, place }: CalendarSlot, config: PublicConfig): Extension {
   const period = { start: formatInstant(whole.start), end: formatInstant(whole.end) };
   return {
     url: artefactUri(config, 'LocalOffered'),
@@ -365,7 +366,7 @@ function identifiersOf({ resource, origin, status, isNew, id }: CalendarSlot, co
  * An offer as it is stored. While it is taken its services stand in its mark, not in `serviceType`: newer versions of
  * Medplum read a busy Slot with a `serviceType` as taken for that service only.
  */
-export function offerResource(slot: CalendarSlot, config: PublicConfig): Slot {
+export function bookableSlotResource(slot: CalendarSlot, config: PublicConfig): Slot {
   const { resource, isNew, status, start, end, services, id, origin, capacity } = slot;
   if (isNew && id === origin) {
     return { ...resource, status, start: formatInstant(start), end: formatInstant(end) };

@@ -3,10 +3,10 @@ import { type Lengths, lengthsOf, ownLengths } from '../calendar/parameters/sche
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { payerKindsOf } from '../fhir/payer-kind.ts';
-import { isSameService, offeredServiceIds, serviceTypeOf } from '../fhir/reference.ts';
+import { isSameService, serviceIdsOfSchedule, serviceTypeOf } from '../fhir/reference.ts';
 import { BUFFER_COMMENTS, publishedKeyOf, publishedValueOf } from '../fhir/slot-marks.ts';
 import type { Interval } from '../time/interval.ts';
-import { type CalendarSlot, newCalendarSlot, offeredExtensionOf } from './slot.ts';
+import { type CalendarSlot, newCalendarSlot, slotOfferExtensionOf } from './slot.ts';
 
 const MINUTE = 60_000;
 
@@ -106,7 +106,7 @@ export interface ScheduleServices {
 /** A Schedule with its services, as far as they are among these. */
 export function withServices(schedule: Schedule, among: readonly HealthcareService[]): ScheduleServices {
   const byId = new Map(among.map((service) => [service.id, service]));
-  return { schedule, services: offeredServiceIds(schedule).flatMap((id) => byId.get(id) ?? []) };
+  return { schedule, services: serviceIdsOfSchedule(schedule).flatMap((id) => byId.get(id) ?? []) };
 }
 
 /** The time that a service needs before and after an appointment, in milliseconds. */
@@ -214,7 +214,7 @@ export function bufferSlots(
   const make = (comment: string, start: number, end: number): CalendarSlot[] => {
     const resource: Slot = {
       resourceType: 'Slot',
-      extension: [offeredExtensionOf(slot, config)],
+      extension: [slotOfferExtensionOf(slot, config)],
       identifier: [
         { system: artefactUri(config, 'LocalBuffer'), value: slot.id },
         { system: artefactUri(config, 'LocalSlotOrigin'), value: slot.origin },

@@ -79,7 +79,7 @@ export function calendarFile({ host, clinic, language, sent }: CalendarFile, eve
 }
 
 /** An appointment in a feed; times are milliseconds since 1970 UTC. */
-export interface FeedEvent extends Pick<CalendarEvent, 'start' | 'end' | 'summary' | 'changed'> {
+export interface CalendarFileEvent extends Pick<CalendarEvent, 'start' | 'end' | 'summary' | 'changed'> {
   /** The same as long as the appointment exists. */
   readonly id: string;
   readonly status: 'tentative' | 'confirmed';
@@ -90,7 +90,7 @@ export interface FeedEvent extends Pick<CalendarEvent, 'start' | 'end' | 'summar
  *
  * @see https://www.rfc-editor.org/rfc/rfc5545
  */
-export function calendarFeed(events: readonly FeedEvent[], language: string): string {
+export function calendarFeed(events: readonly CalendarFileEvent[], language: string): string {
   const calendar = ical({ prodId: { company: 'appointments', product: 'feed', language: language.toUpperCase() } });
   for (const { id, start, end, status, summary, changed } of events) {
     calendar.createEvent({

@@ -82,7 +82,7 @@ export function changeOfOffset(timeZone: string, from: number, to: number): numb
 }
 
 /** Clocks are changed by two hours at most. */
-const MOST_CHANGED = 2 * 3_600_000;
+const MAX_CHANGED = 2 * 3_600_000;
 
 /**
  * Whether the clocks of a time zone show the same time again, or have shown it before, because they go back that night.
@@ -91,7 +91,7 @@ const MOST_CHANGED = 2 * 3_600_000;
  */
 export function isShownTwice(timeZone: string, time: number): boolean {
   const offset = offsetAt(timeZone, time);
-  return [-MOST_CHANGED, MOST_CHANGED].some((distance) => {
+  return [-MAX_CHANGED, MAX_CHANGED].some((distance) => {
     const change = offset - offsetAt(timeZone, time + distance);
     return change !== 0 && offsetAt(timeZone, time + change) === offset - change;
   });

@@ -6,7 +6,7 @@ import { findResource, type ResourceSet } from '../rows/resource-set.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY } from '../time/time-zone.ts';
 import { markOf } from './plan.ts';
-import { type FoundVisit, inWhole, LONGEST_PERIOD } from './series.ts';
+import { type FoundVisit, inWhole, MAX_PERIOD } from './series.ts';
 import type { StepMark, Visit } from './visit.ts';
 
 /** The issues, with whole visits added to the first that proposes other times. */
@@ -48,10 +48,10 @@ export function wholeIn(request: BookRequest, state: ResourceSet, config: Public
 
 /** When other visits are looked for: from the time that was asked for on; if that has none, before it. */
 export function periodsFor({ interval: { start, end } }: WholeRequest, now: number): Interval[] {
-  const until = Math.min(end + AHEAD * DAY, Math.max(start, now) + LONGEST_PERIOD);
+  const until = Math.min(end + AHEAD * DAY, Math.max(start, now) + MAX_PERIOD);
   return [
     { start: Math.max(start, now), end: until },
-    { start: now, end: Math.min(end, now + LONGEST_PERIOD) },
+    { start: now, end: Math.min(end, now + MAX_PERIOD) },
   ].filter((period) => period.start < period.end);
 }
 

@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { hasEnded, isOffer } from '../booking/appointment/expiry.ts';
+import { hasEnded, isPersonalOffer } from '../booking/appointment/expiry.ts';
 import { canBeMoved } from '../booking/appointment/status.ts';
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { parseInstant } from '../fhir/instant.ts';
@@ -10,7 +10,7 @@ import { isObject } from '../fhir/resource.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
 import { readVisit, type StepMark, stepOf, type Visit } from './visit.ts';
 
-const LONGEST_NAME = 200;
+const MAX_NAME_LENGTH = 200;
 
 function readMark(parts: unknown): StepMark | undefined {
   const list: readonly unknown[] = Array.isArray(parts) ? parts : [];
@@ -20,7 +20,7 @@ function readMark(parts: unknown): StepMark | undefined {
   const service =
     typeof reference === 'string' ? /(?:^|\/)HealthcareService\/([^/]+)$/.exec(reference)?.[1] : undefined;
   const step = part('step')?.valueString;
-  return isId(service) && typeof step === 'string' && step !== '' && step.length <= LONGEST_NAME
+  return isId(service) && typeof step === 'string' && step !== '' && step.length <= MAX_NAME_LENGTH
     ? { service, step }
     : undefined;
 }
@@ -62,7 +62,7 @@ const isOccurrence = ({ extension }: Appointment): boolean =>
   extension?.some(({ url }) => url === RECURRENCE_ID) ?? false;
 
 /** The group of an appointment of which people are told as one visit: not one of a series, which are apart from each other. */
-export const toldGroupOf = (appointment: Appointment, config: PublicConfig): string | undefined =>
+export const notifiedGroupOf = (appointment: Appointment, config: PublicConfig): string | undefined =>
   isOccurrence(appointment) ? undefined : visitGroupOf(appointment, config);
 
 /** The group of an appointment that is one of a series; `undefined` if it is none. */
@@ -76,7 +76,7 @@ export function visitOf(service: string, services: ResourceSet | undefined, conf
 }
 
 /** Whether an appointment was confirmed and has begun: it took place, whatever becomes of the rest of its visit. */
-export const tookPlace = ({ status, start }: Appointment, now: number): boolean =>
+export const wasHeld = ({ status, start }: Appointment, now: number): boolean =>
   status === 'booked' && (parseInstant(start) ?? now) <= now;
 
 /**
@@ -93,7 +93,12 @@ export function isByItself(one: Appointment, services: ResourceSet | undefined, 
  * The other open appointments that were booked together with one, as far as they were read; of what is offered, the others
  * that are offered with it.
  */
-export function siblingsOf(one: Appointment, state: ResourceSet, now: number, config: PublicConfig): Appointment[] {
+export function otherAppointmentsOf(
+  one: Appointment,
+  state: ResourceSet,
+  now: number,
+  config: PublicConfig,
+): Appointment[] {
   const group = visitGroupOf(one, config);
   return group === undefined
     ? []
@@ -101,7 +106,7 @@ export function siblingsOf(one: Appointment, state: ResourceSet, now: number, co
         (other) =>
           other.id !== one.id &&
           visitGroupOf(other, config) === group &&
-          isOffer(other, config) === isOffer(one, config) &&
+          isPersonalOffer(other, config) === isPersonalOffer(one, config) &&
           canBeMoved(other) &&
           !hasEnded(other, now, config),
       );

@@ -21,7 +21,7 @@ import {
 } from '../slots/terms.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY, localTimeOf } from '../time/time-zone.ts';
-import { type Computation, type Filler, firstFrom, type Opening, type OpenStep } from './search.ts';
+import { type CandidateSchedule, type CandidateTime, type Computation, firstFrom, type OpenStep } from './search.ts';
 import { isInPool, type Pool, type VisitStep } from './visit.ts';
 
 /** A Schedule with what decides when it can be booked. */
@@ -219,7 +219,7 @@ function fillerOf(interval: Interval, free: Free, { now }: Frame, slots: readonl
 }
 
 /** Those who can fill a role at a time. */
-function fillersAt(interval: Interval, all: readonly Free[], frame: Frame): Filler[] {
+function fillersAt(interval: Interval, all: readonly Free[], frame: Frame): CandidateSchedule[] {
   return all.flatMap((free) => {
     const slots = slotsFor(interval, free);
     return (slots && fillerOf(interval, free, frame, slots)) ?? [];
@@ -265,7 +265,7 @@ export function* openStep(
     roles.push(role);
   }
   const [first = [], ...others] = roles;
-  const found = new Map<string, Interval & { readonly fillers: Filler[] }>();
+  const found = new Map<string, Interval & { readonly fillers: CandidateSchedule[] }>();
   for (const free of first) {
     const duration = durationIn(free.bookable, step);
     for (const slot of free.slots) {
@@ -287,7 +287,7 @@ export function* openStep(
       }
     }
   }
-  const openings: Opening[] = [];
+  const openings: CandidateTime[] = [];
   for (const opening of found.values()) {
     if (isDue()) {
       yield;

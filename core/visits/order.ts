@@ -14,7 +14,7 @@ export interface OrderedStep {
 }
 
 /** How many orders of steps are looked at to find out whether one is possible; with more, it counts as possible. */
-const MOST_ORDERS = 50_000;
+const MAX_ORDERS = 50_000;
 
 /** Shorter appointments than a minute are not possible. */
 const SHORTEST = 60_000;
@@ -75,7 +75,7 @@ export function canFollow(steps: readonly OrderedStep[]): boolean {
   let looked = 0;
   const extend = (order: readonly OrderedStep[]): boolean => {
     looked++;
-    if (looked > MOST_ORDERS || order.length === steps.length) {
+    if (looked > MAX_ORDERS || order.length === steps.length) {
       return true;
     }
     const placed = order.map(({ name }) => name);

@@ -1,9 +1,9 @@
 import type { Appointment, Bundle, BundleEntry, Extension, Slot } from '@medplum/fhirtypes';
-import { isOffer } from '../booking/appointment/expiry.ts';
+import { isPersonalOffer } from '../booking/appointment/expiry.ts';
 import {
-  answersEntries,
   appointmentEntries,
   outcomeOf,
+  questionnaireResponseEntries,
   slotEntries,
   type Ties,
   takeoverEntries,
@@ -18,22 +18,22 @@ import { limitIssues } from '../booking/booking/rules.ts';
 import {
   calendarFor,
   changeable,
+  freedForRequest,
   type Given,
   type Prepared,
   prepare,
-  returningIn,
 } from '../booking/booking/situation.ts';
 import type { AppointmentRequest, ParsedRequest } from '../booking/request/request.ts';
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { isSameJson } from '../fhir/json.ts';
-import { type Issue, uniqueIssues, withoutConsequences } from '../fhir/outcome/outcome.ts';
+import { type Issue, uniqueIssues, withoutDependentIssues } from '../fhir/outcome/outcome.ts';
 import { idIn } from '../fhir/reference.ts';
 import { ORIGINATING, PREVIOUS, RECURRENCE_ID } from '../fhir/reserved.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
 import { type SearchQuery, search } from '../rows/search.ts';
 import { overlaps } from '../time/interval.ts';
-import { isByItself, readStepMark, siblingsOf, tookPlace, visitGroupOf, visitOf } from './group.ts';
+import { isByItself, otherAppointmentsOf, readStepMark, visitGroupOf, visitOf, wasHeld } from './group.ts';
 import { mayBeVisit, type Step, visitRuleIssues } from './rules.ts';
 import { type StepMark, stepExtension, stepOf } from './visit.ts';
 
@@ -97,7 +97,7 @@ function besidesReplaced(
   visits: ResourceSet | undefined,
 ): readonly Appointment[] {
   const { now, config } = given.context;
-  if (previous && isOffer(previous, config)) {
+  if (previous && isPersonalOffer(previous, config)) {
     return besides; // It says itself what it takes the place of; other steps stay.
   }
   if (!replaced || given.known.role === 'repository') {
@@ -107,11 +107,11 @@ function besidesReplaced(
   const isAlone = isByItself(replaced, visits, config);
   const marks = sent.length > 1 ? sent.flatMap((one) => sentMark(one, config).step ?? []) : [];
   const isAnew = (one: Appointment): boolean => marks.some((mark) => isSameJson(mark, stepOf(one, config)));
-  const following = siblingsOf(replaced, changeable(given), now, config).filter(
+  const following = otherAppointmentsOf(replaced, changeable(given), now, config).filter(
     (one) =>
       !named.has(one.id) &&
       sent.every(({ appointment: { value } }) => value.id !== one.id) &&
-      !tookPlace(one, now) &&
+      !wasHeld(one, now) &&
       (!isAlone || isAnew(one)),
   );
   return [...besides, ...following];
@@ -229,7 +229,7 @@ function issuesIn(parsed: ParsedRequest, decided: Decided): Issue[] {
   return [
     ...malformedIn(parsed, decided.given.context.config),
     ...uniqueIssues(
-      withoutConsequences(
+      withoutDependentIssues(
         [...decided.steps.flatMap(({ issues }) => issues), ...issuesTogether(parsed, decided)],
         parsed.unreadable,
       ),
@@ -288,9 +288,9 @@ export function planBooking(parsed: ParsedRequest, reading: Reading, context: Bo
     return { kind: 'existing', appointments: existing };
   }
   const limits = [...steps.flatMap((one) => limitIssues(one, found.length === 0)), ...visitRuleIssues(steps)];
-  const issues = [...found, ...uniqueIssues(withoutConsequences(limits, parsed.unreadable))];
+  const issues = [...found, ...uniqueIssues(withoutDependentIssues(limits, parsed.unreadable))];
   return issues.length > 0
-    ? { kind: 'refuse', issues, returning: steps.slice(0, 1).flatMap(returningIn) }
+    ? { kind: 'refuse', issues, returning: steps.slice(0, 1).flatMap(freedForRequest) }
     : { kind: 'write', transaction: transactionOf(decided) };
 }
 
@@ -377,7 +377,7 @@ function transactionOf({ given, steps, inTime }: Decided): Bundle {
   const answers = new Map<Step, readonly BundleEntry[]>(
     families.flatMap((family) => {
       const [first] = family;
-      const entries = first ? answersEntries(first.request, first.resolved, given.context) : [];
+      const entries = first ? questionnaireResponseEntries(first.request, first.resolved, given.context) : [];
       return family.map((one) => [one, entries] as const);
     }),
   );

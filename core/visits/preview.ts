@@ -9,7 +9,7 @@ import { bestSeries, seriesStarting, seriesWindows } from './series.ts';
 import { isInPool, plainStep, type Visit } from './visit.ts';
 
 /** How many visits a preview shows. */
-const MOST_SHOWN = 5;
+const MAX_SHOWN = 5;
 
 /** The free Slots that a preview is made of. */
 interface PreviewRead extends Interval {
@@ -59,11 +59,11 @@ export function visitPreview(
       }
       if (series) {
         const all = seriesStarting(open[0]?.openings ?? [], week, series, config.timeZone, isTooLate).next().value;
-        return bestSeries(all ?? [], MOST_SHOWN).map(({ proposal }) => proposal);
+        return bestSeries(all ?? [], MAX_SHOWN).map(({ proposal }) => proposal);
       }
       const search = searchVisits(open, isTooLate);
       const proposals: Proposal[] = [];
-      for (let from = now; proposals.length < MOST_SHOWN; ) {
+      for (let from = now; proposals.length < MAX_SHOWN; ) {
         const next = search(from).next().value;
         if (next?.kind !== 'proposal') {
           break;

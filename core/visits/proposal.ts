@@ -109,7 +109,7 @@ function moreMayBe(advice: string, config: BookingConfig): OperationOutcome {
  *
  * @param advice - how to narrow the search, if it was too long to find all that were asked for
  */
-export function findAnswer(
+export function findResponse(
   visits: readonly Bundle<Appointment>[],
   advice: string | undefined,
   config: BookingConfig,

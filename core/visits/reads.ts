@@ -6,7 +6,7 @@ import type { Interval } from '../time/interval.ts';
 import type { Pool } from './visit.ts';
 
 /** How many Schedules a search for those of services finds. */
-const MOST_SCHEDULES = '1000';
+const MAX_SCHEDULES = '1000';
 
 /** How many Slots a page has: as many as Medplum allows. */
 export const PAGE = 1_000;
@@ -20,7 +20,7 @@ const servicesIn = (pools: readonly Pool[]): string[] =>
   unique(pools.flatMap((pool) => (pool.kind === 'service' ? [pool.service] : [])));
 
 const schedules = (query: SearchQuery): BundleEntry =>
-  search('Schedule', [['active:not', 'false'], ['_sort', '_id'], ['_count', MOST_SCHEDULES], ...query]);
+  search('Schedule', [['active:not', 'false'], ['_sort', '_id'], ['_count', MAX_SCHEDULES], ...query]);
 
 /** The searches for what pools name: services, and Schedules by their ids or as the calendars of services. */
 export function poolReads(pools: readonly Pool[]): BundleEntry[] {
@@ -39,7 +39,7 @@ export function poolReads(pools: readonly Pool[]): BundleEntry[] {
  *
  * @param services - of pools
  */
-export function offeringReads(services: readonly HealthcareService[]): BundleEntry[] {
+export function scheduleReadsFor(services: readonly HealthcareService[]): BundleEntry[] {
   const tokens = services.map(({ type = [] }) => tokensOf(type));
   const isCoded = tokens.every((some) => some.length > 0);
   return services.length === 0 ? [] : [schedules(isCoded ? [['service-type', unique(tokens.flat()).join(',')]] : [])];

@@ -6,7 +6,7 @@ import { isObject, isResource } from '../fhir/resource.ts';
 import { dateRange } from '../time/date-range.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY } from '../time/time-zone.ts';
-import { LONGEST_PERIOD } from './series.ts';
+import { MAX_PERIOD } from './series.ts';
 
 /** What is asked for by `$find`. */
 export interface FindRequest {
@@ -37,13 +37,13 @@ interface ParsedFind {
 }
 
 /** How many visits are answered at most, and by default. */
-const MOST_PROPOSALS = 20;
+const MAX_PROPOSALS = 20;
 const USUAL_PROPOSALS = 5;
 
-const MOST_ACTORS = 50;
+const MAX_ACTORS = 50;
 
 /** As many as one request books. */
-const MOST_STEPS = 20;
+const MAX_STEPS = 20;
 
 const actorTypes = ['Practitioner', 'PractitionerRole', 'Location', 'HealthcareService', 'Device'] as const;
 
@@ -100,7 +100,7 @@ const text = ({ valueString }: Readonly<Record<string, unknown>>): string | unde
 
 function count({ valuePositiveInt, valueInteger }: Readonly<Record<string, unknown>>): number | undefined {
   const value = valuePositiveInt ?? valueInteger;
-  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MOST_PROPOSALS
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_PROPOSALS
     ? value
     : undefined;
 }
@@ -117,8 +117,8 @@ const definitions: { readonly [K in Name]: Definition<Value[K]> } = {
     said: 'a valuePeriod with start and end',
     read: ({ valuePeriod }, config) => periodOf(valuePeriod, config),
   },
-  count: { most: 1, said: `a valuePositiveInt from 1 to ${MOST_PROPOSALS}`, read: count },
-  actor: { most: MOST_ACTORS, said: `a valueReference to ${actorTypes.join(', ')}`, read: referenceTo(actorTypes) },
+  count: { most: 1, said: `a valuePositiveInt from 1 to ${MAX_PROPOSALS}`, read: count },
+  actor: { most: MAX_ACTORS, said: `a valueReference to ${actorTypes.join(', ')}`, read: referenceTo(actorTypes) },
   earliest: {
     most: 1,
     said: 'a valueTime such as 08:00:00',
@@ -130,7 +130,7 @@ const definitions: { readonly [K in Name]: Definition<Value[K]> } = {
     read: ({ valueTime }) => sinceMidnight(valueTime),
   },
   without: { most: 10, said: 'a valueString, the name of an optional step', read: text },
-  step: { most: MOST_STEPS, said: 'a valueString, the name of a step', read: text },
+  step: { most: MAX_STEPS, said: 'a valueString, the name of a step', read: text },
   patient: { most: 1, said: 'a valueReference to a Patient', read: referenceTo(['Patient']) },
   'payer-kind': { most: 1, said: 'a valueCoding with system and code', read: coding },
 };
@@ -171,7 +171,7 @@ function timeIssues(asked: Interval | undefined, hours: Interval, now: number): 
   if (asked && asked.end <= asked.start) {
     return [{ code: 'period-invalid', diagnostics: 'The period must end after it starts.', expression }];
   }
-  if (asked && asked.end - asked.start > LONGEST_PERIOD) {
+  if (asked && asked.end - asked.start > MAX_PERIOD) {
     return [{ code: 'too-costly', diagnostics: 'Ask for a period of at most a year.', expression }];
   }
   return [

@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { isHold, isOffer, isOffered } from '../booking/appointment/expiry.ts';
+import { isHold, isOpenOffer, isPersonalOffer } from '../booking/appointment/expiry.ts';
 import { calendarAt, type Situation } from '../booking/booking/situation.ts';
 import { parseInstant, timeOf } from '../fhir/instant.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
@@ -7,7 +7,7 @@ import { type ResourceSet, scheduleOf, schedulesOfSlots } from '../rows/resource
 import { slotIdsOf } from '../slots/slot.ts';
 import { servicesFor } from '../slots/terms.ts';
 import { STAYS, type StepTaken, stepsWith, unknownSteps, visitIssues } from './check.ts';
-import { isByItself, siblingsOf, tookPlace, visitOf } from './group.ts';
+import { isByItself, otherAppointmentsOf, visitOf, wasHeld } from './group.ts';
 import { isVisit, type StepMark, stepOf, type Visit } from './visit.ts';
 
 /** The decision about one appointment of a request, which may be a step of a visit. */
@@ -57,7 +57,7 @@ function staying(situations: readonly Step[]): Appointment[] {
   const found = situations.flatMap(({ earlier, state, visits, context: { now, config }, rewritten }) =>
     [earlier.previous, earlier.replaced].flatMap((one) =>
       one && (one === earlier.previous || isByItself(one, visits, config))
-        ? siblingsOf(one, state, now, config).filter(({ id = '' }) => !rewritten.includes(id))
+        ? otherAppointmentsOf(one, state, now, config).filter(({ id = '' }) => !rewritten.includes(id))
         : [],
     ),
   );
@@ -69,9 +69,9 @@ function staying(situations: readonly Step[]): Appointment[] {
  * together.
  */
 function wholeIssues(situations: readonly Step[]): Issue[] {
-  const left = staying(situations).filter((one) => situations.every(({ context }) => !tookPlace(one, context.now)));
+  const left = staying(situations).filter((one) => situations.every(({ context }) => !wasHeld(one, context.now)));
   return situations.flatMap(({ request, earlier: { previous, replaced, besides }, visits, context: { config } }) => {
-    const isTaken = previous !== undefined && isOffer(previous, config);
+    const isTaken = previous !== undefined && isPersonalOffer(previous, config);
     const isNamed = (id: string | undefined): boolean => request.replaced.some(({ value }) => value === id);
     const isLeft = previous && left.length > 0 && (isTaken || !isByItself(previous, visits, config));
     const what = isTaken ? 'is one of several that are offered together' : 'is a step of a visit that moves as a whole';
@@ -109,7 +109,7 @@ function takenByStaying(appointments: readonly Appointment[], { state, context: 
 function deciding({ series, service }: Visit, situations: readonly Step[], { context }: Step): Appointment[] {
   const { now, config } = context;
   const left = staying(situations).filter((one) => stepOf(one, config)?.service === service && !isHold(one, config));
-  const coming = left.filter((one) => !tookPlace(one, now));
+  const coming = left.filter((one) => !wasHeld(one, now));
   return !series ? left : coming.length < situations.length ? [] : coming;
 }
 
@@ -164,7 +164,7 @@ function marksIssues(situations: readonly Step[]): Issue[] {
 
 /** Whether somebody takes what the service offers, as it is: it was made to fit. */
 function isAccepting({ request: { interval, slots }, earlier: { previous }, context }: Step): boolean {
-  const isStanding = previous !== undefined && isOffered(previous, context.now, context.config);
+  const isStanding = previous !== undefined && isOpenOffer(previous, context.now, context.config);
   const ids = previous ? slotIdsOf(previous) : [];
   const isSame = slots.length === ids.length && slots.every(({ value }) => ids.includes(value));
   return isStanding && isSame && interval?.start === parseInstant(previous.start);

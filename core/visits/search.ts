@@ -6,7 +6,7 @@ import { stepBefore } from './order.ts';
 import type { VisitStep } from './visit.ts';
 
 /** A Schedule that can fill a role of a step at some time. */
-export interface Filler {
+export interface CandidateSchedule {
   /** Id of the Schedule. */
   readonly schedule: string;
   /** Those with lower ranks are preferred. */
@@ -19,15 +19,15 @@ export interface Filler {
 }
 
 /** A time at which a step can take place. */
-export interface Opening extends Interval {
+export interface CandidateTime extends Interval {
   /** For each role those who can fill it, by rank; none of them is empty. */
-  readonly roles: readonly (readonly Filler[])[];
+  readonly roles: readonly (readonly CandidateSchedule[])[];
 }
 
 /** A step with the times at which it can take place. */
 export interface OpenStep extends VisitStep {
   /** By start, then by end; each time once. */
-  readonly openings: readonly Opening[];
+  readonly openings: readonly CandidateTime[];
   /** All openings that start before are known; after it there may be others. */
   readonly knownUntil: number;
   /** The shortest and the longest that it can be, in milliseconds. */
@@ -38,7 +38,7 @@ export interface OpenStep extends VisitStep {
 /** A step that was given a time, and who fills its roles. */
 export interface Placed extends Interval {
   readonly step: string;
-  readonly fillers: readonly Filler[];
+  readonly fillers: readonly CandidateSchedule[];
 }
 
 /** The steps of one visit in the order of time. */
@@ -182,9 +182,13 @@ class Search {
   }
 
   /** Those who can fill the roles of a step together with what was placed before, in the order of their ranks. */
-  private *assignments(index: number, opening: Opening, placed: Proposal): Generator<readonly Filler[]> {
+  private *assignments(
+    index: number,
+    opening: CandidateTime,
+    placed: Proposal,
+  ): Generator<readonly CandidateSchedule[]> {
     const step = this.steps[index];
-    const isApart = (filler: Filler): boolean =>
+    const isApart = (filler: CandidateSchedule): boolean =>
       placed.every(({ end, fillers }) =>
         fillers.every(
           (other) =>
@@ -197,8 +201,9 @@ class Search {
       (one) =>
         one.step === step?.sameAs || this.steps.some(({ name, sameAs }) => name === one.step && sameAs === step?.name),
     );
-    const isSame = (filler: Filler): boolean => linked.every(({ fillers: [own] }) => own?.schedule === filler.schedule);
-    function* fill(role: number, fillers: readonly Filler[]): Generator<readonly Filler[]> {
+    const isSame = (filler: CandidateSchedule): boolean =>
+      linked.every(({ fillers: [own] }) => own?.schedule === filler.schedule);
+    function* fill(role: number, fillers: readonly CandidateSchedule[]): Generator<readonly CandidateSchedule[]> {
       const all = opening.roles[role];
       if (!all) {
         yield fillers;
@@ -215,7 +220,10 @@ class Search {
   }
 
   /** The openings at which the next step can be, by start, then by step; those of one step by end. */
-  private *candidates(standing: Standing, isWorth: (start: number) => boolean): Generator<readonly [number, Opening]> {
+  private *candidates(
+    standing: Standing,
+    isWorth: (start: number) => boolean,
+  ): Generator<readonly [number, CandidateTime]> {
     const cursors = this.next(standing).map((index) => {
       const [earliest, latest] = this.range(index, standing);
       const openings = this.steps[index]?.openings ?? [];
@@ -239,11 +247,11 @@ class Search {
   }
 
   /** The most compact visit that starts with an opening, of several the first; only one that ends before `most`. */
-  private *best(index: number, opening: Opening, most: number): Computation<Proposal | undefined> {
+  private *best(index: number, opening: CandidateTime, most: number): Computation<Proposal | undefined> {
     const search = this;
     let found: Proposal | undefined;
     const endOf = (): number => found?.at(-1)?.end ?? most;
-    function* place(next: number, at: Opening, standing: Standing, placed: Proposal): Computation<void> {
+    function* place(next: number, at: CandidateTime, standing: Standing, placed: Proposal): Computation<void> {
       const { start, end } = at;
       const following = search.after(next, at, standing);
       for (const fillers of search.assignments(next, at, placed)) {

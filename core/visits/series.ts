@@ -1,10 +1,17 @@
 import type { Interval } from '../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
-import { type Computation, type Filler, firstFrom, type Opening, type Placed, type Proposal } from './search.ts';
+import {
+  type CandidateSchedule,
+  type CandidateTime,
+  type Computation,
+  firstFrom,
+  type Placed,
+  type Proposal,
+} from './search.ts';
 import type { Series, Visit } from './visit.ts';
 
 /** The longest period: visits that take longer than a year are not looked for. */
-export const LONGEST_PERIOD = 366 * DAY;
+export const MAX_PERIOD = 366 * DAY;
 
 /** A series as it can be: its appointments, and which of them are not at their own time. */
 export interface SeriesProposal {
@@ -38,13 +45,13 @@ export function seriesWindows({ start, end }: Interval, series: Series, timeZone
 
 /** The opening that is nearest to a time, the earlier one of two; whom it must be with, if that matters. */
 function nearest(
-  openings: readonly Opening[],
+  openings: readonly CandidateTime[],
   time: number,
   { tolerance }: Series,
   earliest: number,
   schedule: string | undefined,
-): (Interval & { readonly filler: Filler }) | undefined {
-  let best: (Interval & { readonly filler: Filler }) | undefined;
+): (Interval & { readonly filler: CandidateSchedule }) | undefined {
+  let best: (Interval & { readonly filler: CandidateSchedule }) | undefined;
   const distance = ({ start }: Interval): number => Math.abs(start - time);
   for (let at = firstFrom(openings, Math.max(earliest, time - tolerance)); at < openings.length; at++) {
     const opening = openings[at];
@@ -60,9 +67,9 @@ function nearest(
 }
 
 function seriesWith(
-  openings: readonly Opening[],
-  first: Opening,
-  filler: Filler,
+  openings: readonly CandidateTime[],
+  first: CandidateTime,
+  filler: CandidateSchedule,
   series: Series,
   timeZone: string,
 ): SeriesProposal {
@@ -97,7 +104,7 @@ const compare = (one: SeriesProposal, other: SeriesProposal): number =>
  * @returns by start; a series with fewer than two appointments is none, unless only one is wanted
  */
 export function* seriesStarting(
-  openings: readonly Opening[],
+  openings: readonly CandidateTime[],
   { start, end }: Interval,
   series: Series,
   timeZone: string,

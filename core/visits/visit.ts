@@ -3,7 +3,7 @@ import { lengthText } from '../booking/policy/policy.ts';
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { milliseconds, unitCodes } from '../fhir/duration.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
-import { idIn, offeredServiceIds } from '../fhir/reference.ts';
+import { idIn, serviceIdsOfSchedule } from '../fhir/reference.ts';
 import { DAY, YEAR } from '../time/time-zone.ts';
 import { canFollow, type OrderedStep } from './order.ts';
 
@@ -51,12 +51,12 @@ interface ReadVisit {
 }
 
 /** How many steps a visit has, how many roles a step, and how many Schedules a pool, at most. */
-export const MOST_STEPS = 10;
-const MOST_POOLS = 4;
-const MOST_SCHEDULES_IN_POOL = 100;
+export const MAX_STEPS = 10;
+const MAX_POOLS = 4;
+const MAX_SCHEDULES_IN_POOL = 100;
 /** As many as one request books. */
-const MOST_OCCURRENCES = 20;
-const LONGEST_NAME = 64;
+const MAX_OCCURRENCES = 20;
+const MAX_NAME_LENGTH = 64;
 
 const parts = ['step', 'series', 'byStep'] as const;
 const stepParts = [
@@ -134,9 +134,9 @@ class Reader {
 
   text(part: Extension, name: string, path: string): string | undefined {
     const value: unknown = part.valueString;
-    return typeof value === 'string' && value.trim() !== '' && value.length <= LONGEST_NAME
+    return typeof value === 'string' && value.trim() !== '' && value.length <= MAX_NAME_LENGTH
       ? value
-      : this.say(`${name} must be a valueString of 1 to ${LONGEST_NAME} characters.`, `${path}.value`);
+      : this.say(`${name} must be a valueString of 1 to ${MAX_NAME_LENGTH} characters.`, `${path}.value`);
   }
 
   pool({ all, path }: Parts, what: string): Pool | undefined {
@@ -147,8 +147,8 @@ class Reader {
     if (services.length > 0 && schedules.length > 0) {
       return this.say(`${what} has both a service and schedules: name one of them.`, path);
     }
-    if (schedules.length > MOST_SCHEDULES_IN_POOL) {
-      return this.say(`A pool can have at most ${MOST_SCHEDULES_IN_POOL} schedules.`, path);
+    if (schedules.length > MAX_SCHEDULES_IN_POOL) {
+      return this.say(`A pool can have at most ${MAX_SCHEDULES_IN_POOL} schedules.`, path);
     }
     const ids = (found: typeof services, type: 'HealthcareService' | 'Schedule'): string[] =>
       found.flatMap(({ part, path: at }) => {
@@ -166,8 +166,8 @@ class Reader {
     const [named] = found.all('name');
     const name = named ? this.text(named.part, 'name', named.path) : this.say('A step must have a name.', path);
     const others = found.all('with');
-    if (others.length >= MOST_POOLS) {
-      this.say(`A step can need at most ${MOST_POOLS} at once.`, path);
+    if (others.length >= MAX_POOLS) {
+      this.say(`A step can need at most ${MAX_POOLS} at once.`, path);
     }
     const pools = [
       this.pool(found, 'The step'),
@@ -193,8 +193,8 @@ class Reader {
     const found = this.partsOf(extension, path, seriesParts, 'A series');
     const [counted] = found.all('count');
     const count: unknown = counted?.part.valuePositiveInt;
-    if (typeof count !== 'number' || !Number.isInteger(count) || count < 2 || count > MOST_OCCURRENCES) {
-      const diagnostics = `count must be a valuePositiveInt from 2 to ${MOST_OCCURRENCES}.`;
+    if (typeof count !== 'number' || !Number.isInteger(count) || count < 2 || count > MAX_OCCURRENCES) {
+      const diagnostics = `count must be a valuePositiveInt from 2 to ${MAX_OCCURRENCES}.`;
       return this.say(diagnostics, counted ? `${counted.path}.value` : path);
     }
     const every = this.duration(found, 'every', DAY, YEAR);
@@ -291,8 +291,8 @@ export function readVisit(service: HealthcareService, config: PublicConfig): Rea
   if ((steps.length === 0) === (series === undefined)) {
     reader.say('A visit must have either steps or a series.', path);
   }
-  if (steps.length > MOST_STEPS) {
-    reader.say(`A visit can have at most ${MOST_STEPS} steps; this one has ${steps.length}.`, path);
+  if (steps.length > MAX_STEPS) {
+    reader.say(`A visit can have at most ${MAX_STEPS} steps; this one has ${steps.length}.`, path);
     return { visit: undefined, issues: reader.issues };
   }
   const readSteps = steps.flatMap(({ part, path: at }) => reader.step(part, at) ?? []);
@@ -345,7 +345,7 @@ export const plainStep = (service: string): VisitStep => ({
 export function isInPool(pool: Pool, schedule: Schedule): boolean {
   return pool.kind === 'schedules'
     ? pool.schedules.includes(schedule.id ?? '')
-    : offeredServiceIds(schedule).includes(pool.service);
+    : serviceIdsOfSchedule(schedule).includes(pool.service);
 }
 
 /** The step of a visit that an appointment is. */

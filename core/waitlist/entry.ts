@@ -15,10 +15,10 @@ import type { Proposal } from '../visits/search.ts';
 import { isInPool, isVisit, readVisit, type Visit } from '../visits/visit.ts';
 
 /** How many entries one portal may have for one person. */
-export const MOST_ENTRIES = 5;
+export const MAX_ENTRIES = 5;
 
 /** How many times an entry may wish for. */
-const MOST_WISHES = 20;
+const MAX_WISHES = 20;
 
 /**
  * Checks the times for which somebody waits.
@@ -29,8 +29,8 @@ const MOST_WISHES = 20;
 export function wishIssues({ value, path }: Located<Appointment>, now: number): Issue[] {
   const wishes = value.requestedPeriod ?? [];
   const own = `${path}.requestedPeriod`;
-  if (wishes.length === 0 || wishes.length > MOST_WISHES) {
-    const diagnostics = `Name from 1 to ${MOST_WISHES} times for which the person waits, in requestedPeriod.`;
+  if (wishes.length === 0 || wishes.length > MAX_WISHES) {
+    const diagnostics = `Name from 1 to ${MAX_WISHES} times for which the person waits, in requestedPeriod.`;
     return [{ code: wishes.length === 0 ? 'element-missing' : 'malformed-request', diagnostics, expression: own }];
   }
   return wishes.flatMap((wish, index): Issue[] => {
@@ -60,7 +60,7 @@ export function wishIssues({ value, path }: Located<Appointment>, now: number): 
 const ofOrder = ['priority', 'created', 'serviceType'] as const;
 
 /** The elements on which the place of an entry depends: of thousands of others nothing else is read. */
-export const placeElements = ['id', 'meta', 'status', 'requestedPeriod', ...ofOrder].join();
+export const positionElements = ['id', 'meta', 'status', 'requestedPeriod', ...ofOrder].join();
 
 /** What a portal may not change of an entry, and what is wrong with its new wishes. */
 export function entryChangeIssues(stored: Appointment, result: Appointment, now: number): Issue[] {
@@ -96,7 +96,7 @@ export function byTurns(
 }
 
 /** An entry for which a time was offered: half of the time that was waited is lost, unless it is accepted. */
-export const afterOffer = (entry: Appointment, now: number): Appointment => ({
+export const withHalvedWaiting = (entry: Appointment, now: number): Appointment => ({
   ...entry,
   created: formatInstant(now - Math.max(0, now - since(entry)) / 2),
 });
@@ -105,13 +105,13 @@ const servesOne = (types: readonly CodeableConcept[], { serviceType = [] }: Appo
   serviceType.some((wanted) => types.some((type) => isSameService(type, wanted)));
 
 /** The place of an entry among those who wait for one of its services; 1 is the first. */
-export const placeOf = (entry: Appointment, all: readonly Appointment[], now: number): number => {
+export const positionOf = (entry: Appointment, all: readonly Appointment[], now: number): number => {
   const others = all.filter((one) => isStillWaiting(one, now) && servesOne(entry.serviceType ?? [], one));
   return 1 + others.filter((one) => compareEntries(one, entry) < 0).length;
 };
 
 /** Id of the appointment that stands until something earlier is taken, if there is one. */
-export function standingOf({ extension = [] }: Appointment): string | undefined {
+export function currentAppointmentOf({ extension = [] }: Appointment): string | undefined {
   return idIn(extension.find(({ url }) => url === REPLACES)?.valueReference, 'Appointment');
 }
 
@@ -120,7 +120,7 @@ export const wantedActors = ({ participant }: Appointment): string[] =>
   participant.flatMap(({ actor }) => (actor?.reference && !isPerson(actor.reference) ? actor.reference : []));
 
 /** What is to be offered: the time, and the services for which it is. */
-export interface Offered extends Interval {
+export interface FreedTime extends Interval {
   readonly types: readonly CodeableConcept[];
   readonly schedule: Schedule;
 }
@@ -130,7 +130,7 @@ export interface Offered extends Interval {
  *
  * @param standing - the appointment that stands until something earlier is taken: the time must begin before it
  */
-export function fits(entry: Appointment, offered: Offered, standing: Appointment | undefined): boolean {
+export function fits(entry: Appointment, offered: FreedTime, standing: Appointment | undefined): boolean {
   const actors = wantedActors(entry);
   const isWished = (entry.requestedPeriod ?? []).some((wish) => {
     const time = timeOf(wish);
@@ -202,7 +202,7 @@ export const takesFreed = (proposal: Proposal, { series }: Visit, schedule: stri
 const isPerson = (reference = ''): boolean => /^(Patient|RelatedPerson)\//.test(reference);
 
 /** One appointment that takes freed time, with those of its Schedule whom the entry names. */
-export function inFreedTime(entry: Appointment, { start, end, schedule }: Offered, slot: string): Appointment {
+export function inFreedTime(entry: Appointment, { start, end, schedule }: FreedTime, slot: string): Appointment {
   const own = new Set(schedule.actor.map(({ reference }) => reference));
   return {
     resourceType: 'Appointment',

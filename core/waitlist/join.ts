@@ -1,7 +1,7 @@
 import type { Appointment, Bundle, BundleEntry, HealthcareService, Patient, Schedule } from '@medplum/fhirtypes';
 import { profileIssues, publisherIssues } from '../booking/appointment/profile.ts';
 import { canBeMoved } from '../booking/appointment/status.ts';
-import { answersEntries } from '../booking/booking/changes.ts';
+import { questionnaireResponseEntries } from '../booking/booking/changes.ts';
 import { namedReads } from '../booking/booking/reads.ts';
 import { patientsIn, type ResolvedParticipants, resolveParticipants } from '../booking/booking/resolve-participants.ts';
 import { hasCommonIdentifier, personQueries } from '../booking/patients/identity.ts';
@@ -13,7 +13,7 @@ import { type AppointmentRequest, type ParsedRequest, readReference, rootOf } fr
 import type { BookingConfig } from '../config/config.ts';
 import { artefactUri } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
-import { type Issue, withoutConsequences } from '../fhir/outcome/outcome.ts';
+import { type Issue, withoutDependentIssues } from '../fhir/outcome/outcome.ts';
 import { idIn, serviceIdsOf } from '../fhir/reference.ts';
 import { REPLACES } from '../fhir/reserved.ts';
 import { belongsTo, markChange, metaOfSubmitted, ownerOf, requestorQuery } from '../fhir/tags.ts';
@@ -22,7 +22,7 @@ import { findResource, type ResourceSet, resourcesOfType } from '../rows/resourc
 import { identifierQuery, search, searchByIds, searchUrl, tokensOf } from '../rows/search.ts';
 import { seriesOf } from '../visits/group.ts';
 import { stepOf } from '../visits/visit.ts';
-import { MOST_ENTRIES, visitsFor, wishIssues } from './entry.ts';
+import { MAX_ENTRIES, visitsFor, wishIssues } from './entry.ts';
 
 /** Elements that an entry has only once a time was found for it. */
 const ofBooking = ['slot', 'start', 'end'] as const;
@@ -78,7 +78,7 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
     ...publisherIssues(appointment, config),
     ...inputs.answers.flatMap(questionnaireResponseIssues),
   ];
-  const found = [...issues, ...withoutConsequences(more, unreadable)];
+  const found = [...issues, ...withoutDependentIssues(more, unreadable)];
   return {
     request: {
       appointment,
@@ -200,7 +200,7 @@ function ownerOfEntry({ request, state, requestor, config }: Joining): string {
 }
 
 /** How many entries a transaction of Medplum's may have that creates something only if it is not there. */
-const MOST_CONDITIONAL = 8;
+const MAX_CONDITIONAL = 8;
 
 /** Judges a request to join. */
 export function planJoin(
@@ -211,7 +211,7 @@ export function planJoin(
   const resolved = resolveParticipants(request, joining.state, () => undefined, { ...joining, idFor: joining.newId });
   const issues = [
     ...malformed,
-    ...withoutConsequences(
+    ...withoutDependentIssues(
       [...serviceIssues(joining), ...standingIssues(joining, resolved), ...resolved.issues],
       unreadable,
     ),
@@ -225,7 +225,7 @@ export function planJoin(
     valueReference: { reference: `Appointment/${value}` },
   }));
   const extension = [...(said.extension ?? []), ...standing];
-  const answers = answersEntries(request, resolved, joining);
+  const answers = questionnaireResponseEntries(request, resolved, joining);
   const information = [
     ...(said.supportingInformation ?? []),
     ...answers.flatMap(({ fullUrl }) => (fullUrl ? [{ reference: fullUrl }] : [])),
@@ -247,7 +247,7 @@ export function planJoin(
   const same = identifierQuery(said.identifier, requestorQuery(ownerOfEntry(joining), config));
   // Of two requests with one identifier at once, the second finds the entry of the first.
   const condition = same &&
-    more.length < MOST_CONDITIONAL && {
+    more.length < MAX_CONDITIONAL && {
       ifNoneExist: new URLSearchParams([...same, ['status', 'waitlist']]).toString(),
     };
   return {
@@ -281,12 +281,12 @@ export const entriesOf = (person: Patient, requestor: string, config: BookingCon
 /** The issue of somebody who waits often enough. */
 export const tooManyEntries = ({ appointment }: AppointmentRequest): Issue => ({
   code: 'patient-limit-reached',
-  diagnostics: `A portal can have at most ${MOST_ENTRIES} entries for one person: leave one first.`,
+  diagnostics: `A portal can have at most ${MAX_ENTRIES} entries for one person: leave one first.`,
   expression: appointment.path,
 });
 
 /** The entry as it is answered, with its place: it is never stored. */
-export const withPlace = (entry: Appointment, place: number, config: BookingConfig): Appointment => ({
+export const withPosition = (entry: Appointment, place: number, config: BookingConfig): Appointment => ({
   ...entry,
   extension: [...(entry.extension ?? []), { url: artefactUri(config, 'LocalPlace'), valuePositiveInt: place }],
 });

@@ -25,7 +25,7 @@ const stands = { share: 0.1, least: 15 * MINUTE, most: DAY } as const;
 const ROUND = 15 * DAY;
 
 /** How many people are asked for one time, one after the other; then it is everybody's. */
-export const MOST_ASKED = 5;
+export const MAX_ASKED = 5;
 
 const intervalOf = ({ start, end }: Period): Interval => ({
   start: parseInstant(start) ?? 0,
@@ -41,7 +41,7 @@ function released({ stored, resource }: SlotChange, isPublishing: boolean): Inte
 }
 
 /** Whether the freed time of a Schedule is offered to those who wait. */
-export const isRefilled = ({ policy, isReadable }: EffectivePolicy): boolean => isReadable && policy.refill === 1;
+export const usesWaitlist = ({ policy, isReadable }: EffectivePolicy): boolean => isReadable && policy.refill === 1;
 
 /**
  * The rows that say of which Schedules time was released: written in the transaction that releases it, one for each Schedule
@@ -49,7 +49,7 @@ export const isRefilled = ({ policy, isReadable }: EffectivePolicy): boolean => 
  *
  * @param isPublishing - whether new Slots are new time, not parts of others
  */
-export function refillRows(
+export function releaseRows(
   changes: readonly SlotChange[],
   schedules: readonly ScheduleServices[],
   now: number,
@@ -61,14 +61,14 @@ export function refillRows(
       idIn(change.resource.schedule, 'Schedule') === schedule.id ? (released(change, isPublishing) ?? []) : [],
     );
     const time = { start: Math.min(...times.map(({ start }) => start)), end: Math.max(...times.map(({ end }) => end)) };
-    return time.end > now && isRefilled(effectivePolicy(schedule, services, config))
-      ? [creation(refillRow({ schedule: schedule.id ?? '', due: now, ...time }, config))]
+    return time.end > now && usesWaitlist(effectivePolicy(schedule, services, config))
+      ? [creation(releaseRow({ schedule: schedule.id ?? '', due: now, ...time }, config))]
       : [];
   });
 }
 
 /** Time of a Schedule that was released, and when to offer it. */
-export interface Refill extends Interval {
+export interface WaitlistRelease extends Interval {
   /** Id of the Schedule. */
   readonly schedule: string;
   /** Milliseconds since 1970 UTC; `undefined` if there is nothing left to do. */
@@ -78,7 +78,11 @@ export interface Refill extends Interval {
 }
 
 /** The row of a release. */
-export function refillRow({ schedule, due, after, start, end }: Refill, config: PublicConfig, stored?: Task): Task {
+export function releaseRow(
+  { schedule, due, after, start, end }: WaitlistRelease,
+  config: PublicConfig,
+  stored?: Task,
+): Task {
   const more = {
     status: due === undefined ? ('completed' as const) : ('requested' as const),
     description: 'Offer released time to those who wait for it',
@@ -91,7 +95,7 @@ export function refillRow({ schedule, due, after, start, end }: Refill, config: 
 }
 
 /** What a row says; `undefined` if there is nothing left to do. */
-export function refillOf({ status, focus, executionPeriod, restriction, input }: Task): Refill | undefined {
+export function releaseOf({ status, focus, executionPeriod, restriction, input }: Task): WaitlistRelease | undefined {
   const schedule = idIn(focus, 'Schedule');
   const due = parseInstant(restriction?.period?.start);
   const [slot, entry] = valueIn(input, 'after')?.valueString?.split('/') ?? [];
@@ -116,10 +120,10 @@ export function callRow(offer: Appointment, focus: string, config: PublicConfig)
 }
 
 /** The search for the rows that are not done. */
-export const openRefills = (config: PublicConfig): string => rowSearch(['refill'], { status: 'requested' }, config);
+export const openReleases = (config: PublicConfig): string => rowSearch(['refill'], { status: 'requested' }, config);
 
 /** The earliest start of what may be offered now. */
-export const earliestOffer = ({ policy }: EffectivePolicy, now: number): number =>
+export const earliestOfferStart = ({ policy }: EffectivePolicy, now: number): number =>
   now + (policy.refillNotice ?? NOTICE);
 
 function lengthOf({ policy }: EffectivePolicy, start: number, now: number): number {
@@ -184,7 +188,7 @@ export const askedSearch = ({ start, end }: Interval): string =>
   ]);
 
 /** The offers that were made of a time of a Schedule before, whatever came of them, among what `askedSearch` finds. */
-export function offersBefore(
+export function earlierOffers(
   found: readonly Appointment[],
   slots: readonly Slot[],
   schedule: string,

@@ -7,7 +7,7 @@ import type { FhirResponse } from '../http/response.ts';
 import { type Caller, hasBearerToken, isCaller, nameOf } from '../medplum/current-profile.ts';
 import { upstreamProblem } from '../medplum/errors.ts';
 import { oauthEndpoints } from '../oauth/discovery.ts';
-import { createClientPlaces } from './client-places.ts';
+import { createClientPermits } from './client-places.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 import type { RouteRule } from './route-rules.ts';
 
@@ -121,7 +121,7 @@ export function createAdmission(
   const clients = createRateLimit(limits.requestsPerMinute, now);
   const countClient = ({ caller }: FastifyRequest): FhirResponse | undefined =>
     counted(clients, nameOf(caller), 1, 'Too many requests from this client.');
-  const places = createClientPlaces({
+  const places = createClientPermits({
     running: limits.concurrentRequests,
     waiting: limits.waitingRequests,
     patienceMs: limits.placeMs,

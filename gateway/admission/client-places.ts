@@ -7,7 +7,7 @@ interface PlaceLimits {
 }
 
 /** Gives each client its own places, so that no client can take those of the others. */
-interface ClientPlaces {
+interface ClientPermits {
   /**
    * Takes a place as soon as one is free.
    *
@@ -24,7 +24,7 @@ interface Places {
 }
 
 /** Makes the places of all clients; clients without requests take no memory. */
-export function createClientPlaces({ running, waiting, patienceMs }: PlaceLimits): ClientPlaces {
+export function createClientPermits({ running, waiting, patienceMs }: PlaceLimits): ClientPermits {
   const clients = new Map<string, Places>();
   const placesOf = (client: string): Places => {
     const known = clients.get(client) ?? { running: 0, waiting: new Set() };

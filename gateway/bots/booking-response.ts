@@ -1,5 +1,10 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { bundleOf, isDryRunAnswer, parseBookingAnswer, wouldBeCarriedOut } from '../../core/booking/request/answer.ts';
+import {
+  bundleOf,
+  isDryRunResponse,
+  parseBookingResponse,
+  wouldBeCarriedOut,
+} from '../../core/booking/request/answer.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { type FhirResponse, versionHeaders } from '../http/response.ts';
 import { ownRefusal } from './error-response.ts';
@@ -22,11 +27,11 @@ const statusByAppointmentStatus: Readonly<Partial<Record<Appointment['status'], 
  * @see specification 4.4
  */
 export function bookingResponse(body: unknown, config: BookingConfig): FhirResponse | undefined {
-  if (isDryRunAnswer(body)) {
+  if (isDryRunResponse(body)) {
     const { id: _, ...resource } = wouldBeCarriedOut;
     return { status: 200, resource };
   }
-  const answer = parseBookingAnswer(body);
+  const answer = parseBookingResponse(body);
   if (!answer) {
     return ownRefusal(body, config);
   }

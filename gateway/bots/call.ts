@@ -4,7 +4,7 @@ import type { GatewayContext } from '../context.ts';
 import type { FhirRequest } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
-import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import type { MedplumResponse, UpstreamFailure } from '../medplum/client.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 
 /** The statuses with which Medplum says that this caller may not execute the Bot. */
@@ -22,7 +22,7 @@ export function callBot(
   { upstreamHeaders, caller }: FhirRequest,
   { bots }: GatewayContext,
   headers: Readonly<Record<string, string>> = {},
-): Promise<UpstreamAnswer | UpstreamFailure> {
+): Promise<MedplumResponse | UpstreamFailure> {
   return bots.run({ name, input, headers: { ...upstreamHeaders, ...headers }, caller });
 }
 
@@ -49,27 +49,27 @@ const sentences: Readonly<Record<UpstreamFailure['failure'], Issue>> = {
   },
 };
 
-function kindOfFailure(answer: UpstreamAnswer | UpstreamFailure): keyof typeof sentences | undefined {
-  if ('failure' in answer) {
-    return answer.failure;
+function kindOfFailure(response: MedplumResponse | UpstreamFailure): keyof typeof sentences | undefined {
+  if ('failure' in response) {
+    return response.failure;
   }
-  const { status } = answer;
+  const { status } = response;
   if (status === 504) {
     return 'timeout';
   }
-  return isSuccess(answer) || status === 400 || status >= 500 ? 'broken' : undefined;
+  return isSuccess(response) || status === 400 || status >= 500 ? 'broken' : undefined;
 }
 
 /** The response when a Bot returned nothing to pass on: the caller may not call it, it failed, or it did not answer. */
-export function botProblem(answer: UpstreamAnswer | UpstreamFailure, { config }: GatewayContext): FhirResponse {
-  if ('status' in answer && notAllowed.includes(answer.status)) {
+export function botProblem(response: MedplumResponse | UpstreamFailure, { config }: GatewayContext): FhirResponse {
+  if ('status' in response && notAllowed.includes(response.status)) {
     return problem('forbidden');
   }
-  const failure = kindOfFailure(answer);
+  const failure = kindOfFailure(response);
   if (!failure) {
-    return upstreamProblem(answer, config);
+    return upstreamProblem(response, config);
   }
   const { code, diagnostics } = sentences[failure];
-  const advice = 'isUnsent' in answer ? 'Nothing was changed: try again.' : outcomeUnknown;
+  const advice = 'isUnsent' in response ? 'Nothing was changed: try again.' : outcomeUnknown;
   return refusal([{ code, diagnostics: `${diagnostics} ${advice}` }], config);
 }

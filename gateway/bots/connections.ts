@@ -1,4 +1,4 @@
-import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import type { MedplumResponse, Upstream, UpstreamFailure } from '../medplum/client.ts';
 
 /** A request of a Bot to Medplum: a POST with a body, else a GET. */
 interface BotRequest {
@@ -35,12 +35,12 @@ function unanswered({ failure, isUnsent }: UpstreamFailure): Unanswered {
 export function createBotConnections(
   upstream: Upstream,
   baseUrl: string,
-  noticed: (answer: UpstreamAnswer, authorization: string | undefined) => void,
+  noticed: (response: MedplumResponse, authorization: string | undefined) => void,
 ): BotConnections {
   return {
     send: async ({ url, headers, body }, limit) => {
       const [path = '', query] = url.slice(baseUrl.length).split('?');
-      const answer = await upstream.call({
+      const response = await upstream.call({
         method: body === undefined ? 'GET' : 'POST',
         path,
         headers,
@@ -48,11 +48,11 @@ export function createBotConnections(
         ...(query !== undefined && { query }),
         ...(body !== undefined && { body }),
       });
-      if ('failure' in answer) {
-        return unanswered(answer);
+      if ('failure' in response) {
+        return unanswered(response);
       }
-      noticed(answer, headers.authorization);
-      return answer;
+      noticed(response, headers.authorization);
+      return response;
     },
   };
 }

@@ -6,7 +6,7 @@ import { type Interaction, type Issue, statusOf } from '../../core/fhir/outcome/
 import type { GatewayContext } from '../context.ts';
 import { type HttpProblemName, problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
-import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import type { MedplumResponse, UpstreamFailure } from '../medplum/client.ts';
 import { isOutcome } from '../medplum/errors.ts';
 import { botProblem } from './call.ts';
 
@@ -78,10 +78,10 @@ function missing(body: unknown): FhirResponse | undefined {
  * @param interaction - what was asked for, where the status depends on it
  */
 export function refusedByBot(
-  answer: UpstreamAnswer | UpstreamFailure,
+  response: MedplumResponse | UpstreamFailure,
   context: GatewayContext,
   interaction?: Interaction,
 ): FhirResponse {
-  const body = 'failure' in answer ? undefined : answer.body;
-  return ownRefusal(body, context.config, interaction) ?? missing(body) ?? botProblem(answer, context);
+  const body = 'failure' in response ? undefined : response.body;
+  return ownRefusal(body, context.config, interaction) ?? missing(body) ?? botProblem(response, context);
 }

@@ -5,7 +5,7 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { timeLimits } from '../../core/config/time-limits.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import type { MedplumResponse, Upstream, UpstreamFailure } from '../medplum/client.ts';
 import { type Caller, type Callers, fingerprint } from '../medplum/current-profile.ts';
 import { isOutcome, isSuccess } from '../medplum/errors.ts';
 import { createMemory } from '../medplum/memory.ts';
@@ -49,17 +49,17 @@ interface HostContext {
 /** How long the gateway remembers that a caller may call a Bot. What the caller may read is never remembered. */
 const PERMITTED_MS = 10_000;
 
-const MOST_PERMITTED = 1_000;
+const MAX_PERMITTED = 1_000;
 
 /** The answer with what a Bot has returned, with Medplum's own status for an outcome. */
-const answerOf = (body: unknown): UpstreamAnswer => ({
+const answerOf = (body: unknown): MedplumResponse => ({
   status: isOutcome(body) ? getStatus(body) : 200,
   headers: {},
   body,
 });
 
-const failed: UpstreamAnswer = { status: 400, headers: {}, body: undefined };
-const refused: UpstreamAnswer = { status: 403, headers: {}, body: undefined };
+const failed: MedplumResponse = { status: 400, headers: {}, body: undefined };
+const refused: MedplumResponse = { status: 403, headers: {}, body: undefined };
 const tooLate: UpstreamFailure = { failure: 'timeout' };
 const unsent: UpstreamFailure = { failure: 'unavailable', isUnsent: true };
 
@@ -115,8 +115,8 @@ export function createOwnToken(
  * @returns `undefined` if so, else the answer to give instead
  */
 function createPermission({ upstream, config, now }: HostContext) {
-  const permitted = createMemory<true>(MOST_PERMITTED, PERMITTED_MS, now);
-  return async ({ name, headers }: BotCall): Promise<UpstreamAnswer | UpstreamFailure | undefined> => {
+  const permitted = createMemory<true>(MAX_PERMITTED, PERMITTED_MS, now);
+  return async ({ name, headers }: BotCall): Promise<MedplumResponse | UpstreamFailure | undefined> => {
     const key = `${fingerprint(headers.authorization ?? '')} ${name}`;
     if (permitted.get(key)) {
       return undefined;
@@ -142,12 +142,12 @@ function createPermission({ upstream, config, now }: HostContext) {
  * Whether an answer may be due to credentials that Medplum refuses: the Bot failed, refuses the caller as forbidden, or
  * reports that Medplum is unavailable.
  */
-function isDoubtful(answer: UpstreamAnswer | UpstreamFailure, { config }: HostContext): boolean {
-  if ('failure' in answer || answer === failed || answer.status === 403) {
-    return !('failure' in answer);
+function isDoubtful(response: MedplumResponse | UpstreamFailure, { config }: HostContext): boolean {
+  if ('failure' in response || response === failed || response.status === 403) {
+    return !('failure' in response);
   }
   const system = artefactUri(config, 'LocalBookingError');
-  const issues = isOutcome(answer.body) ? answer.body.issue : [];
+  const issues = isOutcome(response.body) ? response.body.issue : [];
   const codes = issues.flatMap(({ details }) => details?.coding ?? []);
   return codes.some((coding) => coding.system === system && coding.code === 'upstream-unavailable');
 }
@@ -180,7 +180,7 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
   const execute = async (
     handler: BotHandler,
     { name, input, headers, caller }: BotCall,
-  ): Promise<UpstreamAnswer | UpstreamFailure> => {
+  ): Promise<MedplumResponse | UpstreamFailure> => {
     pending++;
     try {
       const requester = caller && requesterOf(caller);
@@ -206,13 +206,13 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
       if (!isMember(call)) {
         return refused;
       }
-      const answer = await within(timeLimits(config).answer, execute(handler, call), tooLate);
-      if (!isDoubtful(answer, context)) {
-        return answer;
+      const response = await within(timeLimits(config).answer, execute(handler, call), tooLate);
+      if (!isDoubtful(response, context)) {
+        return response;
       }
       // A token that has become invalid since it was verified is refused as such, as Medplum would do.
       const found = await callers.verify(call.headers.authorization ?? '');
-      return 'status' in found && found.status === 401 ? found : answer;
+      return 'status' in found && found.status === 401 ? found : response;
     },
     pending: () => pending,
   };

@@ -8,7 +8,7 @@ import type { BotRuntime } from './runtime.ts';
 export function botsInMedplum(upstream: Upstream, config: BookingConfig): BotRuntime {
   return {
     run: async ({ name, input, headers }) => {
-      const answer = await upstream.call({
+      const response = await upstream.call({
         method: 'POST',
         path: 'fhir/R4/Bot/$execute',
         query: new URLSearchParams({ identifier: `${artefactUri(config, 'LocalBot')}|${name}` }).toString(),
@@ -16,7 +16,7 @@ export function botsInMedplum(upstream: Upstream, config: BookingConfig): BotRun
         body: JSON.stringify(input),
       });
       // The token was good a moment ago; Medplum answers 400 to one whose client has since lost its access.
-      return 'status' in answer && isRefusal(answer) ? { status: 401, headers: {}, body: undefined } : answer;
+      return 'status' in response && isRefusal(response) ? { status: 401, headers: {}, body: undefined } : response;
     },
     pending: () => 0,
   };

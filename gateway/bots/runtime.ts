@@ -1,5 +1,5 @@
 import type { CallableBot } from '../../core/config/bots.ts';
-import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import type { MedplumResponse, UpstreamFailure } from '../medplum/client.ts';
 import type { Caller } from '../medplum/current-profile.ts';
 
 /** A call of a Bot on behalf of a client. */
@@ -21,7 +21,7 @@ export interface BotRuntime {
    *
    * @see https://www.medplum.com/docs/api/fhir/operations/bot-execute
    */
-  readonly run: (call: BotCall) => Promise<UpstreamAnswer | UpstreamFailure>;
+  readonly run: (call: BotCall) => Promise<MedplumResponse | UpstreamFailure>;
   /** Number of Bots that run in this process. */
   readonly pending: () => number;
 }

@@ -1,6 +1,6 @@
 import { setImmediate as others } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { MOST_VALUES, sizeProblem } from '../../core/fhir/bounds.ts';
+import { MAX_VALUES, sizeProblem } from '../../core/fhir/bounds.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { xmlReader } from '../../core/fhir/xml/read.ts';
@@ -79,8 +79,8 @@ function readJson(text: string, request: FastifyRequest, depth: number, parser: 
   if (size.depth > depth) {
     return malformed(`The body is nested deeper than ${depth} levels.`);
   }
-  if (size.values > MOST_VALUES) {
-    return malformed(`The body has more than ${MOST_VALUES} values.`);
+  if (size.values > MAX_VALUES) {
+    return malformed(`The body has more than ${MAX_VALUES} values.`);
   }
   let result: ReadBody = malformed('The body is not valid JSON.');
   parser(request, text, (error, value) => {
@@ -129,7 +129,7 @@ export function isPatchBody({ body, headers }: FastifyRequest): boolean {
 }
 
 /** Whether the headers of a request declare a body. */
-export function announcesBody({ headers }: FastifyRequest): boolean {
+export function declaresBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 

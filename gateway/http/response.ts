@@ -46,22 +46,22 @@ export const written = (status: number, resource: Resource, baseUrl: string): Fh
 /**
  * The successful answer to a write, with as much of the resource as the client prefers.
  *
- * @param answer - with the resource written
+ * @param response - with the resource written
  * @param preference - from `Prefer: return=…`; default: the resource
  * @see https://hl7.org/fhir/R4/http.html#ops
  */
-export function preferred(answer: FhirResponse, preference: ReturnPreference | undefined): FhirResponse {
-  if (preference === undefined || answer.status >= 300) {
-    return answer;
+export function preferred(response: FhirResponse, preference: ReturnPreference | undefined): FhirResponse {
+  if (preference === undefined || response.status >= 300) {
+    return response;
   }
-  const { status } = answer;
-  const headers = { ...answer.headers, 'preference-applied': `return=${preference}` };
+  const { status } = response;
+  const headers = { ...response.headers, 'preference-applied': `return=${preference}` };
   if (preference === 'minimal') {
     return { status, headers };
   }
   return preference === 'representation'
-    ? { ...answer, headers }
-    : { status, headers, resource: informational(status, answer.resource) };
+    ? { ...response, headers }
+    : { status, headers, resource: informational(status, response.resource) };
 }
 
 function informational(status: number, resource: Resource | undefined): Resource {
@@ -90,14 +90,14 @@ export const defaultRepresentation: Representation = { format: json, mediaType: 
  */
 export function send(
   reply: FastifyReply,
-  answer: FhirResponse,
+  response: FhirResponse,
   { format, mediaType, pretty }: Representation,
   addresses: Pick<Addresses, 'rewriteResource'>,
 ): FastifyReply {
-  reply.code(answer.status).headers({ 'cache-control': 'no-store', ...answer.headers });
-  if (!answer.resource) {
+  reply.code(response.status).headers({ 'cache-control': 'no-store', ...response.headers });
+  if (!response.resource) {
     return reply.send();
   }
   reply.header('content-type', `${mediaType}; charset=utf-8`);
-  return reply.send(format.serialize(addresses.rewriteResource(answer.resource), pretty));
+  return reply.send(format.serialize(addresses.rewriteResource(response.resource), pretty));
 }

@@ -10,13 +10,13 @@ import { bodyOf } from '../medplum/errors.ts';
 const answerOf =
   (bot: CallableBot, type: 'Parameters' | 'Bundle'): Handler =>
   async (exchange, context) => {
-    const answer = await callBot(bot, exchange.body, exchange, context);
-    const body = bodyOf(answer);
-    return isResource(body, type) ? { status: 200, resource: body } : refusedByBot(answer, context);
+    const response = await callBot(bot, exchange.body, exchange, context);
+    const body = bodyOf(response);
+    return isResource(body, type) ? { status: 200, resource: body } : refusedByBot(response, context);
   };
 
 /** `POST /Appointment/$answer`: what a person answers to a message, by the link in it. Every rule is the Bot's. */
-export const answerMessage = answerOf('answer-message', 'Parameters');
+export const replyToMessage = answerOf('answer-message', 'Parameters');
 
 /** `POST /Schedule/$feed`: the calendar of a secret link, or what staff want of such a link. Every rule is the Bot's. */
 export const calendarFeed = answerOf('calendar-feed', 'Parameters');

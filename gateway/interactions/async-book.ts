@@ -26,8 +26,8 @@ function informational(diagnostics: string): OperationOutcome {
  */
 export const enqueueBooking: Handler = async (exchange, context) => {
   const { config } = context;
-  const answer = await callBot('enqueue-booking', exchange.body, exchange, context);
-  const body = bodyOf(answer);
+  const response = await callBot('enqueue-booking', exchange.body, exchange, context);
+  const body = bodyOf(response);
   if (isResource(body, 'Task') && body.id) {
     const location = `${config.baseUrl}/async/${body.id}`;
     return {
@@ -37,7 +37,7 @@ export const enqueueBooking: Handler = async (exchange, context) => {
     };
   }
   // Only a stored job is answered with 202: any other result of the Bot is a refusal or a failure.
-  return ownRefusal(body, config) ?? botProblem(answer, context);
+  return ownRefusal(body, config) ?? botProblem(response, context);
 };
 
 /** Makes the answer about the result of a job. */
@@ -49,21 +49,21 @@ const running: Outcome = async () => ({
 });
 
 const booked: Outcome = async ({ output = [{ type: {} }] }, exchange, context) => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     output.map(({ valueReference }) => {
       const params = { id: idIn(valueReference, 'Appointment') };
       return read('Appointment')({ ...exchange, params, header: () => undefined }, context);
     }),
   );
-  const failed = answers.find(({ status }) => status !== 200);
-  const [first = problem('bad-gateway', 'The result of the booking cannot be read.')] = failed ? [failed] : answers;
-  const found = answers.flatMap(({ resource }) => (isResource(resource, 'Appointment') ? [resource] : []));
+  const failed = responses.find(({ status }) => status !== 200);
+  const [first = problem('bad-gateway', 'The result of the booking cannot be read.')] = failed ? [failed] : responses;
+  const found = responses.flatMap(({ resource }) => (isResource(resource, 'Appointment') ? [resource] : []));
   return failed || found.length < 2 ? first : { status: 200, resource: bundleOf(found, context.config.baseUrl) };
 };
 
 const refused: Outcome = async ({ contained }, _exchange, { config }) => {
-  const answer = contained?.[0] && bookingResponse({ ...contained[0], id: undefined }, config);
-  return answer ?? problem('bad-gateway', 'The result of the booking cannot be read.');
+  const response = contained?.[0] && bookingResponse({ ...contained[0], id: undefined }, config);
+  return response ?? problem('bad-gateway', 'The result of the booking cannot be read.');
 };
 
 const gone: Outcome = async () => problem('not-found', 'The job was cancelled.');
@@ -93,11 +93,11 @@ export const readBookingJob: Handler = withId(async (id, exchange, context) => {
 /** `DELETE /async/{id}`: drops a job that has not booked yet. */
 export const cancelBookingJob: Handler = withId(async (id, exchange, context) => {
   const input = { resourceType: 'Parameters', parameter: [{ name: 'id', valueId: id }] };
-  const answer = await callBot('cancel-booking-job', input, exchange, context);
-  if (isSuccess(answer) && isResource(answer.body, 'Task')) {
-    const isDropped = answer.body.status === 'cancelled';
+  const response = await callBot('cancel-booking-job', input, exchange, context);
+  if (isSuccess(response) && isResource(response.body, 'Task')) {
+    const isDropped = response.body.status === 'cancelled';
     const text = isDropped ? 'The job was cancelled.' : 'The job has already finished; what it booked stays booked.';
     return { status: 202, resource: informational(text) };
   }
-  return refusedByBot(answer, context);
+  return refusedByBot(response, context);
 });

@@ -5,7 +5,7 @@ import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
-import { failureAnswer } from '../medplum/errors.ts';
+import { failureResponse } from '../medplum/errors.ts';
 
 /** Something that can be read: the path of its route, with parameters such as `:id`, and the handler that answers it. */
 interface Readable {
@@ -112,30 +112,30 @@ async function answerAll(
   exchange: FhirRequest,
   context: GatewayContext,
 ): Promise<readonly FhirResponse[]> {
-  const answers: FhirResponse[] = [];
+  const responses: FhirResponse[] = [];
   const end = Date.now() + context.limits.upstreamTimeoutMs;
   let resources = 0;
   for (const [index, entry] of entries.entries()) {
     const asked = readEntry(entry, readables, context.config.baseUrl);
     if ('status' in asked) {
-      answers.push(asked);
+      responses.push(asked);
     } else if (index >= most.answered) {
-      answers.push(
+      responses.push(
         problem('content-too-large', `A batch can hold ${most.answered} entries: send this one in another.`),
       );
     } else if (resources >= most.resources || context.memory.read() >= context.limits.batchBytes) {
-      answers.push(
+      responses.push(
         problem('content-too-large', 'The answers to this batch grow too large: send this entry by itself.'),
       );
     } else if (Date.now() > end) {
-      answers.push(failureAnswer({ failure: 'timeout' }, context.config));
+      responses.push(failureResponse({ failure: 'timeout' }, context.config));
     } else {
       const found = await answer(asked, exchange, context);
-      answers.push(found);
+      responses.push(found);
       resources += sizeOf(found);
     }
   }
-  return answers;
+  return responses;
 }
 
 /** The entries of a batch, or what is wrong with it as a whole. */
@@ -173,11 +173,11 @@ export function batch(readables: readonly Readable[]): Handler {
     if ('code' in entries) {
       return refusal([entries], context.config);
     }
-    const answers = await answerAll(entries, readables, exchange, context);
+    const responses = await answerAll(entries, readables, exchange, context);
     const resource: Bundle = {
       resourceType: 'Bundle',
       type: 'batch-response',
-      ...(answers.length > 0 && { entry: answers.map(responseEntry) }),
+      ...(responses.length > 0 && { entry: responses.map(responseEntry) }),
     };
     return { status: 200, resource };
   };

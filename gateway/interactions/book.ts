@@ -9,19 +9,19 @@ import type { FhirRequest, Handler } from '../handler.ts';
 import { refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
 import { type FhirResponse, preferred } from '../http/response.ts';
-import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import type { MedplumResponse, UpstreamFailure } from '../medplum/client.ts';
 import { nameOf } from '../medplum/current-profile.ts';
 import { bodyOf } from '../medplum/errors.ts';
 import { enqueueBooking } from './async-book.ts';
 
 /** The answer to a booking, a hold or an entry of the waitlist. */
 function bookingAnswer(
-  answer: UpstreamAnswer | UpstreamFailure,
+  response: MedplumResponse | UpstreamFailure,
   { returnPreference }: FhirRequest,
   context: GatewayContext,
 ): FhirResponse {
-  const booking = bookingResponse(bodyOf(answer), context.config);
-  return booking ? preferred(booking, returnPreference) : botProblem(answer, context);
+  const booking = bookingResponse(bodyOf(response), context.config);
+  return booking ? preferred(booking, returnPreference) : botProblem(response, context);
 }
 
 const notLater: Issue = {
@@ -47,14 +47,14 @@ export const book: Handler = async (exchange, context) => {
     return ifMatch.version === undefined ? enqueueBooking(exchange, context) : refusal([notLater], context.config);
   }
   const { version } = ifMatch;
-  const answer = await context.turns.take(queueKeys(exchange.body, nameOf(exchange.caller)), () =>
+  const response = await context.turns.take(queueKeys(exchange.body, nameOf(exchange.caller)), () =>
     callBot('book', exchange.body, exchange, context, {
       ...context.leads.headersFor(exchange.body),
       [ANSWER_HEADER]: AS_PARAMETERS,
       ...(version !== undefined && { [VERSION_HEADER]: version }),
     }),
   );
-  return bookingAnswer(answer, exchange, context);
+  return bookingAnswer(response, exchange, context);
 };
 
 /**
@@ -64,13 +64,13 @@ export const book: Handler = async (exchange, context) => {
  */
 export const hold: Handler = async (exchange, context) => {
   const name = nameOf(exchange.caller);
-  const answer = await context.turns.take([...queueKeys(exchange.body, name), `$hold ${name}`], () =>
+  const response = await context.turns.take([...queueKeys(exchange.body, name), `$hold ${name}`], () =>
     callBot('hold', exchange.body, exchange, context, {
       ...context.leads.headersFor(exchange.body),
       [ANSWER_HEADER]: AS_PARAMETERS,
     }),
   );
-  return bookingAnswer(answer, exchange, context);
+  return bookingAnswer(response, exchange, context);
 };
 
 /**
@@ -78,8 +78,8 @@ export const hold: Handler = async (exchange, context) => {
  * entries are counted.
  */
 export const joinWaitlist: Handler = async (exchange, context) => {
-  const answer = await context.turns.take([`$waitlist ${nameOf(exchange.caller)}`], () =>
+  const response = await context.turns.take([`$waitlist ${nameOf(exchange.caller)}`], () =>
     callBot('join-waitlist', exchange.body, exchange, context, { [ANSWER_HEADER]: AS_PARAMETERS }),
   );
-  return bookingAnswer(answer, exchange, context);
+  return bookingAnswer(response, exchange, context);
 };

@@ -6,7 +6,7 @@ import { type FhirRequest, type Handler, withId } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import { versionHeaders } from '../http/response.ts';
 import { isCurrentOnly, isVisible } from '../medplum/access-policy.ts';
-import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import type { MedplumResponse, UpstreamFailure } from '../medplum/client.ts';
 import { isSuccess } from '../medplum/errors.ts';
 import { isBundle, publicResource } from '../medplum/public-resources.ts';
 import { searchIssue } from '../search/parameters/param.ts';
@@ -91,21 +91,21 @@ async function readVersions(
   wanted: number,
   { upstreamHeaders, caller }: FhirRequest,
   { upstream, config }: GatewayContext,
-): Promise<readonly BundleEntry[] | UpstreamAnswer | UpstreamFailure> {
+): Promise<readonly BundleEntry[] | MedplumResponse | UpstreamFailure> {
   const access = caller?.versions[type];
   const visible: BundleEntry[] = [];
   let current: Resource | undefined;
   for (let offset = 0; offset < looked.most; offset += looked.atOnce) {
-    const answer = await upstream.call({
+    const response = await upstream.call({
       method: 'GET',
       path: `fhir/R4/${type}/${id}/_history`,
       query: `_count=${looked.atOnce}&_offset=${offset}`,
       headers: upstreamHeaders,
     });
-    if (!isSuccess(answer) || !isBundle(answer.body)) {
-      return isSuccess(answer) ? { failure: 'broken' } : answer;
+    if (!isSuccess(response) || !isBundle(response.body)) {
+      return isSuccess(response) ? { failure: 'broken' } : response;
     }
-    const { entry = [], total = 0 } = answer.body;
+    const { entry = [], total = 0 } = response.body;
     current ??= access === 'all' ? undefined : entry[0]?.resource;
     entry.forEach(({ resource }, index) => {
       const isFirst = offset + index === total - 1;

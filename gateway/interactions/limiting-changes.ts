@@ -1,7 +1,7 @@
 import { appointmentsIn, asksForDryRun } from '../../core/booking/request/request.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
-import { parseAnswer } from '../../core/messages/answer.ts';
+import { parseReply } from '../../core/messages/answer.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
@@ -16,7 +16,7 @@ export const mostSubscriptionChanges = ({ notifications }: BookingConfig): numbe
  * How much a requestor can have Bots do within a minute that changes nothing: they read with rights, and from a quota of
  * Medplum's, that all requestors share. Those who were not fast enough may try again, and one visitor of a portal stops no others.
  */
-export const mostInVain = ({ requestors }: BookingConfig): number => 5 * requestors.maxBookingsPerMinute;
+export const maxWithoutEffect = ({ requestors }: BookingConfig): number => 5 * requestors.maxBookingsPerMinute;
 
 /** As how much of that a request counts: for what is refused more is read. */
 const inVainWeights = { asked: 1, refused: 2 } as const;
@@ -27,7 +27,7 @@ const counts = {
   /** With an id alone, `$waitlist` says at which place an entry is. */
   entry: (body: unknown) =>
     isObject(body) && Object.keys(body).every((name) => name === 'resourceType' || name === 'id') ? 0 : 1,
-  answer: (body: unknown) => (parseAnswer(body)?.answer === undefined ? 0 : 1),
+  answer: (body: unknown) => (parseReply(body)?.answer === undefined ? 0 : 1),
   subscription: () => 1,
   size: () => 0,
 } as const;
@@ -47,7 +47,11 @@ function tooMany(of: Counted, body: unknown, retryAfter: string, { config }: Gat
 }
 
 /** Counts what may change nothing; returns what takes it back, or the seconds until more may be tried. */
-export function takeInVain(name: string, kind: keyof typeof inVainWeights, { inVain }: Pick<GatewayContext, 'inVain'>) {
+export function countWithoutEffect(
+  name: string,
+  kind: keyof typeof inVainWeights,
+  { inVain }: Pick<GatewayContext, 'inVain'>,
+) {
   return inVain.take(`${name} ${kind}`, inVainWeights[kind]);
 }
 
@@ -81,19 +85,19 @@ export function limitingChanges(handler: Handler, of: Counted = 'appointment'): 
       return tooMany(of, body, String(taken), context);
     }
     const isOnlyAsked = weight === pieces || asksForDryRun(body);
-    const tried = takeInVain(name, isOnlyAsked ? 'asked' : 'refused', context);
+    const tried = countWithoutEffect(name, isOnlyAsked ? 'asked' : 'refused', context);
     if (typeof tried === 'number') {
       taken();
       return problem('too-many-requests', undefined, { 'retry-after': String(tried) });
     }
-    const answer = await handler(exchange, context);
-    const isRefused = answer.status >= 400 && answer.status < 500;
+    const response = await handler(exchange, context);
+    const isRefused = response.status >= 400 && response.status < 500;
     if (isRefused || asksForDryRun(body)) {
       taken(pieces);
     }
     if (!isRefused && !isOnlyAsked) {
       tried();
     }
-    return answer;
+    return response;
   };
 }

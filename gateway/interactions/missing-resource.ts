@@ -5,11 +5,11 @@ import type { GatewayContext } from '../context.ts';
 import type { FhirRequest } from '../handler.ts';
 import { problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
-import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import type { MedplumResponse, UpstreamFailure } from '../medplum/client.ts';
 import { nameOf } from '../medplum/current-profile.ts';
 import { upstreamProblem } from '../medplum/errors.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import { takeInVain } from './limiting-changes.ts';
+import { countWithoutEffect } from './limiting-changes.ts';
 
 /**
  * The answer to a read that Medplum has refused. A resource that Medplum does not find for a requestor may have been the
@@ -22,7 +22,7 @@ import { takeInVain } from './limiting-changes.ts';
 export async function missingResource(
   type: ServedTypeName,
   id: string,
-  answer: UpstreamAnswer | UpstreamFailure,
+  answer: MedplumResponse | UpstreamFailure,
   exchange: FhirRequest,
   context: GatewayContext,
 ): Promise<FhirResponse> {
@@ -31,7 +31,7 @@ export async function missingResource(
   if (!isUnknown || !isDeletable(type) || caller?.role !== 'requestor') {
     return upstreamProblem(answer, context.config);
   }
-  const asked = takeInVain(nameOf(caller), 'asked', context);
+  const asked = countWithoutEffect(nameOf(caller), 'asked', context);
   if (typeof asked === 'number') {
     return problem('too-many-requests', undefined, { 'retry-after': String(asked) });
   }

@@ -33,9 +33,9 @@ export const patchAppointment: Handler = withId(async (id, exchange, context) =>
   if ('code' in ifMatch) {
     return refusal([ifMatch], context.config);
   }
-  const answer = await callBot('patch', patchInput(id, exchange.body, ifMatch.version), exchange, context);
-  const resource = bodyOf(answer);
+  const response = await callBot('patch', patchInput(id, exchange.body, ifMatch.version), exchange, context);
+  const resource = bodyOf(response);
   return isResource(resource, 'Appointment')
     ? preferred({ status: 200, headers: versionHeaders(resource), resource }, exchange.returnPreference)
-    : refusedByBot(answer, context, 'patch');
+    : refusedByBot(response, context, 'patch');
 });

@@ -7,7 +7,7 @@ import { type FhirRequest, type Handler, withId } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';
 import { ifMatchVersion } from '../http/if-match.ts';
 import { type FhirResponse, preferred, written } from '../http/response.ts';
-import type { UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import type { MedplumResponse, UpstreamFailure } from '../medplum/client.ts';
 import { bodyOf, isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { publicResource } from '../medplum/public-resources.ts';
 import { searchIssue } from '../search/parameters/param.ts';
@@ -22,7 +22,7 @@ const storePatient = (
   patient: Patient,
   { upstreamHeaders }: FhirRequest,
   { upstream }: GatewayContext,
-): Promise<UpstreamAnswer | UpstreamFailure> =>
+): Promise<MedplumResponse | UpstreamFailure> =>
   upstream.call({
     method,
     path,
@@ -32,17 +32,17 @@ const storePatient = (
 
 /** What the caller is told of a patient that was sent to be stored. */
 function answerTo(
-  answer: UpstreamAnswer | UpstreamFailure,
+  response: MedplumResponse | UpstreamFailure,
   exchange: FhirRequest,
   context: GatewayContext,
 ): FhirResponse {
-  if (!isSuccess(answer)) {
+  if (!isSuccess(response)) {
     // Medplum passes on, with status 400, the objections of its Bots to a write.
-    return ownRefusal(bodyOf(answer), context.config) ?? upstreamProblem(answer, context.config);
+    return ownRefusal(bodyOf(response), context.config) ?? upstreamProblem(response, context.config);
   }
-  const resource = publicResource(answer.body, 'Patient');
+  const resource = publicResource(response.body, 'Patient');
   return resource
-    ? preferred(written(answer.status, resource, context.config.baseUrl), exchange.returnPreference)
+    ? preferred(written(response.status, resource, context.config.baseUrl), exchange.returnPreference)
     : problem('bad-gateway');
 }
 
@@ -90,8 +90,8 @@ export const createPatient: Handler = async (exchange, context) => {
       config,
     );
   }
-  const answer = await storePatient('POST', 'fhir/R4/Patient', asked.headers, checked.patient, exchange, context);
-  return answerTo(answer, exchange, context);
+  const response = await storePatient('POST', 'fhir/R4/Patient', asked.headers, checked.patient, exchange, context);
+  return answerTo(response, exchange, context);
 };
 
 /** How often a patient is read again that others change at the same moment. */
@@ -128,10 +128,10 @@ export const updatePatient: Handler = withId(async (id, exchange, context) => {
     }
     const version = ifMatch.version ?? stored.body.meta?.versionId;
     const headers: Record<string, string> = version ? { 'if-match': `W/"${version}"` } : {};
-    const answer = await storePatient('PUT', path, headers, checked.patient, exchange, context);
-    const isOvertaken = 'status' in answer && answer.status === 412 && ifMatch.version === undefined;
+    const response = await storePatient('PUT', path, headers, checked.patient, exchange, context);
+    const isOvertaken = 'status' in response && response.status === 412 && ifMatch.version === undefined;
     if (!isOvertaken || left === 1) {
-      return answerTo(isOvertaken ? { ...answer, status: 409 } : answer, exchange, context);
+      return answerTo(isOvertaken ? { ...response, status: 409 } : response, exchange, context);
     }
   }
 });

@@ -46,9 +46,9 @@ const withParameters =
   };
 
 async function callReport(input: object, exchange: FhirRequest, context: GatewayContext): Promise<FhirResponse> {
-  const answer = await callBot('subscription-operations', input, exchange, context);
-  const bundle = bodyOf(answer);
-  return isBundle(bundle) ? { status: 200, resource: bundle } : refusedByBot(answer, context);
+  const response = await callBot('subscription-operations', input, exchange, context);
+  const bundle = bodyOf(response);
+  return isBundle(bundle) ? { status: 200, resource: bundle } : refusedByBot(response, context);
 }
 
 /**
@@ -115,10 +115,10 @@ export const subscriptionEvents = withParameters(
 export const websocketToken = withParameters(
   ['id'],
   withId(async (id, exchange, context) => {
-    const answer = await callBot('subscription-operations', { operation: 'binding', id }, exchange, context);
-    const binding = exchange.caller && bindingIn(bodyOf(answer), nameOf(exchange.caller));
+    const response = await callBot('subscription-operations', { operation: 'binding', id }, exchange, context);
+    const binding = exchange.caller && bindingIn(bodyOf(response), nameOf(exchange.caller));
     if (!binding) {
-      return refusedByBot(answer, context);
+      return refusedByBot(response, context);
     }
     const resource: Parameters = {
       resourceType: 'Parameters',

@@ -14,11 +14,11 @@ async function callSubscribe(
   exchange: FhirRequest,
   context: GatewayContext,
 ): Promise<FhirResponse> {
-  const answer = await callBot('write-subscription', input, exchange, context);
-  const resource = publicResource(bodyOf(answer), 'Subscription');
+  const response = await callBot('write-subscription', input, exchange, context);
+  const resource = publicResource(bodyOf(response), 'Subscription');
   return resource
     ? preferred(written(status, resource, context.config.baseUrl), exchange.returnPreference)
-    : refusedByBot(answer, context);
+    : refusedByBot(response, context);
 }
 
 /**
@@ -41,7 +41,7 @@ export const updateSubscription: Handler = withId(async (id, exchange, context) 
 
 /** `DELETE /Subscription/{id}`: ends a Subscription of the caller. */
 export const deleteSubscription: Handler = withId(async (id, exchange, context) => {
-  const answer = await callBot('write-subscription', { interaction: 'delete', id }, exchange, context);
-  const isDone = publicResource(bodyOf(answer), 'Subscription') !== undefined;
-  return isDone ? { status: 204 } : refusedByBot(answer, context);
+  const response = await callBot('write-subscription', { interaction: 'delete', id }, exchange, context);
+  const isDone = publicResource(bodyOf(response), 'Subscription') !== undefined;
+  return isDone ? { status: 204 } : refusedByBot(response, context);
 });

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createClientPlaces } from '../admission/client-places.ts';
+import { createClientPermits } from '../admission/client-places.ts';
 
 /** How much of Medplum's answers is held in memory. */
 export interface MemoryLimits {
@@ -31,7 +31,7 @@ interface Held {
  * Keeps the answers that are in memory at the same time bounded: a request whose answers from Medplum grow large waits for
  * other large ones, of its client and of all, until these have been sent. The others are not touched.
  */
-export interface AnswerMemory {
+export interface ResponseMemory {
   /**
    * Begins a request. What it holds is given back once it was carried out and its client has received the answer, or has
    * gone: one that takes too long to receive it is cut off.
@@ -53,11 +53,11 @@ interface State {
   place?: Promise<(() => void) | undefined>;
 }
 
-export function createAnswerMemory(limits: MemoryLimits): AnswerMemory {
+export function createResponseMemory(limits: MemoryLimits): ResponseMemory {
   const { largeBytes, largePerClient, large, placeMs, requestTimeoutMs } = limits;
   const waiting = Number.POSITIVE_INFINITY;
-  const own = createClientPlaces({ running: largePerClient, waiting, patienceMs: placeMs });
-  const all = createClientPlaces({ running: large, waiting, patienceMs: placeMs });
+  const own = createClientPermits({ running: largePerClient, waiting, patienceMs: placeMs });
+  const all = createClientPermits({ running: large, waiting, patienceMs: placeMs });
   const current = new AsyncLocalStorage<State>();
   const take = async (client: string): Promise<(() => void) | undefined> => {
     const first = await own.take(client);

@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { isObject } from '../../core/fhir/resource.ts';
-import type { AnswerMemory } from './answer-memory.ts';
+import type { ResponseMemory } from './answer-memory.ts';
 
 /** A call to Medplum. */
 export interface UpstreamCall {
@@ -20,14 +20,14 @@ export interface UpstreamCall {
 type UpstreamHeaders = Readonly<Record<string, string | undefined>>;
 
 /** Medplum's answer as it was sent. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly headers: UpstreamHeaders;
   readonly text: string;
 }
 
 /** Medplum's answer: status, headers, and the body read as JSON (`undefined` when empty). */
-export interface UpstreamAnswer {
+export interface MedplumResponse {
   readonly status: number;
   readonly headers: UpstreamHeaders;
   readonly body: unknown;
@@ -48,9 +48,9 @@ export interface Upstream {
   /** Medplum's base address, with a slash at its end. */
   readonly baseUrl: string;
   /** Calls Medplum and reads the answer as JSON; never rejects. */
-  readonly call: (call: UpstreamCall) => Promise<UpstreamAnswer | UpstreamFailure>;
+  readonly call: (call: UpstreamCall) => Promise<MedplumResponse | UpstreamFailure>;
   /** Calls Medplum and gives the answer as it was sent; never rejects. */
-  readonly send: (call: UpstreamCall) => Promise<RawAnswer | UpstreamFailure>;
+  readonly send: (call: UpstreamCall) => Promise<RawResponse | UpstreamFailure>;
   /** Number of running calls. */
   readonly pending: () => number;
   readonly close: () => Promise<void>;
@@ -75,8 +75,8 @@ const singleHeaders = (headers: Response['headers']): UpstreamHeaders =>
 async function readAnswer(
   response: Response,
   maxBytes: number,
-  memory: Pick<AnswerMemory, 'grow'> | undefined,
-): Promise<RawAnswer | UpstreamFailure> {
+  memory: Pick<ResponseMemory, 'grow'> | undefined,
+): Promise<RawResponse | UpstreamFailure> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response.body) {
@@ -93,7 +93,7 @@ async function readAnswer(
   return { status: response.statusCode, headers: singleHeaders(response.headers), text };
 }
 
-function parse({ status, headers, text }: RawAnswer): UpstreamAnswer | UpstreamFailure {
+function parse({ status, headers, text }: RawResponse): MedplumResponse | UpstreamFailure {
   try {
     return { status, headers, body: text === '' ? undefined : JSON.parse(text) };
   } catch {
@@ -123,7 +123,11 @@ const codeOf = (error: unknown): unknown => (isObject(error) ? error.code : unde
  * @param baseUrl - Medplum's base address, http or https, with or without a slash at its end
  * @param memory - counts what is read
  */
-export function createUpstream(baseUrl: string, limits: UpstreamLimits, memory?: Pick<AnswerMemory, 'grow'>): Upstream {
+export function createUpstream(
+  baseUrl: string,
+  limits: UpstreamLimits,
+  memory?: Pick<ResponseMemory, 'grow'>,
+): Upstream {
   const base = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
   const pool = new Pool(base.origin, {
     connections: limits.connections,

@@ -3,7 +3,7 @@ import { isAssistant, type Role, roleOf } from '../../core/booking/policy/caller
 import { isObject } from '../../core/fhir/resource.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { typesFoundWhole, type VersionAccesses, versionAccesses } from './access-policy.ts';
-import type { Upstream, UpstreamAnswer, UpstreamFailure } from './client.ts';
+import type { MedplumResponse, Upstream, UpstreamFailure } from './client.ts';
 import { isRefusal } from './errors.ts';
 import { createMemory } from './memory.ts';
 
@@ -26,7 +26,7 @@ export interface Caller {
 }
 
 /** A caller, or why the caller is not known: the answer that refuses the token, or the failure to get one. */
-export type Identification = Caller | UpstreamAnswer | UpstreamFailure;
+export type Identification = Caller | MedplumResponse | UpstreamFailure;
 
 /** Finds out who calls. */
 export interface Callers {
@@ -100,20 +100,20 @@ const mostQuestions = 32;
  */
 export function createCallers(upstream: Upstream, now: () => number): Callers {
   const verified = createMemory<Caller>(memorySize, verifiedMs, now);
-  const refused = createMemory<UpstreamAnswer>(memorySize, refusedMs, now);
+  const refused = createMemory<MedplumResponse>(memorySize, refusedMs, now);
   const open = new Map<string, Promise<Identification>>();
   const ask = async (key: string, authorization: string): Promise<Identification> => {
-    const answer = await upstream.call({ method: 'GET', path: 'auth/me', headers: { authorization } });
-    if ('failure' in answer || answer.status !== 200) {
-      if (!('status' in answer) || !isRefusal(answer)) {
-        return answer;
+    const response = await upstream.call({ method: 'GET', path: 'auth/me', headers: { authorization } });
+    if ('failure' in response || response.status !== 200) {
+      if (!('status' in response) || !isRefusal(response)) {
+        return response;
       }
       verified.forget(key);
       const refusal = { status: 401, headers: {}, body: undefined };
       refused.set(key, refusal);
       return refusal;
     }
-    const caller = callerOf(answer.body);
+    const caller = callerOf(response.body);
     if (!caller) {
       return { failure: 'broken' };
     }

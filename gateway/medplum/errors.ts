@@ -4,7 +4,7 @@ import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { problem, problemOfStatus, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
-import type { UpstreamAnswer, UpstreamFailure } from './client.ts';
+import type { MedplumResponse, UpstreamFailure } from './client.ts';
 
 /** Whether a value looks like an OperationOutcome with issues. */
 export function isOutcome(value: unknown): value is OperationOutcome {
@@ -12,7 +12,7 @@ export function isOutcome(value: unknown): value is OperationOutcome {
 }
 
 /** The response when Medplum did not answer. */
-export function failureAnswer({ failure }: UpstreamFailure, config: BookingConfig): FhirResponse {
+export function failureResponse({ failure }: UpstreamFailure, config: BookingConfig): FhirResponse {
   const unavailable = 'The FHIR server behind the service cannot be reached: try again.';
   const timeout =
     'The FHIR server behind the service did not answer in time. A change may have been stored: read before you try again.';
@@ -47,14 +47,14 @@ function nativeIssues(body: unknown): readonly Issue[] {
 }
 
 /** Whether Medplum refuses a token; it answers 400 to a good one whose client or membership has since been removed. */
-export function isRefusal({ status, body }: UpstreamAnswer): boolean {
+export function isRefusal({ status, body }: MedplumResponse): boolean {
   const [issue]: unknown[] = isObject(body) && Array.isArray(body.issue) ? body.issue : [];
   const details = isObject(issue) ? issue.details : undefined;
   return status === 401 || (status === 400 && isObject(details) && details.text === 'Authentication error');
 }
 
 /** What an error status of Medplum becomes. */
-type Translation = (answer: UpstreamAnswer, config: BookingConfig) => FhirResponse;
+type Translation = (response: MedplumResponse, config: BookingConfig) => FhirResponse;
 
 const invalidToken = { 'www-authenticate': 'Bearer error="invalid_token"' };
 const malformed: Translation = ({ body }, config) => refusal(nativeIssues(body), config);
@@ -87,35 +87,35 @@ const translations: Readonly<Record<number, Translation>> = {
         ),
   422: malformed,
   429: ({ headers }) => problem('too-many-requests', undefined, { 'retry-after': headers['retry-after'] ?? '60' }),
-  504: (_answer, config) => failureAnswer({ failure: 'timeout' }, config),
+  504: (_answer, config) => failureResponse({ failure: 'timeout' }, config),
 };
 
 /**
  * The one place where an error of Medplum becomes an answer of the service: always with an outcome of the service's own,
  * which repeats only what Medplum says about a malformed request.
  *
- * @param answer - with a status of 300 or above, or the failure to get one
+ * @param response - with a status of 300 or above, or the failure to get one
  */
-export function upstreamProblem(answer: UpstreamAnswer | UpstreamFailure, config: BookingConfig): FhirResponse {
-  if ('failure' in answer) {
-    return failureAnswer(answer, config);
+export function upstreamProblem(response: MedplumResponse | UpstreamFailure, config: BookingConfig): FhirResponse {
+  if ('failure' in response) {
+    return failureResponse(response, config);
   }
-  const translation = translations[isRefusal(answer) ? 401 : answer.status];
+  const translation = translations[isRefusal(response) ? 401 : response.status];
   if (translation) {
-    return translation(answer, config);
+    return translation(response, config);
   }
-  if (answer.status >= 500) {
-    return failureAnswer({ failure: 'unavailable' }, config);
+  if (response.status >= 500) {
+    return failureResponse({ failure: 'unavailable' }, config);
   }
-  return answer.status >= 400 ? problem(problemOfStatus(answer.status)) : problem('bad-gateway');
+  return response.status >= 400 ? problem(problemOfStatus(response.status)) : problem('bad-gateway');
 }
 
 /** The body of an answer, if there is one. */
-export function bodyOf(answer: UpstreamAnswer | UpstreamFailure): unknown {
-  return 'body' in answer ? answer.body : undefined;
+export function bodyOf(response: MedplumResponse | UpstreamFailure): unknown {
+  return 'body' in response ? response.body : undefined;
 }
 
 /** Whether Medplum answered with success. */
-export function isSuccess(answer: UpstreamAnswer | UpstreamFailure): answer is UpstreamAnswer {
-  return 'status' in answer && answer.status >= 200 && answer.status < 300;
+export function isSuccess(response: MedplumResponse | UpstreamFailure): response is MedplumResponse {
+  return 'status' in response && response.status >= 200 && response.status < 300;
 }

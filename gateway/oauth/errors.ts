@@ -2,7 +2,7 @@ import type { OperationOutcome } from '@medplum/fhirtypes';
 import type { FastifyReply } from 'fastify';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import type { FhirResponse } from '../http/response.ts';
-import type { RawAnswer } from '../medplum/client.ts';
+import type { RawResponse } from '../medplum/client.ts';
 
 /** An OAuth error; the standard names its members. */
 interface OAuthError {
@@ -71,7 +71,7 @@ export function sendOAuthRefusal(reply: FastifyReply, { status, error, descripti
  * @param answer - with a status of 400 or above
  * @returns `undefined` if it is an OAuth error already
  */
-export function asOAuthError({ status }: RawAnswer, body: unknown): OAuthError | undefined {
+export function asOAuthError({ status }: RawResponse, body: unknown): OAuthError | undefined {
   if (isOAuthError(body)) {
     return undefined;
   }

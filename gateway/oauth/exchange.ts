@@ -4,8 +4,8 @@ import { isObject } from '../../core/fhir/resource.ts';
 import type { GatewayContext } from '../context.ts';
 import { only, tracing } from '../handler.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';
-import type { RawAnswer } from '../medplum/client.ts';
-import { failureAnswer } from '../medplum/errors.ts';
+import type { RawResponse } from '../medplum/client.ts';
+import { failureResponse } from '../medplum/errors.ts';
 import { asOAuthError, sendOAuthProblem } from './errors.ts';
 
 /** A request to one of Medplum's OAuth endpoints. */
@@ -20,7 +20,7 @@ interface OAuthCall {
 
 /** Medplum's answer, or how the request is refused. */
 type OAuthAnswer =
-  | { readonly raw: RawAnswer; readonly body: unknown }
+  | { readonly raw: RawResponse; readonly body: unknown }
   | { readonly refuse: (reply: FastifyReply) => FastifyReply };
 
 const responseHeaders = ['content-type', 'www-authenticate', 'retry-after'] as const;
@@ -44,7 +44,7 @@ export function publicMembers(body: object, { rewriteUrl }: Addresses): Readonly
 }
 
 /** Writes an answer of Medplum unchanged, except for its addresses. */
-function sendAnswer(reply: FastifyReply, raw: RawAnswer, body: unknown, addresses: Addresses): FastifyReply {
+function sendResponse(reply: FastifyReply, raw: RawResponse, body: unknown, addresses: Addresses): FastifyReply {
   return reply
     .code(raw.status)
     .headers({ ...only(raw.headers, responseHeaders), 'cache-control': 'no-store' })
@@ -75,7 +75,7 @@ export async function askMedplum(
     ...(form !== undefined && { body: form }),
   });
   if ('failure' in raw) {
-    return { refuse: (reply) => sendOAuthProblem(reply, failureAnswer(raw, config)) };
+    return { refuse: (reply) => sendOAuthProblem(reply, failureResponse(raw, config)) };
   }
   const body = parseJson(raw.text);
   if (raw.status < 400) {
@@ -90,6 +90,6 @@ export async function askMedplum(
             .headers({ ...only(raw.headers, responseHeaders), 'cache-control': 'no-store' })
             .type('application/json; charset=utf-8')
             .send(JSON.stringify(error))
-        : sendAnswer(reply, raw, body, addresses),
+        : sendResponse(reply, raw, body, addresses),
   };
 }

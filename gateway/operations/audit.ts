@@ -60,8 +60,8 @@ function located({ headers }: FhirResponse): string[] {
 const answers = new WeakMap<FastifyRequest, FhirResponse>();
 
 /** Keeps the answer to a request until the access is recorded. */
-export function noteAnswer(request: FastifyRequest, answer: FhirResponse): void {
-  answers.set(request, answer);
+export function noteResponse(request: FastifyRequest, response: FhirResponse): void {
+  answers.set(request, response);
 }
 
 /**
@@ -75,8 +75,8 @@ export function addAudit(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, reply) => {
     const { caller, method, routeOptions } = request;
     const route = routeOptions.url ?? '';
-    const answer = answers.get(request);
-    const found = answer ? [...referencesIn(answer.resource), ...located(answer)] : [];
+    const response = answers.get(request);
+    const found = response ? [...referencesIn(response.resource), ...located(response)] : [];
     const resources = [...new Set([...named(request), ...found])];
     const isPersonal = [...personal].some((type) => route.includes(`/${type}`));
     if (!caller || (resources.length === 0 && !isPersonal)) {

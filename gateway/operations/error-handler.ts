@@ -37,7 +37,7 @@ export function refuseConnection(socket: Duplex, name: HttpProblemName, diagnost
  *
  * @param error - from Node's parser
  */
-export function answerBrokenConnection(error: Error & { code?: string }, socket: Duplex): void {
+export function respondToBrokenConnection(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -62,7 +62,7 @@ export function errorResponse(error: unknown): FhirResponse {
 
 /** Answers every failure and every unknown route with an OperationOutcome. */
 export function addErrorHandler(app: FastifyInstance, addresses: Addresses): void {
-  const answer = (request: FastifyRequest, reply: FastifyReply, what: FhirResponse) =>
+  const response = (request: FastifyRequest, reply: FastifyReply, what: FhirResponse) =>
     send(reply, what, representationOrDefault(request), addresses);
   app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const what = errorResponse(error);
@@ -72,7 +72,7 @@ export function addErrorHandler(app: FastifyInstance, addresses: Addresses): voi
     // The answer is lost if the connection is closed while the client is still sending: the rest of a large body is read
     // first.
     reply.removeHeader('connection');
-    return answer(request, reply, what);
+    return response(request, reply, what);
   });
-  app.setNotFoundHandler((request, reply) => answer(request, reply, problem('not-found')));
+  app.setNotFoundHandler((request, reply) => response(request, reply, problem('not-found')));
 }

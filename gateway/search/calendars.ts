@@ -2,7 +2,7 @@ import type { Bundle, BundleEntry, HealthcareService, Resource, Schedule, Task }
 import type { PublicConfig } from '../../core/fhir/artefacts.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { recentRows } from '../../core/slots/reservation.ts';
-import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../medplum/client.ts';
+import type { MedplumResponse, Upstream, UpstreamFailure } from '../medplum/client.ts';
 import { fingerprint } from '../medplum/current-profile.ts';
 import { isSuccess } from '../medplum/errors.ts';
 import { createMemory } from '../medplum/memory.ts';
@@ -31,7 +31,7 @@ export interface Calendars {
   readonly read: (
     ids: string | undefined,
     headers: Readonly<Record<string, string>>,
-  ) => Promise<CalendarList | UpstreamAnswer | UpstreamFailure>;
+  ) => Promise<CalendarList | MedplumResponse | UpstreamFailure>;
   /** The same as they were when this caller last read them; `undefined` if that is not remembered. */
   readonly recall: (ids: string | undefined, headers: Readonly<Record<string, string>>) => CalendarList | undefined;
 }
@@ -83,7 +83,7 @@ interface Remembered {
   readonly isWhole: boolean;
 }
 
-function together(checked: Checked, pages: readonly Remembered[]): CalendarList {
+function combine(checked: Checked, pages: readonly Remembered[]): CalendarList {
   const resources = pages.flatMap((page) => page.resources);
   return {
     schedules: resources.filter((one) => isResource(one, 'Schedule')),
@@ -106,7 +106,7 @@ async function searchAll(
   upstream: Upstream,
   urls: readonly string[],
   headers: Readonly<Record<string, string>>,
-): Promise<readonly Found[] | UpstreamAnswer | UpstreamFailure> {
+): Promise<readonly Found[] | MedplumResponse | UpstreamFailure> {
   const entry = urls.map((one) => ({ request: { method: 'GET', url: one } }));
   const answer = await upstream.call({
     method: 'POST',
@@ -141,7 +141,7 @@ export function createCalendars(
   const latest = createMemory<Checked>(memory.callers, memory.maxAgeMs, now);
   const lists = createMemory<Remembered>(2 * memory.callers, memory.maxAgeMs, now);
   const single = createMemory<Remembered>(memory.schedules, memory.maxAgeMs, now);
-  const checks = createCollapsing<Checked | UpstreamAnswer | UpstreamFailure>(collapseMs);
+  const checks = createCollapsing<Checked | MedplumResponse | UpstreamFailure>(collapseMs);
   const check = async (headers: Readonly<Record<string, string>>) => {
     const found = await searchAll(upstream, [...kinds.map(markUrl), recentRows(now(), config)], headers);
     return 'map' in found
@@ -153,7 +153,7 @@ export function createCalendars(
       ids === undefined ? [lists.get(`${caller} Schedule`)] : ids.split(',').map((id) => single.get(`${caller} ${id}`));
     const pages = [...schedules, lists.get(`${caller} HealthcareService`)];
     const current = pages.flatMap((page) => (page?.mark === checked.mark ? [page] : []));
-    return current.length === pages.length ? together(checked, current) : undefined;
+    return current.length === pages.length ? combine(checked, current) : undefined;
   };
   return {
     recall: (ids, headers) => {
@@ -190,7 +190,7 @@ export function createCalendars(
           single.set(`${caller} ${id}`, { ...page, resources: page.resources.filter((one) => one.id === id) });
         }
       }
-      return together(checked, pages);
+      return combine(checked, pages);
     },
   };
 }

@@ -15,7 +15,7 @@ const SIZE = 50_000;
 const AGE_MS = 3_600_000;
 
 /** What fits well into the headers of a request: a booking that leads to more is read step by step. */
-const LONGEST = 4_000;
+const MAX_LENGTH = 4_000;
 
 /** The references to resources of a type in a value, however broken what is stored may be. */
 const referencesIn = (value: unknown, type: 'Schedule' | 'HealthcareService'): string[] => {
@@ -51,7 +51,7 @@ export function createLeads(now: () => number): LeadMemory {
       const services = new Set(schedules.flatMap((schedule) => known.get(schedule) ?? []));
       const text = [...schedules, ...services].join(',');
       const isWhole = found.length > 0 && found.every((one) => one !== undefined && one.length > 0);
-      return Object.fromEntries(isWhole && text.length <= LONGEST ? [[LEADS_HEADER, text]] : []);
+      return Object.fromEntries(isWhole && text.length <= MAX_LENGTH ? [[LEADS_HEADER, text]] : []);
     },
   };
 }

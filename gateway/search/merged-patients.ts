@@ -17,7 +17,7 @@ const byPatient: readonly string[] = ['patient', 'actor'];
 const MOST = 100;
 
 /** How many merges in a row are followed. */
-const LONGEST_CHAIN = 8;
+const MAX_CHAIN = 8;
 
 const patientIn = (reference: string): string | undefined => /^Patient\/([^/]+)$/.exec(reference)?.[1];
 
@@ -50,7 +50,7 @@ async function readSurvivors(
 ): Promise<Map<string, string> | FhirResponse> {
   const survivors = new Map<string, string>();
   let asked = ids;
-  for (let merges = 0; asked.length > 0 && merges < LONGEST_CHAIN; merges++) {
+  for (let merges = 0; asked.length > 0 && merges < MAX_CHAIN; merges++) {
     const patients = await readPatients(asked, exchange, context);
     if ('status' in patients) {
       return patients;

@@ -12,7 +12,7 @@ import type { Addresses } from '../medplum/address-rewriting.ts';
 import { refuseConnection } from '../operations/error-handler.ts';
 import { hostProblem } from '../operations/protocol.ts';
 import type { Binding } from './binding-token.ts';
-import { createWebsocketPlaces } from './places.ts';
+import { createWebsocketPermits } from './places.ts';
 import { end, relay } from './relay.ts';
 import { closing } from './session.ts';
 
@@ -67,7 +67,7 @@ export interface WebsocketCounts {
 
 /** Prepares the serving of websockets, and counts their places. */
 function createRelays(context: GatewayContext, medplumUrl: string, failed: (error: unknown) => void) {
-  const places = createWebsocketPlaces<WebSocket>(context.limits);
+  const places = createWebsocketPermits<WebSocket>(context.limits);
   const tokens = new Set<string>();
   const claim = (client: WebSocket, { id, client: name }: Binding) => {
     if (tokens.has(id)) {

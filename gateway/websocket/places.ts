@@ -15,7 +15,7 @@ interface UnboundPlace<Socket> {
  * Counts websockets: bound ones by the client that they belong to, others by their address. Anyone can open a websocket,
  * so unbound ones take no places from bound ones.
  */
-interface WebsocketPlaces<Socket> {
+interface WebsocketPermits<Socket> {
   /**
    * Lets a websocket wait to be bound. If too many are waiting in total, the one that has waited longest at the address
    * with the most of them makes room.
@@ -62,7 +62,7 @@ function createGroups<Socket>() {
 }
 
 /** Makes the places of a gateway. */
-export function createWebsocketPlaces<Socket>(limits: PlaceLimits): WebsocketPlaces<Socket> {
+export function createWebsocketPermits<Socket>(limits: PlaceLimits): WebsocketPermits<Socket> {
   const bound = createGroups<Socket>();
   const unbound = createGroups<Socket>();
   return {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isNotification, type NotificationStep, type RequestStep, type Sender, type Step } from './check.ts';
-import { type Answer, type Client, entriesOf, isNamed, nameOf } from './client.ts';
+import { type Client, entriesOf, isNamed, type KitResponse, nameOf } from './client.ts';
 import type { Expectation } from './expectation.ts';
 import type { Listener } from './listener.ts';
 import { isObject, isResource } from './resource.ts';
@@ -17,7 +17,7 @@ export interface Actors extends Readonly<Record<Exclude<Sender, 'staff'>, Client
 export interface Outcome {
   /** What was sent, or waited for, with everything filled in. */
   readonly sent: string;
-  readonly answer: Answer;
+  readonly answer: KitResponse;
   /** The expectations that are not met. */
   readonly failed: readonly Expectation[];
   /** What later steps can refer to. */
@@ -27,20 +27,20 @@ export interface Outcome {
 /** The pause between two attempts, in milliseconds. */
 const PAUSE = 100;
 
-const nothing: Answer = { status: 0, header: {}, text: 'nothing arrived', resource: undefined };
+const nothing: KitResponse = { status: 0, header: {}, text: 'nothing arrived', resource: undefined };
 
-function failures(expected: readonly Expectation[], answer: Answer, data: Data): readonly Expectation[] {
-  return expected.filter((one) => !one.holds(answer, data));
+function failures(expected: readonly Expectation[], response: KitResponse, data: Data): readonly Expectation[] {
+  return expected.filter((one) => !one.holds(response, data));
 }
 
 /** A search that asks for a hundred at once asks for all: a server may give fewer at a time. */
 const ASKS_FOR_ALL = /[?&]_count=\d{3}/;
 
 /** How much of a search is looked at. */
-const MOST_ENTRIES = 2_000;
+const MAX_ENTRIES = 2_000;
 
 /** The whole of what an answer begins with, or names: all pages of a search, and what was created. */
-async function wholeOf({ status, text, resource }: Answer, target: string, actor: Client): Promise<unknown> {
+async function wholeOf({ status, text, resource }: KitResponse, target: string, actor: Client): Promise<unknown> {
   if (status === 201 && text === '' && isNamed(resource)) {
     return (await actor.send({ method: 'GET', path: `/${nameOf(resource)}` })).resource;
   }
@@ -50,7 +50,7 @@ async function wholeOf({ status, text, resource }: Answer, target: string, actor
   if (!isResource(resource, 'Bundle') || next === undefined || !ASKS_FOR_ALL.test(target)) {
     return resource;
   }
-  const rest = await entriesOf(actor, next, MOST_ENTRIES);
+  const rest = await entriesOf(actor, next, MAX_ENTRIES);
   return 'status' in rest ? resource : { ...resource, entry: [...(resource.entry ?? []), ...rest.entries] };
 }
 
@@ -76,8 +76,8 @@ async function request(step: RequestStep, data: Data, actors: Actors): Promise<O
 
 function notification({ notification: what, expect }: NotificationStep, data: Data, { listener }: Actors): Outcome {
   const tries = (listener?.received ?? []).map((resource) => {
-    const answer: Answer = { status: 200, header: {}, text: JSON.stringify(resource), resource };
-    return { sent: `waits for ${what}`, answer, failed: failures(expect, answer, data), kept: {} };
+    const response: KitResponse = { status: 200, header: {}, text: JSON.stringify(resource), resource };
+    return { sent: `waits for ${what}`, answer: response, failed: failures(expect, response, data), kept: {} };
   });
   const closest = tries.sort((one, other) => one.failed.length - other.failed.length)[0];
   return closest ?? { sent: `waits for ${what}`, answer: nothing, failed: expect, kept: {} };

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { evalFhirPath } from '@medplum/core';
 import type { ResourceType } from '@medplum/fhirtypes';
-import { type Answer, type Client, entriesOf, isNamed, nameOf, retrying, waitOf } from './client.ts';
+import { type Client, entriesOf, isNamed, type KitResponse, nameOf, retrying, waitOf } from './client.ts';
 import { cancellation } from './preparation/bodies.ts';
 import { isResource } from './resource.ts';
 
@@ -70,12 +70,12 @@ export function noting(client: Client, ledger: Ledger): Client {
   return {
     ...client,
     async send(request) {
-      const answer = await client.send(request);
-      if (answer.status < 300 && isMade(request.method, request.path, answer.resource)) {
-        note(ledger, answer.resource);
-        note(ledger, patientIn(request.body, answer.resource));
+      const response = await client.send(request);
+      if (response.status < 300 && isMade(request.method, request.path, response.resource)) {
+        note(ledger, response.resource);
+        note(ledger, patientIn(request.body, response.resource));
       }
-      return answer;
+      return response;
     },
   };
 }
@@ -84,7 +84,7 @@ const isOpen = (resource: unknown): boolean =>
   isResource(resource, 'Appointment') && ['proposed', 'pending', 'booked'].includes(resource.status);
 
 /** How many resources are cleaned up at once. */
-const AT_ONCE = 8;
+const CONCURRENCY = 8;
 
 /** Something that could not be cleaned up. */
 export interface Left {
@@ -107,14 +107,17 @@ const REFUSED_BY_BOT = 400;
  * @param temporary - the statuses after which the action may succeed later
  * @returns the last answer; `undefined` if the server cannot be reached
  */
-async function persist(action: () => Promise<Answer>, temporary: readonly number[]): Promise<Answer | undefined> {
+async function persist(
+  action: () => Promise<KitResponse>,
+  temporary: readonly number[],
+): Promise<KitResponse | undefined> {
   for (let attempt = 1, unanswered = 0; ; attempt++) {
-    const answer = await action().catch(() => undefined);
-    unanswered += answer ? 0 : 1;
-    if (unanswered > 1 || attempt === ATTEMPTS || (answer && !temporary.includes(answer.status))) {
-      return answer;
+    const response = await action().catch(() => undefined);
+    unanswered += response ? 0 : 1;
+    if (unanswered > 1 || attempt === ATTEMPTS || (response && !temporary.includes(response.status))) {
+      return response;
     }
-    await setTimeout(1000 * waitOf(answer));
+    await setTimeout(1000 * waitOf(response));
   }
 }
 
@@ -124,27 +127,27 @@ async function persist(action: () => Promise<Answer>, temporary: readonly number
  */
 async function refusedOf(
   references: Iterable<string>,
-  action: (reference: string) => Promise<Answer>,
+  action: (reference: string) => Promise<KitResponse>,
   temporary: readonly number[] = TEMPORARY,
 ): Promise<Left[]> {
   const waiting = [...references].values();
   const left: Left[] = [];
   const work = async (): Promise<void> => {
     for (const reference of waiting) {
-      const answer = await persist(() => action(reference), temporary);
-      if (!answer) {
+      const response = await persist(() => action(reference), temporary);
+      if (!response) {
         left.push(...[reference, ...waiting].map((one) => ({ reference: one, reason: 'no answer' })));
-      } else if (answer.status >= 300 && ![404, 410].includes(answer.status)) {
-        left.push({ reference, reason: `${answer.status} ${answer.text.slice(0, 400)}`.trim() });
+      } else if (response.status >= 300 && ![404, 410].includes(response.status)) {
+        left.push({ reference, reason: `${response.status} ${response.text.slice(0, 400)}`.trim() });
       }
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
   return left;
 }
 
 /** How much belongs to one resource at most. */
-const MOST_PARTS = 2_000;
+const MAX_PARTS = 2_000;
 
 /** Whether an element (FHIRPath) refers to a resource, whatever the address of the server and the version. */
 const refersTo = (resource: object, element: string, reference: string): boolean =>
@@ -164,9 +167,9 @@ async function noteParts(type: ResourceType, client: Client, { made }: Ledger): 
   }
   const references = made.get(type) ?? new Set();
   made.set(type, references);
-  const search = async (whole: string): Promise<Answer> => {
+  const search = async (whole: string): Promise<KitResponse> => {
     const path = `/${type}?${part.query}=${whole}&_count=100`;
-    const searched = await entriesOf(retrying(client), path, MOST_PARTS);
+    const searched = await entriesOf(retrying(client), path, MAX_PARTS);
     for (const { resource } of 'status' in searched ? [] : searched.entries) {
       if (isResource(resource, type) && refersTo(resource, part.element, whole)) {
         references.add(`${type}/${resource.id}`);
@@ -179,7 +182,7 @@ async function noteParts(type: ResourceType, client: Client, { made }: Ledger): 
 }
 
 /** How a requestor cleans something up, by type; what is already over is only read. */
-const takenBack: Readonly<Record<string, (requestor: Client, reference: string) => Promise<Answer>>> = {
+const takenBack: Readonly<Record<string, (requestor: Client, reference: string) => Promise<KitResponse>>> = {
   async Subscription(requestor, reference) {
     return requestor.send({ method: 'DELETE', path: `/${reference}` });
   },

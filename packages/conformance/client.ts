@@ -5,7 +5,7 @@ import { toXml } from '../../core/fhir/xml/write.ts';
 import { isObject, isResource, parseJson } from './resource.ts';
 
 /** The answer to a request. */
-export interface Answer {
+export interface KitResponse {
   readonly status: number;
   /** By their names in lower case. */
   readonly header: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export interface Sent {
 /** One of the servers that the kit calls, on behalf of one of the parties. */
 export interface Client {
   readonly baseUrl: string;
-  readonly send: (request: Sent) => Promise<Answer>;
+  readonly send: (request: Sent) => Promise<KitResponse>;
 }
 
 /** What a server may take: milliseconds for an answer, and its longest answer in bytes. */
@@ -167,16 +167,16 @@ export async function entriesOf(
   client: Client,
   first: string,
   most: number,
-): Promise<{ entries: BundleEntry[]; isCut: boolean } | Answer> {
+): Promise<{ entries: BundleEntry[]; isCut: boolean } | KitResponse> {
   const entries: BundleEntry[] = [];
   const seen = new Set<string>();
   for (let path: string | undefined = first; path !== undefined; ) {
     seen.add(path);
-    const answer = await client.send({ method: 'GET', path });
-    if (answer.status !== 200 || !isResource(answer.resource, 'Bundle')) {
-      return answer;
+    const response = await client.send({ method: 'GET', path });
+    if (response.status !== 200 || !isResource(response.resource, 'Bundle')) {
+      return response;
     }
-    const bundle: Bundle = answer.resource;
+    const bundle: Bundle = response.resource;
     const more = (bundle.entry ?? []).filter(isObject);
     entries.push(...more);
     const next: string | undefined = bundle.link?.find(({ relation }) => relation === 'next')?.url;
@@ -189,12 +189,12 @@ export async function entriesOf(
 }
 
 /** The longest wait that a server may ask for, in seconds. */
-const LONGEST_WAIT = 30;
+const MAX_WAIT = 30;
 
 /** How long to wait before the next attempt, in seconds: as long as the server says, or a second. */
-export function waitOf(answer: Answer | undefined): number {
-  const seconds = Number(answer?.header['retry-after'] ?? 1);
-  return seconds >= 0 ? Math.min(seconds, LONGEST_WAIT) : 1;
+export function waitOf(response: KitResponse | undefined): number {
+  const seconds = Number(response?.header['retry-after'] ?? 1);
+  return seconds >= 0 ? Math.min(seconds, MAX_WAIT) : 1;
 }
 
 /** Statuses of a server that says when to come again. */
@@ -208,11 +208,11 @@ export const retrying = (client: Client): Client => ({
   ...client,
   async send(request) {
     for (let attempt = 1; ; attempt++) {
-      const answer = await client.send(request);
-      if (attempt === ATTEMPTS || !LATER.includes(answer.status) || answer.header['retry-after'] === undefined) {
-        return answer;
+      const response = await client.send(request);
+      if (attempt === ATTEMPTS || !LATER.includes(response.status) || response.header['retry-after'] === undefined) {
+        return response;
       }
-      await setTimeout(1_000 * waitOf(answer));
+      await setTimeout(1_000 * waitOf(response));
     }
   },
 });

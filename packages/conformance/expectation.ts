@@ -1,6 +1,6 @@
 import { evalFhirPath } from '@medplum/core';
 import type { Bundle, ResourceType } from '@medplum/fhirtypes';
-import type { Answer } from './client.ts';
+import type { KitResponse } from './client.ts';
 import { isObject, isResource } from './resource.ts';
 import { type Data, fillText } from './template.ts';
 
@@ -8,17 +8,20 @@ import { type Data, fillText } from './template.ts';
 export interface Expectation {
   /** In words, or as FHIRPath; with placeholders. */
   readonly says: string;
-  readonly holds: (answer: Answer, data: Data) => boolean;
+  readonly holds: (response: KitResponse, data: Data) => boolean;
 }
 
 /** The status is one of these. */
 export const status = (...wanted: readonly number[]): Expectation => ({
   says: `status ${wanted.join(' or ')}`,
-  holds: (answer) => wanted.includes(answer.status),
+  holds: (response) => wanted.includes(response.status),
 });
 
 /** The request was carried out. */
-export const success: Expectation = { says: 'status 2xx', holds: (answer) => Math.trunc(answer.status / 100) === 2 };
+export const success: Expectation = {
+  says: 'status 2xx',
+  holds: (response) => Math.trunc(response.status / 100) === 2,
+};
 
 /** What is no judgement of what was sent: who sends it, how, or how often. */
 const OF_THE_SENDER = [401, 405, 406, 415, 429];
@@ -32,7 +35,7 @@ export const refusal: Expectation = {
 /** The body is a resource of this type. */
 export const resource = (type: ResourceType): Expectation => ({
   says: `a resource of type ${type}`,
-  holds: (answer) => isResource(answer.resource, type),
+  holds: (response) => isResource(response.resource, type),
 });
 
 /** A value, escaped for a FHIRPath string. */
@@ -50,7 +53,7 @@ export const that = (expression: string): Expectation => ({
 /** A header of the answer fits a pattern. */
 export const header = (name: string, pattern: RegExp): Expectation => ({
   says: `header ${name} like ${pattern.source}`,
-  holds: (answer) => pattern.test(answer.header[name.toLowerCase()] ?? ''),
+  holds: (response) => pattern.test(response.header[name.toLowerCase()] ?? ''),
 });
 
 /** An OperationOutcome describes the error in coded form. */
@@ -63,9 +66,9 @@ export const codedOutcome: Expectation = {
 };
 
 /** Resources of one type in a searchset; what was included does not count. */
-export function matchesIn(answer: Answer, type: ResourceType) {
-  const { entry = [] }: Bundle = isResource(answer.resource, 'Bundle')
-    ? answer.resource
+export function matchesIn(response: KitResponse, type: ResourceType) {
+  const { entry = [] }: Bundle = isResource(response.resource, 'Bundle')
+    ? response.resource
     : { resourceType: 'Bundle', type: 'searchset' };
   return entry.flatMap((one) => (one.resource?.resourceType === type ? [one.resource] : []));
 }
@@ -74,26 +77,26 @@ export function matchesIn(answer: Answer, type: ResourceType) {
 export const findsOnly = (type: ResourceType, expression: string): readonly Expectation[] => [
   status(200),
   that("type = 'searchset'"),
-  { says: `finds resources of type ${type}`, holds: (answer) => matchesIn(answer, type).length > 0 },
+  { says: `finds resources of type ${type}`, holds: (response) => matchesIn(response, type).length > 0 },
   {
     says: `every ${type}: ${expression}`,
-    holds: (answer, data) => matchesIn(answer, type).every((one) => holdsFor(expression, one, data)),
+    holds: (response, data) => matchesIn(response, type).every((one) => holdsFor(expression, one, data)),
   },
 ];
 
 /** A searchset that contains a resource. */
 export const has = (placeholder: string): Expectation => ({
   says: `finds ${placeholder}`,
-  holds: (answer, data) => isIn(answer, fillText(placeholder, data)),
+  holds: (response, data) => isIn(response, fillText(placeholder, data)),
 });
 
 /** A searchset that does not contain a resource. */
 export const hasNot = (placeholder: string): Expectation => ({
   says: `does not find ${placeholder}`,
-  holds: (answer, data) => isResource(answer.resource, 'Bundle') && !isIn(answer, fillText(placeholder, data)),
+  holds: (response, data) => isResource(response.resource, 'Bundle') && !isIn(response, fillText(placeholder, data)),
 });
 
-function isIn({ resource: bundle }: Answer, reference: string): boolean {
+function isIn({ resource: bundle }: KitResponse, reference: string): boolean {
   const entries = isResource(bundle, 'Bundle') ? (bundle.entry ?? []) : [];
   return entries.some(({ resource: one }) => `${one?.resourceType}/${one?.id}` === reference);
 }

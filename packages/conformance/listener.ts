@@ -22,7 +22,7 @@ interface ListenerSettings {
 }
 
 /** More than a notification needs. */
-const MOST_BYTES = 1_000_000;
+const MAX_BYTES = 1_000_000;
 
 /** Starts an endpoint for notifications. */
 export async function listen({ port, url, refuses }: ListenerSettings): Promise<Listener> {
@@ -31,7 +31,7 @@ export async function listen({ port, url, refuses }: ListenerSettings): Promise<
     let text = '';
     for await (const chunk of request.setEncoding('utf8')) {
       text += chunk;
-      if (text.length > MOST_BYTES) {
+      if (text.length > MAX_BYTES) {
         request.destroy();
         return;
       }

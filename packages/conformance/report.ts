@@ -3,7 +3,7 @@ import { type Check, isNotification, levelOf, type Stage, type Step } from './ch
 import { areas } from './checks/all.ts';
 import type { Left } from './clean-up.ts';
 import { needs } from './preparation/needs.ts';
-import type { Findings, Result, Verdict } from './run.ts';
+import type { CheckResult, Findings, Result } from './run.ts';
 
 /** A run as it is reported. */
 interface Report extends Findings {
@@ -12,7 +12,7 @@ interface Report extends Findings {
 }
 
 /** The verdicts, the worst first, and what they are called. */
-const verdicts: Readonly<Record<Verdict, string>> = {
+const verdicts: Readonly<Record<CheckResult, string>> = {
   failed: 'failed',
   warning: 'not followed, though not binding',
   skipped: 'skipped: something has to be prepared',
@@ -21,8 +21,8 @@ const verdicts: Readonly<Record<Verdict, string>> = {
 };
 
 /** How many checks have each verdict. */
-export function count(results: readonly Result[]): Readonly<Record<Verdict, number>> {
-  const counts: Record<Verdict, number> = { failed: 0, warning: 0, skipped: 0, replaced: 0, passed: 0 };
+export function count(results: readonly Result[]): Readonly<Record<CheckResult, number>> {
+  const counts: Record<CheckResult, number> = { failed: 0, warning: 0, skipped: 0, replaced: 0, passed: 0 };
   for (const { verdict } of results) {
     counts[verdict]++;
   }
@@ -100,7 +100,7 @@ export function jsonReport({ results, left, baseUrl, stage }: Report): string {
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(3);
 
 /** What a verdict is in JUnit: rules that are not binding do not fail a run. */
-const elements: Readonly<Record<Verdict, 'failure' | 'skipped' | undefined>> = {
+const elements: Readonly<Record<CheckResult, 'failure' | 'skipped' | undefined>> = {
   failed: 'failure',
   warning: 'skipped',
   skipped: 'skipped',

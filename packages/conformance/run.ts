@@ -4,7 +4,7 @@ import { type Check, isNotification, levelOf, type Stage, type Step } from './ch
 import { cleanUp, type Ledger, type Left, noting } from './clean-up.ts';
 import { type Client, retrying } from './client.ts';
 import type { Listener } from './listener.ts';
-import { Unprepared } from './preparation/needs.ts';
+import { UnmetNeed } from './preparation/needs.ts';
 import { type Given, type Prepare, preparation } from './preparation/prepare.ts';
 import { type Data, lookedUp } from './template.ts';
 
@@ -12,12 +12,12 @@ import { type Data, lookedUp } from './template.ts';
  * The outcome of a check. `passed` and `failed` mean what they say; `warning`: a rule that is not binding is not followed;
  * `skipped`: something has to be prepared; `replaced`: not followed, but another check stands for it and passes.
  */
-export type Verdict = 'passed' | 'failed' | 'warning' | 'skipped' | 'replaced';
+export type CheckResult = 'passed' | 'failed' | 'warning' | 'skipped' | 'replaced';
 
 /** The result of a check. */
 export interface Result {
   readonly check: Check;
-  readonly verdict: Verdict;
+  readonly verdict: CheckResult;
   /** What was sent, in order, and the status of each answer. */
   readonly exchanges: readonly { readonly sent: string; readonly status: number }[];
   /** Why it did not pass; empty if it did. */
@@ -72,14 +72,14 @@ function explain({ sent, answer, failed }: Outcome): string {
   return `${sent}: expected ${expected}, but got ${answer.status} ${answer.text.slice(0, 400)}`;
 }
 
-const unmet = (check: Check): Verdict => (levelOf(check) === 'MUST' ? 'failed' : 'warning');
+const unmet = (check: Check): CheckResult => (levelOf(check) === 'MUST' ? 'failed' : 'warning');
 
 async function examine(check: Check, prepare: Prepare, actors: Actors): Promise<Result> {
   const begin = performance.now();
   const exchanges: { sent: string; status: number }[] = [];
-  const result = (verdict: Verdict, reason = ''): Result => ({
+  const result = (result: CheckResult, reason = ''): Result => ({
     check,
-    verdict,
+    verdict: result,
     exchanges,
     reason,
     duration: Math.round(performance.now() - begin),
@@ -100,7 +100,7 @@ async function examine(check: Check, prepare: Prepare, actors: Actors): Promise<
     return result('passed');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return error instanceof Unprepared ? result('skipped', reason) : result(unmet(check), reason);
+    return error instanceof UnmetNeed ? result('skipped', reason) : result(unmet(check), reason);
   }
 }
 

@@ -27,7 +27,7 @@ function typesOf(resource: unknown): readonly CodeableConcept[] {
  * @param schedules - references to Schedules that the tester has prepared: theirs takes precedence over that of any other
  *   Schedule or HealthcareService that the service shows
  */
-export async function offeredServiceType(
+export async function serviceTypeToBook(
   requestor: Client,
   schedules: readonly string[] = [],
 ): Promise<{ system: string; code: string }> {

@@ -7,8 +7,8 @@ export interface PictureKind {
 }
 
 /** The largest picture that is shown in bytes, and its longest side in pixels: a small file can hold one that fills the memory. */
-export const MOST_BYTES = 200_000;
-export const MOST_PIXELS = 2_048;
+export const MAX_BYTES = 200_000;
+export const MAX_PIXELS = 2_048;
 
 type Size = readonly [width: number, height: number];
 

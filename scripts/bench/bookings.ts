@@ -4,6 +4,7 @@ import { wholeNumber } from '../cli/whole-number.ts';
 import type { Installation } from './installation.ts';
 import { type Bench, measures, runtimeOf } from './machine.ts';
 import {
+  combine,
   inRounds,
   type Measurement,
   measure,
@@ -12,15 +13,14 @@ import {
   rangeText,
   settle,
   throughput,
-  together,
 } from './measure.ts';
 import {
+  type BenchBooking,
   bookByMedplum,
   bookByTransaction,
   bookThroughGateway,
   findThroughGateway,
-  makePlaces,
-  type Place,
+  makeBenchBookings,
   type Way,
 } from './targets.ts';
 
@@ -65,10 +65,10 @@ export async function waysOf(installation: Installation, only = ''): Promise<Mea
 
 /** The figures of one way to book, by its rounds, beside those of `$book` without the service. */
 function rowOf(name: string, rounds: readonly Measurement[], book: readonly Measurement[]): string[] {
-  const all = rounds.reduce(together, nothing);
+  const all = rounds.reduce(combine, nothing);
   const p50 = quantile(all.durations, 0.5);
   const measured = rounds.filter(({ durations }) => durations.length > 0);
-  const plain = book.reduce(together, nothing);
+  const plain = book.reduce(combine, nothing);
   const ratio = (value: number): string => (Number.isFinite(value) ? value.toFixed(2) : '');
   return [
     name,
@@ -112,11 +112,11 @@ async function measureAll(
 ): Promise<string[][]> {
   const each = Math.ceil(bookings / rounds);
   const warmUp = Math.max(callers, 20);
-  const prepared = new Map<Measured, Place[]>();
+  const prepared = new Map<Measured, BenchBooking[]>();
   for (const way of ways) {
     const count = Math.ceil((warmUp + rounds * each) / calendars);
     const made = await Promise.all(
-      Array.from({ length: calendars }, () => makePlaces(way.installation, config, count, Date.now())),
+      Array.from({ length: calendars }, () => makeBenchBookings(way.installation, config, count, Date.now())),
     );
     prepared.set(
       way,

@@ -3,7 +3,7 @@ import type { ExtractResource, ResourceType } from '@medplum/fhirtypes';
 import { isResource } from '../../core/fhir/resource.ts';
 
 /** An answer: its status, its body (JSON; `undefined` if empty), and the address of a job (`Content-Location`). */
-export interface Answer {
+export interface BenchResponse {
   readonly status: number;
   readonly body: unknown;
   readonly location: string;
@@ -16,7 +16,7 @@ export async function send(
   token: string,
   body?: unknown,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answer> {
+): Promise<BenchResponse> {
   const response = await fetch(url, {
     method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/fhir+json', ...headers },
@@ -32,7 +32,7 @@ export async function send(
  *
  * @throws Error when the answer holds anything else
  */
-export function resourceIn<T extends ResourceType>(type: T, { status, body }: Answer): ExtractResource<T> {
+export function resourceIn<T extends ResourceType>(type: T, { status, body }: BenchResponse): ExtractResource<T> {
   if (!isResource(body, type)) {
     throw new Error(`Expected a ${type}, but got ${status}: ${JSON.stringify(body).slice(0, 400)}`);
   }

@@ -15,7 +15,7 @@ export interface Measurement {
 export const nothing: Measurement = { durations: [], elapsed: 0, conflicts: 0, failures: 0 };
 
 /** Two measurements as one. */
-export function together(one: Measurement, other: Measurement): Measurement {
+export function combine(one: Measurement, other: Measurement): Measurement {
   return {
     durations: [...one.durations, ...other.durations],
     elapsed: one.elapsed + other.elapsed,

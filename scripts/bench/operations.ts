@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
-import { clock } from '../../core/config/bots.ts';
+import { scheduledBots } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
@@ -65,8 +65,8 @@ function appointmentOperations(places: readonly Bookable[], target: Target): [st
     [
       'appointment, read',
       async () => {
-        const answer = await send('GET', `${installation.base}/${path()}`, installation.tokens.portal);
-        appointment = resourceIn('Appointment', answer);
+        const response = await send('GET', `${installation.base}/${path()}`, installation.tokens.portal);
+        appointment = resourceIn('Appointment', response);
         return undefined;
       },
     ],
@@ -83,7 +83,7 @@ function appointmentOperations(places: readonly Bookable[], target: Target): [st
 /** What Medplum's clock does every minute, by the administrator: the same Bots, one after the other. */
 function sweep({ installation, config }: Target): [string, Operation][] {
   const { medplum, tokens } = installation;
-  const everyMinute = Object.entries(clock).flatMap(([name, when]) => (when === '* * * * *' ? [name] : []));
+  const everyMinute = Object.entries(scheduledBots).flatMap(([name, when]) => (when === '* * * * *' ? [name] : []));
   const run = async (): Promise<undefined> => {
     for (const name of everyMinute) {
       const url = `${medplum}/Bot/$execute?identifier=${artefactUri(config, 'LocalBot')}|${name}`;

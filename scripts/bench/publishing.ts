@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { wholeNumber } from '../cli/whole-number.ts';
 import { wait } from './http.ts';
 import { type Bench, measures } from './machine.ts';
-import { type Measurement, measure, nothing, quantile, rangeText, together } from './measure.ts';
+import { combine, type Measurement, measure, nothing, quantile, rangeText } from './measure.ts';
 import {
   changeHours,
   countNearest,
   countTwice,
-  MOST_SLOTS_A_DAY,
+  MAX_SLOTS_A_DAY,
   makeCalendars,
   type Published,
 } from './publishing/calendars.ts';
@@ -36,7 +36,7 @@ interface Found {
 
 const positive = wholeNumber(1);
 
-const slotsADay = wholeNumber(1, MOST_SLOTS_A_DAY);
+const slotsADay = wholeNumber(1, MAX_SLOTS_A_DAY);
 
 /** The command line. */
 export function define(command: Command): void {
@@ -65,7 +65,7 @@ async function run(given: PublishingArguments, { installation, config, print }: 
     await installation.renew();
     const places: readonly Bookable[] = await makeBookable(installation, given.bookings, Date.now());
     const measured = await measure(places, callers, (place) => bookThroughGateway(place, installation, config));
-    found[phase].bookings = together(found[phase].bookings, measured);
+    found[phase].bookings = combine(found[phase].bookings, measured);
   };
   const bookUntilShown = async (phase: Phase, { schedules }: Published, slotsADay: number): Promise<void> => {
     const since = Date.now();

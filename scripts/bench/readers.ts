@@ -5,6 +5,7 @@ import { type Measured, waysOf } from './bookings.ts';
 import { wait } from './http.ts';
 import { type Bench, measures } from './machine.ts';
 import {
+  combine,
   inRounds,
   type Measurement,
   measure,
@@ -13,9 +14,8 @@ import {
   rangeText,
   settle,
   throughput,
-  together,
 } from './measure.ts';
-import { makePlaces, type Place, searchThroughGateway } from './targets.ts';
+import { type BenchBooking, makeBenchBookings, searchThroughGateway } from './targets.ts';
 
 interface ReadersArguments {
   readonly readers: number;
@@ -53,7 +53,7 @@ function* until<T>(end: number, one: T): Iterable<T> {
 /** Readers search as fast as they can, each a calendar of its own or all the first; after each so many searches, one books. */
 async function beside(
   { book, installation }: Measured,
-  calendars: readonly Place[][],
+  calendars: readonly BenchBooking[][],
   searched: Exclude<Searched, 'nothing'>,
   { readers, searches, seconds }: ReadersArguments,
   config: BookingConfig,
@@ -72,17 +72,17 @@ async function beside(
   for (let next = searches; performance.now() < end; next += searches) {
     await wait(() => answered >= next || performance.now() > end, 'for searches');
     const last = answered >= next ? calendars[(next / searches) % calendars.length]?.pop() : undefined;
-    bookings = together(bookings, await measure(last ? [last] : [], 1, (place) => book(place, installation, config)));
+    bookings = combine(bookings, await measure(last ? [last] : [], 1, (place) => book(place, installation, config)));
   }
   const found = await Promise.all(reading);
   const elapsed = Math.max(...found.map((one) => one.elapsed));
-  return { searches: { ...found.reduce(together, nothing), elapsed }, bookings: { ...bookings, elapsed } };
+  return { searches: { ...found.reduce(combine, nothing), elapsed }, bookings: { ...bookings, elapsed } };
 }
 
 function rowOf(way: string, searched: string, rounds: readonly Round[]): string[] {
   const cells = (kind: keyof Round): string[] => {
     const each = rounds.map((round) => round[kind]).filter(({ durations }) => durations.length > 0);
-    const all = each.reduce(together, nothing);
+    const all = each.reduce(combine, nothing);
     const [p50, p95] = [0.5, 0.95].map((share) => quantile(all.durations, share).toFixed(1));
     const spread = rangeText(each.map(({ durations }) => quantile(durations, 0.95)));
     return each.length === 0 ? ['', '', '', ''] : [throughput(all).toFixed(1), p50 ?? '', p95 ?? '', spread];
@@ -112,11 +112,11 @@ export function define(command: Command): void {
 async function run(given: ReadersArguments, { installation, config, print }: Bench): Promise<void> {
   const ways = await waysOf(installation, given.only);
   const each = Math.ceil(given.bookings / CALENDARS);
-  const prepared = new Map<Measured, Place[][]>();
+  const prepared = new Map<Measured, BenchBooking[][]>();
   for (const way of ways) {
-    const calendars: Place[][] = [];
+    const calendars: BenchBooking[][] = [];
     while (calendars.length < Math.max(CALENDARS, given.readers)) {
-      calendars.push(await makePlaces(way.installation, config, given.rounds * each + FREE, Date.now()));
+      calendars.push(await makeBenchBookings(way.installation, config, given.rounds * each + FREE, Date.now()));
     }
     prepared.set(way, calendars);
   }

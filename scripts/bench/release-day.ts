@@ -8,7 +8,7 @@ import { isResource } from '../../core/fhir/resource.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
 import { createPatient, createSchedule, createSlots, freeSlot } from './create.ts';
-import { type Answer, resourceIn, send } from './http.ts';
+import { type BenchResponse, resourceIn, send } from './http.ts';
 import type { Installation } from './installation.ts';
 import { type Bench, measures } from './machine.ts';
 import { quantile, timed } from './measure.ts';
@@ -72,16 +72,16 @@ function resultOf(
 }
 
 /** The longest that a bookable time is; where a calendar has many in the day, they are shorter. */
-const LONGEST = 20 * 60_000;
+const MAX_LENGTH = 20 * 60_000;
 
 /** The most requests at once while the patients are made. */
-const AT_ONCE = 8;
+const CONCURRENCY = 8;
 
 /** Makes calendars with free times on one day, a year from now. */
 async function release(installation: Installation, times: number, calendars: number): Promise<readonly Slot[]> {
   const first = Math.ceil(Date.now() / DAY) * DAY + 365 * DAY;
   const each = Math.ceil(times / calendars);
-  const length = Math.floor(Math.min(LONGEST, DAY / each));
+  const length = Math.floor(Math.min(MAX_LENGTH, DAY / each));
   const wanted: Slot[] = [];
   while (wanted.length < times) {
     const schedule = await createSchedule(installation);
@@ -101,7 +101,10 @@ function dayOf([first]: readonly Slot[]): string {
 }
 
 /** Times a request; whatever happens to it counts as an answer. */
-async function answered(kind: Answered['kind'], act: () => Promise<Answer>): Promise<Answered & Pick<Answer, 'body'>> {
+async function answered(
+  kind: Answered['kind'],
+  act: () => Promise<BenchResponse>,
+): Promise<Answered & Pick<BenchResponse, 'body'>> {
   const [took, { status, body }] = await timed(() =>
     act().catch((error: unknown) => ({ status: 0, body: String(error) })),
   );
@@ -121,30 +124,30 @@ async function visit(
   { tokens }: Installation,
   config: BookingConfig,
 ): Promise<Answered[]> {
-  const answers: Answered[] = [];
+  const responses: Answered[] = [];
   const began = performance.now();
   const told = (status: number): Answered => ({ kind: 'patient', status, took: performance.now() - began });
   for (;;) {
     const found = await answered('search', () => send('GET', `${base}/${search}`, tokens.portal));
-    answers.push(found);
+    responses.push(found);
     const entries = isResource(found.body, 'Bundle') ? (found.body.entry ?? []) : [];
     const free = entries.flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
     const slot = free[Math.floor(Math.random() * free.length)];
     if (!slot) {
-      return [...answers, told(found.status)];
+      return [...responses, told(found.status)];
     }
     const appointment = appointmentFor({ slot, patient }, config);
     const booked = await answered('book', () => send('POST', `${base}/Appointment/$book`, tokens.portal, appointment));
-    answers.push(booked);
+    responses.push(booked);
     if (booked.status !== 409) {
-      answers.push(told(booked.status));
+      responses.push(told(booked.status));
     }
     if (isResource(booked.body, 'Appointment')) {
       const { id } = booked.body;
-      answers.push(await answered('read', () => send('GET', `${base}/Appointment/${id}`, tokens.portal)));
+      responses.push(await answered('read', () => send('GET', `${base}/Appointment/${id}`, tokens.portal)));
     }
     if (booked.status !== 409) {
-      return answers;
+      return responses;
     }
   }
 }
@@ -185,7 +188,7 @@ export function define(command: Command): void {
 
 async function run(given: ReleaseDayArguments, { installation, config, print }: Bench): Promise<void> {
   const each = Array.from({ length: given.patients });
-  const patients = await mapConcurrently(each, AT_ONCE, () => createPatient(installation));
+  const patients = await mapConcurrently(each, CONCURRENCY, () => createPatient(installation));
   const slots = await release(installation, given.times, given.calendars);
   const schedules = [...new Set(slots.map(({ schedule }) => schedule.reference))].join(',');
   const search = `Slot?schedule=${schedules}&status=free&${dayOf(slots)}&_sort=start&_count=10`;
@@ -195,10 +198,10 @@ async function run(given: ReleaseDayArguments, { installation, config, print }: 
     await wait((index * given.seconds * 1_000) / patients.length);
     return visit(patient, search, gateways[index % gateways.length] ?? installation.base, installation, config);
   });
-  const answers = (await Promise.all(visits)).flat();
+  const responses = (await Promise.all(visits)).flat();
   const elapsed = (performance.now() - began) / 1_000;
   const held = await readHeld(slots, installation);
-  const { rows, booked, twice, isRight } = resultOf(answers, held, given);
+  const { rows, booked, twice, isRight } = resultOf(responses, held, given);
   const columns = ['request', 'answer', 'number', 'p50 ms', 'p95 ms', 'longest ms'];
   const what = `${given.patients} patients within ${given.seconds} s, ${given.times} times in ${given.calendars} calendars, ${gateways.length} gateways; the last answer after ${elapsed.toFixed(1)} s; ${booked} booked, ${held.length} appointments stored, sold twice: ${twice}`;
   print({ what, columns, rows });

@@ -6,7 +6,7 @@ import { serviceTypeOf } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { createActor, createPatient, createSchedule, createService, createSlots, freeSlot } from './create.ts';
-import { type Answer, resourceIn, send } from './http.ts';
+import { type BenchResponse, resourceIn, send } from './http.ts';
 import type { Installation } from './installation.ts';
 
 /** A booking through the service: a slot of its own, and who it is for. */
@@ -16,7 +16,7 @@ export interface Bookable {
 }
 
 /** A booking that can be measured with every target. */
-export interface Place extends Bookable {
+export interface BenchBooking extends Bookable {
   /** Its calendar as Medplum's own `$book` wants it: open by rule, beside the free slots. */
   readonly byRule: Schedule;
 }
@@ -53,7 +53,7 @@ function minimalTransaction(place: Bookable, config: BookingConfig): Bundle {
 }
 
 /** What Medplum's own `$book` (5.1 and later) takes: the slot to create is contained, the service is an extension. */
-function forMedplum(place: Place, config: BookingConfig): Parameters {
+function forMedplum(place: BenchBooking, config: BookingConfig): Parameters {
   const { slot, byRule } = place;
   const contained: Slot = {
     resourceType: 'Slot',
@@ -68,13 +68,13 @@ function forMedplum(place: Place, config: BookingConfig): Parameters {
   return { resourceType: 'Parameters', parameter: [{ name: 'appointment', resource }] };
 }
 
-function resultOf({ status, body }: Answer): Result {
+function resultOf({ status, body }: BenchResponse): Result {
   const isBooked = status > 0 && status < 300 && (isResource(body, 'Appointment') || isResource(body, 'Bundle'));
   return isBooked ? 'done' : status === 409 || status === 412 ? 'conflict' : 'failed';
 }
 
 /** Books one place, and returns the result. */
-export type Way<T = Place> = (place: T, installation: Installation, config: BookingConfig) => Promise<Result>;
+export type Way<T = BenchBooking> = (place: T, installation: Installation, config: BookingConfig) => Promise<Result>;
 
 const resultOfPost = (url: string, token: string, body: unknown): Promise<Result> =>
   send('POST', url, token, body).then(resultOf, () => 'failed');
@@ -118,7 +118,10 @@ const reason = {
 };
 
 /** Finds places as a portal does before it books: the free slots of their schedules. */
-export async function findThroughGateway(places: readonly Place[], { base, tokens }: Installation): Promise<void> {
+export async function findThroughGateway(
+  places: readonly BenchBooking[],
+  { base, tokens }: Installation,
+): Promise<void> {
   for (const schedule of new Set(places.flatMap(({ slot }) => slot.schedule.reference ?? []))) {
     const query = new URLSearchParams({ schedule, status: 'free', _include: 'Slot:schedule', _count: '1000' });
     await send('GET', `${base}/Slot?${query}`, tokens.portal);
@@ -131,8 +134,8 @@ export async function searchThroughGateway({ slot }: Bookable, { base, tokens }:
   const conditions = { schedule: schedule?.reference ?? '', status: 'free', start: `ge${start}`, _total: 'accurate' };
   const query = new URLSearchParams(conditions);
   query.append('start', `lt${formatInstant(Date.parse(start) + DAY)}`);
-  const answer = await send('GET', `${base}/Slot?${query}`, tokens.portal).catch(() => undefined);
-  return isResource(answer?.body, 'Bundle') && answer.body.total ? 'done' : 'failed';
+  const response = await send('GET', `${base}/Slot?${query}`, tokens.portal).catch(() => undefined);
+  return isResource(response?.body, 'Bundle') && response.body.total ? 'done' : 'failed';
 }
 
 const MINUTES_10 = 600_000;
@@ -173,12 +176,12 @@ export async function makeBookable(
 }
 
 /** Makes a schedule that is open by rule, with fresh free slots (`makeBookable`): each place can be taken in any way. */
-export async function makePlaces(
+export async function makeBenchBookings(
   installation: Installation,
   config: BookingConfig,
   count: number,
   now: number,
-): Promise<Place[]> {
+): Promise<BenchBooking[]> {
   const byRule = await makeCalendarByRule(installation, config);
   const bookable = await makeBookable(installation, count, now, byRule);
   return bookable.map((one) => ({ ...one, byRule }));

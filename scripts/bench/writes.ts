@@ -5,12 +5,12 @@ import { wholeNumber } from '../cli/whole-number.ts';
 import { send } from './http.ts';
 import type { Installation } from './installation.ts';
 import { type Bench, measures } from './machine.ts';
-import { inRounds, measure, nothing, quantile, rangeText, settle, together } from './measure.ts';
-import { makePlaces, type Place, type Result } from './targets.ts';
+import { combine, inRounds, measure, nothing, quantile, rangeText, settle } from './measure.ts';
+import { type BenchBooking, makeBenchBookings, type Result } from './targets.ts';
 
 const patient = (): Patient => ({ resourceType: 'Patient', name: [{ family: 'Benchmark', given: [randomUUID()] }] });
 
-const observation = ({ patient: { id } }: Place): Observation => ({
+const observation = ({ patient: { id } }: BenchBooking): Observation => ({
   resourceType: 'Observation',
   status: 'final',
   code: { text: 'Benchmark' },
@@ -18,7 +18,7 @@ const observation = ({ patient: { id } }: Place): Observation => ({
 });
 
 /** What is written, by what a table calls it. */
-const kinds: Readonly<Record<string, (place: Place) => Resource>> = {
+const kinds: Readonly<Record<string, (place: BenchBooking) => Resource>> = {
   'Appointment that takes time': ({ slot, patient: { id }, byRule }) => ({
     resourceType: 'Appointment',
     status: 'booked',
@@ -64,10 +64,10 @@ async function run({ count, rounds }: WritesArguments, { installation, config, p
   ];
   const each = Math.ceil(count / rounds);
   const targets = Object.entries(kinds).flatMap(([name, resourceOf]) =>
-    sides.map((side) => ({ name, resourceOf, side, places: [] as Place[] })),
+    sides.map((side) => ({ name, resourceOf, side, places: [] as BenchBooking[] })),
   );
   for (const { places, side } of targets) {
-    places.push(...(await makePlaces(side, config, (rounds + 1) * each, Date.now())));
+    places.push(...(await makeBenchBookings(side, config, (rounds + 1) * each, Date.now())));
   }
   // The first round warms up.
   const found = await inRounds(targets, rounds + 1, async ({ resourceOf, side, places }) => {
@@ -84,7 +84,7 @@ async function run({ count, rounds }: WritesArguments, { installation, config, p
     const [within = '', beside = ''] = both.map((all) =>
       rangeText(all.map(({ durations }) => quantile(durations, 0.5))),
     );
-    const [before = 0, after = 0] = both.map((all) => quantile(all.reduce(together, nothing).durations, 0.5));
+    const [before = 0, after = 0] = both.map((all) => quantile(all.reduce(combine, nothing).durations, 0.5));
     const failures = both.flat().reduce((sum, one) => sum + one.failures, 0);
     return [name, before.toFixed(1), within, after.toFixed(1), beside, (after / before).toFixed(2), `${failures}`];
   });

@@ -4,7 +4,7 @@ import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { actorTypes, type HoursData, hoursData } from '../../core/fhir/hours-data.ts';
 import { rowCodes } from '../../core/rows/row.ts';
-import { portions } from '../../core/rows/search.ts';
+import { chunks } from '../../core/rows/search.ts';
 import { searchAll } from '../medplum/project.ts';
 
 /** The calendars of a project. */
@@ -23,7 +23,7 @@ async function readActors(medplum: MedplumClient, schedules: readonly Schedule[]
   const actors: Resource[] = [];
   for (const type of actorTypes) {
     const ids = references.filter((one) => one.startsWith(`${type}/`)).map((one) => one.slice(type.length + 1));
-    for (const some of portions(ids)) {
+    for (const some of chunks(ids)) {
       actors.push(...(await searchAll(medplum, type, { _id: some.join(',') })));
     }
   }

@@ -109,7 +109,7 @@ async function checkOnce(
 }
 
 /** The longest duration of a booking, in milliseconds. */
-const LONGEST_BOOKING = 2_000;
+const MAX_BOOKING = 2_000;
 
 const sameAs = ({ rule, resource }: Finding): string => `${rule} ${resource}`;
 
@@ -119,7 +119,7 @@ export async function checkProject(medplum: MedplumClient, config: BookingConfig
   if (first.findings.length === 0) {
     return first;
   }
-  await setTimeout(LONGEST_BOOKING);
+  await setTimeout(MAX_BOOKING);
   const known = new Set(first.findings.map(sameAs));
   const second = await checkOnce(medplum, config, scope);
   return { ...second, findings: second.findings.filter((finding) => known.has(sameAs(finding))) };

@@ -10,7 +10,7 @@ import { type Finding, finding } from '../../core/consistency/finding.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference.ts';
 import { type ResourceSet, resourcesOfType } from '../../core/rows/resource-set.ts';
-import { portions } from '../../core/rows/search.ts';
+import { chunks } from '../../core/rows/search.ts';
 import { DAY } from '../../core/time/time-zone.ts';
 import { type Calendars, readCalendars } from '../calendar/read.ts';
 import { searchAll } from '../medplum/project.ts';
@@ -42,7 +42,7 @@ function differenceIn({ published, withdrawn, changed }: Preview, until: number)
 async function heldSlots(medplum: MedplumClient, slots: readonly Slot[]): Promise<Set<string>> {
   const held = new Set<string>();
   const free = slots.filter(({ status }) => status === 'free').map(({ id }) => `Slot/${id}`);
-  for (const some of portions(free)) {
+  for (const some of chunks(free)) {
     const found = await searchAll(medplum, 'Appointment', { slot: some.join(','), status: statusQuery(holdsSlots) });
     for (const id of holdersOf(found).keys()) {
       held.add(id);

@@ -4,7 +4,7 @@ import { mayBecome } from '../../core/booking/appointment/status.ts';
 import { type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { rowCodes } from '../../core/rows/row.ts';
-import { portions } from '../../core/rows/search.ts';
+import { chunks } from '../../core/rows/search.ts';
 
 /** How the check reads what is stored, with credentials that see everything. */
 export interface Source {
@@ -43,7 +43,7 @@ async function readAll({ search }: Source, config: BookingConfig, found: Found):
 async function readSchedules({ search }: Source, schedules: readonly string[], found: Found): Promise<void> {
   keep(found, await search('Slot', { schedule: schedules.join(',') }));
   const references = ofType(found, 'Slot').map(({ id }) => `Slot/${id}`);
-  for (const chunk of portions(references, CHUNK)) {
+  for (const chunk of chunks(references, CHUNK)) {
     keep(found, await search('Appointment', { slot: chunk.join(',') }));
   }
 }
@@ -83,7 +83,7 @@ async function readReferred({ search }: Source, found: Found): Promise<void> {
     const ids = missing.flatMap((reference) =>
       reference.startsWith(`${type}/`) ? reference.slice(type.length + 1) : [],
     );
-    for (const chunk of portions(ids, CHUNK)) {
+    for (const chunk of chunks(ids, CHUNK)) {
       keep(found, await search(type, { _id: chunk.join(',') }));
     }
   }

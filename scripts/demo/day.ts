@@ -104,15 +104,15 @@ async function bookFor(
     comment: why,
     participant: [{ actor: { reference: `Patient/${patient.id}`, display: `${given} ${family}` }, status: 'accepted' }],
   };
-  const answer = await fetch(`${baseUrl}/Appointment/$book`, {
+  const response = await fetch(`${baseUrl}/Appointment/$book`, {
     method: 'POST',
     headers: { authorization: `Bearer ${medplum.getAccessToken()}`, 'content-type': 'application/fhir+json' },
     body: JSON.stringify(appointment),
   });
-  if (!answer.ok) {
-    throw new Error(`The demo day could not be booked: ${await answer.text()}`);
+  if (!response.ok) {
+    throw new Error(`The demo day could not be booked: ${await response.text()}`);
   }
-  return (await answer.json()) as Appointment;
+  return (await response.json()) as Appointment;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { WithId } from '@medplum/core';
 import type { Bot } from '@medplum/fhirtypes';
-import { type BotName, bots, clock } from '../../core/config/bots.ts';
+import { type BotName, bots, scheduledBots } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { timeLimits } from '../../core/config/time-limits.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
@@ -41,7 +41,7 @@ export function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id
     runtimeVersion: config.botRuntime,
     timeout: Math.round(timeLimits(config).bot / 1_000),
     auditEventDestination: ['log'],
-    ...(clock[name] && isOnClock(name, config) && { cronString: clock[name] }),
+    ...(scheduledBots[name] && isOnClock(name, config) && { cronString: scheduledBots[name] }),
   };
 }
 

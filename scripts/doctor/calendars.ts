@@ -6,7 +6,7 @@ import { isBuffer } from '../../core/fhir/slot-marks.ts';
 import { isBooked, slotIdsOf } from '../../core/slots/slot.ts';
 import { type Calendars, nameOf, readCalendars } from '../calendar/read.ts';
 import { reasonOf } from '../calendar/texts.ts';
-import { type Check, check, type Installation, named, ok, type Verdict, warning } from './check.ts';
+import { type Check, check, type DoctorResult, type Installation, named, ok, warning } from './check.ts';
 
 /** A schedule that looks bookable but has nothing to book. */
 interface Silent {
@@ -21,10 +21,16 @@ interface Shared {
 }
 
 /** How many schedules are checked for slots made by hand. */
-const MOST_LOOKED_AT = 200;
+const MAX_LOOKED_AT = 200;
 
 /** Schedules without anything to book. */
-export function assessSilent({ all, silent }: { readonly all: number; readonly silent: readonly Silent[] }): Verdict {
+export function assessSilent({
+  all,
+  silent,
+}: {
+  readonly all: number;
+  readonly silent: readonly Silent[];
+}): DoctorResult {
   return silent.length === 0
     ? ok(`${all} schedules`)
     : warning(
@@ -34,7 +40,7 @@ export function assessSilent({ all, silent }: { readonly all: number; readonly s
 }
 
 /** One actor with several schedules: nothing keeps them from being booked at the same time. */
-export function assessShared(shared: readonly Shared[]): Verdict {
+export function assessShared(shared: readonly Shared[]): DoctorResult {
   return shared.length === 0
     ? ok('each has its own schedule')
     : warning(
@@ -59,7 +65,7 @@ async function readSilent(installation: Installation): Promise<{ all: number; si
     const hasNone = publishing.kind === 'on' && publishing.calendars.length === 0;
     const refused = calendars.publications.get(schedule.id)?.statusReason?.text;
     const reason = hasNone ? 'none of its services is active' : (reasonOf(publishing, schedule) ?? refused);
-    const isByHand = publishing.kind === 'off' && lookedAt < MOST_LOOKED_AT;
+    const isByHand = publishing.kind === 'off' && lookedAt < MAX_LOOKED_AT;
     lookedAt += isByHand ? 1 : 0;
     if (
       reason !== undefined &&
@@ -134,7 +140,7 @@ async function readDoubtful({ medplum }: Installation): Promise<Doubtful> {
 }
 
 /** Slots of staff that nobody may miss. */
-export function assessDoubtful({ ofNobody, ofOneService }: Doubtful): Verdict {
+export function assessDoubtful({ ofNobody, ofOneService }: Doubtful): DoctorResult {
   const found = [
     ...(ofNobody.length > 0 ? [`${ofNobody.length} are busy without an appointment: ${named(ofNobody)}`] : []),
     ...(ofOneService.length > 0

@@ -9,14 +9,14 @@ import type { Request } from '../medplum/http.ts';
 export type Level = 'ok' | 'warning' | 'error';
 
 /** What was found, and the command or setting that helps. */
-export interface Verdict {
+export interface DoctorResult {
   readonly level: Level;
   readonly found: string;
   readonly help?: string;
 }
 
 /** A line of the report. */
-export interface Row extends Verdict {
+export interface Row extends DoctorResult {
   readonly check: string;
 }
 
@@ -41,7 +41,7 @@ export interface Installation {
 /** One thing that is examined: a name, and how its line of the report comes about. */
 export interface Check {
   readonly name: string;
-  readonly run: (installation: Installation) => Promise<Verdict>;
+  readonly run: (installation: Installation) => Promise<DoctorResult>;
 }
 
 /**
@@ -53,7 +53,7 @@ export interface Check {
 export function check<T>(
   name: string,
   read: (installation: Installation) => Promise<T>,
-  assess: (found: T, installation: Pick<Installation, 'bookingsPerMinute' | 'config'>) => Verdict,
+  assess: (found: T, installation: Pick<Installation, 'bookingsPerMinute' | 'config'>) => DoctorResult,
 ): Check {
   return { name, run: async (installation) => assess(await read(installation), installation) };
 }
@@ -63,13 +63,13 @@ export const named = (texts: readonly string[]): string =>
   [...texts.slice(0, 3), ...(texts.length > 3 ? [`and ${texts.length - 3} more`] : [])].join('; ');
 
 /** Everything is as it should be. */
-export const ok = (found: string): Verdict => ({ level: 'ok', found });
+export const ok = (found: string): DoctorResult => ({ level: 'ok', found });
 
 /** Works, at a price. */
-export const warning = (found: string, help: string): Verdict => ({ level: 'warning', found, help });
+export const warning = (found: string, help: string): DoctorResult => ({ level: 'warning', found, help });
 
 /** Does not work. */
-export const error = (found: string, help: string): Verdict => ({ level: 'error', found, help });
+export const error = (found: string, help: string): DoctorResult => ({ level: 'error', found, help });
 
 /** The answer to a transaction that must fail. */
 interface Attempt {
@@ -81,7 +81,10 @@ interface Attempt {
  * Tries to create a resource in a transaction that must fail, because its other entry reads something that does not exist.
  * Where transactions are atomic nothing is left, whether or not the resource itself was acceptable.
  */
-export async function tryInVain({ request }: Pick<Installation, 'request'>, resource: Resource): Promise<Attempt> {
+export async function validateWithoutEffect(
+  { request }: Pick<Installation, 'request'>,
+  resource: Resource,
+): Promise<Attempt> {
   const bundle: Bundle = {
     resourceType: 'Bundle',
     type: 'transaction',

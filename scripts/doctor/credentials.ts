@@ -4,7 +4,7 @@ import { KEY_PREFIX } from '../../gateway/sealing/sealed-token.ts';
 import { requesterFor } from '../medplum/http.ts';
 import { members } from '../requestor/members.ts';
 import { isSealed, type SecretStates, secretStates } from '../requestor/sealing.ts';
-import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
+import { type Check, check, type DoctorResult, error, type Installation, ok, warning } from './check.ts';
 
 /** Who logs in with what. */
 export interface CredentialsState {
@@ -23,7 +23,7 @@ function lockedOut({ keys, portals }: CredentialsState): readonly Portal[] {
 }
 
 /** Portals hold nothing that Medplum itself would accept, and what the gateway can open. */
-export function assessCredentials(state: CredentialsState): Verdict {
+export function assessCredentials(state: CredentialsState): DoctorResult {
   const locked = lockedOut(state);
   if (locked.length > 0) {
     return error(
@@ -56,10 +56,10 @@ export function assessCredentials(state: CredentialsState): Verdict {
 const keysSchema = z.object({ keys: z.array(z.object({ kid: z.string() })) });
 
 async function readKeys({ gatewayUrl }: Installation): Promise<readonly string[] | undefined> {
-  const answer = gatewayUrl
+  const response = gatewayUrl
     ? await requesterFor(gatewayUrl)('.well-known/jwks.json').catch(() => undefined)
     : undefined;
-  const { keys } = keysSchema.safeParse(parseJson(answer?.text ?? '')).data ?? {};
+  const { keys } = keysSchema.safeParse(parseJson(response?.text ?? '')).data ?? {};
   return keys?.flatMap(({ kid }) => (kid.startsWith(KEY_PREFIX) ? [kid.slice(KEY_PREFIX.length)] : []));
 }
 

@@ -3,7 +3,7 @@ import type { Finding } from '../../core/consistency/check.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { internalSubscriptions } from '../../profiles/subscriptions.ts';
 import { findInconsistencies } from '../consistency/check.ts';
-import { type Check, check, error, type Installation, named, ok, type Verdict, warning } from './check.ts';
+import { type Check, check, type DoctorResult, error, type Installation, named, ok, warning } from './check.ts';
 
 const PENDING = /^would be (created|updated|removed) {2}(.*)$/;
 
@@ -20,7 +20,7 @@ const pendingTexts: Readonly<Record<string, string>> = {
  * @param lines - of the report of a dry run
  * @param isMeant - which subjects of the report count
  */
-export function assessDryRun(lines: readonly string[], isMeant: (subject: string) => boolean): Verdict {
+export function assessDryRun(lines: readonly string[], isMeant: (subject: string) => boolean): DoctorResult {
   const subjects = lines
     .flatMap((line) => /^(?:unchanged|would be \w+) {2}(.*)$/.exec(line)?.[1] ?? [])
     .filter(isMeant);
@@ -39,7 +39,7 @@ const isBot = (subject: string): boolean => subject.startsWith('Bot ');
 type FoundSubscriptions = readonly { readonly name: string; readonly stored: Subscription | undefined }[];
 
 /** The Subscriptions by which Medplum starts Bots must be active: Medplum itself may have switched one off. */
-function assessSubscriptions(found: FoundSubscriptions): Verdict {
+function assessSubscriptions(found: FoundSubscriptions): DoctorResult {
   const dead = found.filter(({ stored }) => stored?.status !== 'active');
   const texts = dead.map(({ name, stored }) => `${name} (${stored ? (stored.error ?? stored.status) : 'missing'})`);
   return dead.length === 0
@@ -68,7 +68,7 @@ const SEEN_BY_MEDPLUM = 1_000;
  *
  * @param active - how many there are
  */
-export function assessSubscriptionCount(active: number): Verdict {
+export function assessSubscriptionCount(active: number): DoctorResult {
   const help = 'Switch off or delete Subscriptions that nobody needs, including those created in Medplum itself.';
   if (active >= SEEN_BY_MEDPLUM) {
     return error(`${active} active: Medplum reads ${SEEN_BY_MEDPLUM}, and changes by staff may pass unchecked`, help);
@@ -83,7 +83,7 @@ async function countSubscriptions({ medplum }: Installation): Promise<number> {
 }
 
 /** What the consistency check has found. */
-function assessConsistency(findings: readonly Finding[]): Verdict {
+function assessConsistency(findings: readonly Finding[]): DoctorResult {
   const errors = findings.filter(({ severity }) => severity === 'error');
   const text = named((errors.length > 0 ? errors : findings).map(({ rule, resource }) => `${rule} ${resource}`));
   const help = 'npm run check:consistency lists them all';

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { z } from 'zod';
 import { parseJson } from '../../core/fhir/json.ts';
 import { hostOf, reachOf } from '../../core/notifications/subscription/endpoint-policy.ts';
-import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
+import { type Check, check, type DoctorResult, type Installation, ok, warning } from './check.ts';
 
 /** A host by which Medplum is called or calls itself, and the IP addresses that its name has here. */
 interface MedplumHost {
@@ -15,7 +15,7 @@ interface MedplumHost {
  * no AccessPolicy can keep it from that. A public address is not yet an error: a firewall may protect it, and sealed
  * credentials are useless there.
  */
-export function assessExposure(hosts: readonly MedplumHost[]): Verdict {
+export function assessExposure(hosts: readonly MedplumHost[]): DoctorResult {
   const exposed = hosts.filter(({ addresses }) => addresses.some((address) => reachOf(address, []) === 'public'));
   const names = (list: readonly MedplumHost[]): string => list.map(({ host }) => host).join(', ');
   return exposed.length === 0

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { parseJson } from '../../core/fhir/json.ts';
 import { findGatewayClient } from '../deploy/gateway-client.ts';
-import { type HttpAnswer, requesterFor } from '../medplum/http.ts';
+import { type HttpResponse, requesterFor } from '../medplum/http.ts';
 import { membershipOf } from '../medplum/membership.ts';
-import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
+import { type Check, check, type DoctorResult, error, type Installation, ok, warning } from './check.ts';
 
 /** What the gateway says about itself. */
 interface GatewayState {
@@ -23,7 +23,7 @@ interface GatewayState {
 function assessGateway(
   state: GatewayState | undefined,
   { config }: { config: Pick<BookingConfig, 'baseUrl' | 'bots'> },
-): Verdict {
+): DoctorResult {
   if (!state) {
     return warning('not checked', 'Give its address: --gateway-url, or GATEWAY_URL in the environment.');
   }
@@ -56,7 +56,7 @@ const readySchema = z.object({ bots: z.string() });
 
 const metadataSchema = z.object({ implementation: z.object({ url: z.string() }) });
 
-function addressIn({ text }: HttpAnswer): string | undefined {
+function addressIn({ text }: HttpResponse): string | undefined {
   return metadataSchema.safeParse(parseJson(text)).data?.implementation.url;
 }
 
@@ -84,7 +84,7 @@ interface GatewayClientState {
 export function assessGatewayClient(
   { isThere, membership }: GatewayClientState,
   { config: { bots } }: { config: Pick<BookingConfig, 'bots'> },
-): Verdict {
+): DoctorResult {
   if (bots === 'medplum') {
     return membership ? error('has access, although Medplum runs the Bots', 'npm run deploy') : ok('not needed');
   }

@@ -2,9 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { parseJson } from '../../core/fhir/json.ts';
 import { fixedLimits } from '../../gateway/context.ts';
-import type { HttpAnswer } from '../medplum/http.ts';
+import type { HttpResponse } from '../medplum/http.ts';
 import { isTooOld, tooOld, versionIn } from '../medplum/version.ts';
-import { type Check, check, error, type Installation, ok, tryInVain, type Verdict, warning } from './check.ts';
+import {
+  type Check,
+  check,
+  type DoctorResult,
+  error,
+  type Installation,
+  ok,
+  validateWithoutEffect,
+  warning,
+} from './check.ts';
 
 /** What the service was tested with, by the beginning of Medplum's version. */
 const triedVersions = {
@@ -13,7 +22,7 @@ const triedVersions = {
 } as const;
 
 /** Assesses a version of Medplum; undefined: the server does not say. */
-export function assessVersion(version: string | undefined): Verdict {
+export function assessVersion(version: string | undefined): DoctorResult {
   if (isTooOld(version)) {
     return error(`Medplum ${version}`, tooOld(version));
   }
@@ -37,7 +46,7 @@ interface Remains {
 }
 
 /** A failed transaction must leave nothing behind. */
-export function assessTransaction({ status, left }: Remains): Verdict {
+export function assessTransaction({ status, left }: Remains): DoctorResult {
   if (left > 0) {
     return error(
       'a failed transaction was partly stored (its remains were deleted)',
@@ -57,7 +66,7 @@ const PROBE = 'urn:appointment-booking:doctor';
 /** Whatever is left is deleted. */
 async function tryTransaction(installation: Installation): Promise<Remains> {
   const value = randomUUID();
-  const { status } = await tryInVain(installation, {
+  const { status } = await validateWithoutEffect(installation, {
     resourceType: 'Basic',
     identifier: [{ system: PROBE, value }],
     code: { text: 'Left over from a check by npm run doctor: delete it' },
@@ -71,7 +80,7 @@ async function tryTransaction(installation: Installation): Promise<Remains> {
 }
 
 /** A Bot that is called with a body it must refuse shows whether Bots run at all. */
-export function assessBot({ status, text }: Pick<HttpAnswer, 'status' | 'text'>): Verdict {
+export function assessBot({ status, text }: Pick<HttpResponse, 'status' | 'text'>): DoctorResult {
   if (text.includes('malformed-request')) {
     return ok('the Bot book runs and rejects malformed requests');
   }
@@ -89,7 +98,7 @@ export function assessBot({ status, text }: Pick<HttpAnswer, 'status' | 'text'>)
       );
 }
 
-async function callBot({ request, config }: Installation): Promise<HttpAnswer> {
+async function callBot({ request, config }: Installation): Promise<HttpResponse> {
   const identifier = encodeURIComponent(`${artefactUri(config, 'LocalBot')}|book`);
   return request(`fhir/R4/Bot/$execute?identifier=${identifier}`, '{"resourceType":"Parameters"}');
 }
@@ -100,7 +109,7 @@ const mebibytes = (bytes: number): string => `${Math.round((bytes / 1024 / 1024)
 const needed = 2 * fixedLimits.bodyBytes - 1024;
 
 /** Whether the server accepts what the gateway makes of the largest bodies. */
-export function assessBodySize(status: number | undefined): Verdict {
+export function assessBodySize(status: number | undefined): DoctorResult {
   const size = mebibytes(needed);
   return status === 413 || status === undefined
     ? warning(

@@ -6,10 +6,10 @@ import {
   readPolicy,
 } from '../../core/booking/policy/policy.ts';
 import type { PublicConfig } from '../../core/fhir/artefacts.ts';
-import { offeredServiceIds } from '../../core/fhir/reference.ts';
+import { serviceIdsOfSchedule } from '../../core/fhir/reference.ts';
 import { byId } from '../../core/rows/resource-set.ts';
 import { searchAll } from '../medplum/project.ts';
-import { type Check, check, error, type Installation, ok, type Verdict } from './check.ts';
+import { type Check, check, type DoctorResult, error, type Installation, ok } from './check.ts';
 
 /** Everything that can carry a booking policy. */
 interface Holders {
@@ -24,7 +24,7 @@ function unreadable(holder: PolicyHolder, config: PublicConfig): string[] {
 
 /** The policy that applies to a Schedule, as `$book` and the searches read it. */
 function policyOf(schedule: Schedule, services: ReadonlyMap<string, HealthcareService>, config: PublicConfig) {
-  const own = offeredServiceIds(schedule).flatMap((id) => services.get(id) ?? []);
+  const own = serviceIdsOfSchedule(schedule).flatMap((id) => services.get(id) ?? []);
   return effectivePolicy(schedule, own, config);
 }
 
@@ -43,7 +43,7 @@ function contradictions({ schedules, services }: Holders, config: PublicConfig):
  * Finds booking policies that cannot be understood: nothing in their schedules is offered or booked, and portals cannot
  * cancel. Such policies are refused when they are saved; these were saved before the service was there, or bypassed it.
  */
-export function assessPolicies(found: Holders, { config }: { readonly config: PublicConfig }): Verdict {
+export function assessPolicies(found: Holders, { config }: { readonly config: PublicConfig }): DoctorResult {
   const wrong = [...found.schedules, ...found.services].flatMap((holder) => unreadable(holder, config));
   const all = wrong.length > 0 ? wrong : contradictions(found, config);
   return all.length > 0

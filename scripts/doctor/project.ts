@@ -13,10 +13,19 @@ import {
   quotaFor,
   USER_QUOTA,
 } from '../medplum/project-features.ts';
-import { type Check, check, error, type Installation, ok, tryInVain, type Verdict, warning } from './check.ts';
+import {
+  type Check,
+  check,
+  type DoctorResult,
+  error,
+  type Installation,
+  ok,
+  validateWithoutEffect,
+  warning,
+} from './check.ts';
 
 /** Only an administrator of the project can deploy. */
-function assessCredentials({ project, membership }: Me): Verdict {
+function assessCredentials({ project, membership }: Me): DoctorResult {
   const label = `${project.name ?? ''} (Project/${project.id})`.trim();
   return membership.admin
     ? ok(`administrator of ${label}`)
@@ -32,7 +41,7 @@ const indispensable: readonly string[] = ['bots', 'transaction-bundles'];
 export function assessFeatures(
   { project: { features = [] } }: Me,
   { config: { messages } }: { readonly config: Pick<BookingConfig, 'messages'> },
-): Verdict {
+): DoctorResult {
   const needed = Object.entries(projectFeatures).filter(([name]) => name !== 'email' || messages.from !== undefined);
   const missing = needed.filter(([feature]) => !features.some((name) => name === feature));
   const found = missing.map(([feature, purpose]) => `lacks ${feature} (${purpose})`).join('; ');
@@ -55,7 +64,7 @@ interface PreCommit {
 }
 
 /** Without pre-commit Bots, changes made directly in Medplum are not checked by the rules of the service. */
-export function assessPreCommit({ isSet, answer }: PreCommit): Verdict {
+export function assessPreCommit({ isSet, answer }: PreCommit): DoctorResult {
   const consequence = 'changes by staff in Medplum are not checked';
   if (!isSet) {
     return warning(
@@ -86,7 +95,7 @@ interface Quota {
 export function assessQuota(
   { remaining, setting }: Quota,
   { bookingsPerMinute }: { bookingsPerMinute: number },
-): Verdict {
+): DoctorResult {
   if (remaining === undefined) {
     return ok('the server sets no limits');
   }
@@ -119,7 +128,7 @@ async function tryPreCommit(installation: Installation): Promise<PreCommit> {
   if (!isSet || !installation.me.project.features?.includes('transaction-bundles')) {
     return { isSet };
   }
-  const { text } = await tryInVain(installation, {
+  const { text } = await validateWithoutEffect(installation, {
     resourceType: 'Appointment',
     status: 'proposed',
     participant: [{ actor: { reference: `Patient/${randomUUID()}` }, status: 'accepted' }],
@@ -147,7 +156,7 @@ interface MessageWays {
 export function assessMessages(
   { secrets, isAdmin }: MessageWays,
   { config: { messages } }: { readonly config: Pick<BookingConfig, 'messages'> },
-): Verdict {
+): DoctorResult {
   const { from, page } = messages;
   if (from === undefined) {
     return ok('off: messages.from is not set');

@@ -1,5 +1,5 @@
-import { type Delivery, type Queue, readClock, readDeliveries, readJobs } from '../metrics/read.ts';
-import { type Check, check, error, type Installation, ok, type Verdict, warning } from './check.ts';
+import { type Delivery, type Queue, readCronAge, readDeliveries, readJobs } from '../metrics/read.ts';
+import { type Check, check, type DoctorResult, error, type Installation, ok, warning } from './check.ts';
 
 /** How long something may wait for a Bot before it counts as stalled, in seconds. */
 const STALLED_AFTER = 10 * 60;
@@ -13,7 +13,7 @@ const first = ([one]: readonly Delivery[]): string => `Subscription/${one?.id}${
  * Assesses the state of the Subscriptions: if nothing is working on a delivery, that is the service's fault; if a subscriber
  * does not answer, that is the subscriber's.
  */
-export function assessDeliveries(all: readonly Delivery[]): Verdict {
+export function assessDeliveries(all: readonly Delivery[]): DoctorResult {
   const open = all.filter(({ status }) => status !== 'cancelled');
   const isIdle = ({ status, age }: Delivery): boolean => status === 'ready' && age > STALLED_AFTER;
   const [idle, failed, waiting] = [
@@ -42,7 +42,7 @@ export function assessDeliveries(all: readonly Delivery[]): Verdict {
 }
 
 /** An accepted booking is carried out at once, or after a crash within minutes. */
-export function assessWaiting({ count, oldest }: Queue): Verdict {
+export function assessWaiting({ count, oldest }: Queue): DoctorResult {
   return oldest > STALLED_AFTER
     ? error(
         `${count} accepted bookings wait, the oldest for ${Math.round(oldest / 60)} minutes`,
@@ -57,7 +57,7 @@ export function assessWaiting({ count, oldest }: Queue): Verdict {
  *
  * @param age - seconds since the Bot last ran; undefined: it never did
  */
-export function assessClock(age: number | undefined): Verdict {
+export function assessCron(age: number | undefined): DoctorResult {
   const help =
     'Check the feature cron and the log of the Bot retry-deliveries. If Redis was lost: POST admin/super/reloadcron ' +
     '(Prefer: respond-async), as a super administrator.';
@@ -77,7 +77,7 @@ const readNow =
 
 /** What waits to be done. */
 export const queueChecks: readonly Check[] = [
-  check('clock', readNow(readClock), assessClock),
+  check('clock', readNow(readCronAge), assessCron),
   check('accepted bookings', readNow(readJobs), assessWaiting),
   check('notifications', readNow(readDeliveries), assessDeliveries),
 ];

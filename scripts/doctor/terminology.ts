@@ -1,9 +1,9 @@
 import type { CodeableConcept, CodeSystem, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { offersAllServices } from '../../core/fhir/reference.ts';
+import { servesAll } from '../../core/fhir/reference.ts';
 import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
 import { searchAll } from '../medplum/project.ts';
-import { type Check, check, type Installation, ok, type Verdict, warning } from './check.ts';
+import { type Check, check, type DoctorResult, type Installation, ok, warning } from './check.ts';
 
 /** The resources that code services, and the code systems that exist. */
 interface Coded {
@@ -54,10 +54,10 @@ function problemsOf(type: string, systems: ReadonlyMap<string, string>, found: C
  *
  * @see specification 4.1, rules 1 and 2
  */
-function assessTerminology(found: Coded, { config }: { readonly config: BookingConfig }): Verdict {
+function assessTerminology(found: Coded, { config }: { readonly config: BookingConfig }): DoctorResult {
   const ofSchedules = systemsOf(found.schedules, (one) =>
     one.resourceType === 'Schedule'
-      ? (one.serviceType ?? []).filter((concept) => !offersAllServices({ serviceType: [concept] }))
+      ? (one.serviceType ?? []).filter((concept) => !servesAll({ serviceType: [concept] }))
       : [],
   );
   const ofServices = systemsOf(found.services, (one) =>

@@ -47,7 +47,7 @@ function contentOf({ path = '', type = [], contentReference }: ElementDefinition
 }
 
 /** Longer lists, such as all resource types, are left to the server. */
-const MOST_CODES = 50;
+const MAX_CODES = 50;
 
 const codeLists = new Map<string, readonly string[]>();
 
@@ -57,7 +57,7 @@ function boundTo({ type, binding }: ElementDefinition): string {
   const url = isBound ? binding.valueSet?.split('|')[0] : undefined;
   const codes = url === undefined ? [] : baseCodes(url);
   const name = url?.split('/').at(-1) ?? '';
-  if (codes.length === 0 || codes.length > MOST_CODES) {
+  if (codes.length === 0 || codes.length > MAX_CODES) {
     return '';
   }
   codeLists.set(name, codes);

@@ -1,5 +1,5 @@
 /** An answer as received. */
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -11,7 +11,7 @@ export interface HttpAnswer {
  * @param path - below its base address
  * @param body - sent with POST as FHIR JSON; without one the call is a GET
  */
-export type Request = (path: string, body?: string) => Promise<HttpAnswer>;
+export type Request = (path: string, body?: string) => Promise<HttpResponse>;
 
 /** The base address of a server with a trailing slash. */
 export const withSlash = (url: string): string => (url.endsWith('/') ? url : `${url}/`);

@@ -8,7 +8,7 @@ import { isResource } from '../../core/fhir/resource.ts';
 import { type Outbox, type OutboxStatus, outboxesOf } from '../../core/notifications/delivery/outbox.ts';
 import { eventsQuery } from '../../core/notifications/events/event.ts';
 import { type RowCode, rowCodes } from '../../core/rows/row.ts';
-import { portions } from '../../core/rows/search.ts';
+import { chunks } from '../../core/rows/search.ts';
 import { searchAll } from '../medplum/project.ts';
 
 /** What can wait, and for whom. */
@@ -75,7 +75,7 @@ async function tasksOf(medplum: MedplumClient, code: RowCode, config: BookingCon
 /** When the first undelivered event of each outbox came about. */
 async function firstEvents(medplum: MedplumClient, queries: readonly string[]): Promise<string[]> {
   const found: (Resource | undefined)[] = [];
-  for (const some of portions(queries, CHUNK)) {
+  for (const some of chunks(queries, CHUNK)) {
     const entry = some.map((url): BundleEntry => ({ request: { method: 'GET', url } }));
     const answer = await medplum.executeBatch({ resourceType: 'Bundle', type: 'batch', entry });
     found.push(...(answer.entry ?? []).map(({ resource }) => resource));
@@ -108,7 +108,7 @@ export async function readJobs(medplum: MedplumClient, config: BookingConfig, no
 }
 
 /** Reads how many seconds ago Medplum's clock last started the Bot that retries; `undefined` if it never did. */
-export async function readClock(
+export async function readCronAge(
   medplum: MedplumClient,
   config: BookingConfig,
   now: number,
@@ -140,7 +140,7 @@ export async function readWaiting(medplum: MedplumClient, config: BookingConfig,
     queueOf(medplum, 'pending', now),
     readOverdue(medplum, config, now),
     queueOf(medplum, 'proposed', now),
-    readClock(medplum, config, now),
+    readCronAge(medplum, config, now),
   ]);
   const byStatus = Map.groupBy(all, ({ status }) => status);
   const subscriptions = new Map([...byStatus].map(([status, found]) => [status, found.length]));

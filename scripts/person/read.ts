@@ -31,7 +31,7 @@ import {
   recordIds,
 } from '../../core/person/records.ts';
 import { codesWhere, isRow, rowCodes } from '../../core/rows/row.ts';
-import { portions } from '../../core/rows/search.ts';
+import { chunks } from '../../core/rows/search.ts';
 import { searchAll } from '../medplum/project.ts';
 
 /** How many ids one page of a search returns, and how many resources or versions: each may have a megabyte. */
@@ -42,7 +42,7 @@ const PAGE = 50;
 const CHUNK = 50;
 
 /** The maximum number of concurrent requests. */
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
 const noStore = { cache: 'no-store' } as const;
 
@@ -84,7 +84,7 @@ async function searchAny<T extends ResourceType>(
   values: readonly string[],
 ): Promise<WithId<ExtractResource<T>>[]> {
   return (
-    await mapConcurrently(portions(values, CHUNK), AT_ONCE, (some) =>
+    await mapConcurrently(chunks(values, CHUNK), CONCURRENCY, (some) =>
       search(medplum, type, { [parameter]: some.join(',') }),
     )
   ).flat();
@@ -146,7 +146,7 @@ async function readHistories<T extends ResourceType>(
   const asked = ids.map((id, index) => ({ id, answer: answer.entry?.[index] }));
   const histories = await mapConcurrently(
     asked,
-    AT_ONCE,
+    CONCURRENCY,
     async ({ id, answer: its }): Promise<History<ExtractResource<T>>[]> => {
       const { resource, response } = its ?? {};
       if (response?.status?.startsWith('404')) {
@@ -171,7 +171,7 @@ async function idsOf(
   type: ResourceType,
   queries: readonly Readonly<Record<string, string>>[],
 ): Promise<string[]> {
-  const found = await mapConcurrently(queries, AT_ONCE, (query) =>
+  const found = await mapConcurrently(queries, CONCURRENCY, (query) =>
     search(medplum, type, { ...query, _fields: 'id', _count: IDS }),
   );
   return [...new Set(found.flat().map(({ id }) => id))];
@@ -186,7 +186,7 @@ async function historiesWhere<T extends ResourceType>(
   ids: readonly string[],
   isWanted: (version: ExtractResource<T>) => boolean,
 ): Promise<History<ExtractResource<T>>[]> {
-  const found = await mapConcurrently(portions(ids, HISTORIES.atOnce), AT_ONCE, async (portion) => {
+  const found = await mapConcurrently(chunks(ids, HISTORIES.atOnce), CONCURRENCY, async (portion) => {
     const histories = await readHistories(medplum, type, portion);
     return histories.filter(({ versions }) => versions.some(isWanted));
   });
@@ -330,7 +330,7 @@ export async function findPerson(
   const events = await searchAny(medplum, 'Communication', 'based-on', keysOf(appointments));
   const subscriptions = await search(medplum, 'Subscription', {});
   const messages = (
-    await mapConcurrently(subscriptions, AT_ONCE, async (one) => {
+    await mapConcurrently(subscriptions, CONCURRENCY, async (one) => {
       const query = messageQuery(one.id, config).slice('Communication?'.length);
       return medplum.searchResources('Communication', query, noStore);
     })
@@ -424,7 +424,7 @@ export async function countClinical(
   const patients = [...patientIds].map((id) => `Patient/${id}`);
   const compartments = patients.join(',');
   const counts = new Map(await countOthers(medplum, patients, records, config));
-  for (const part of portions(types, CHUNK)) {
+  for (const part of chunks(types, CHUNK)) {
     const { entry = [] } = await medplum.executeBatch({
       resourceType: 'Bundle',
       type: 'batch',

@@ -4,8 +4,8 @@ import type { Appointment, HealthcareService, Resource, Task } from '@medplum/fh
 import { handler as refill } from '../../bots/booking/refill.ts';
 import { handler as retryDeliveries } from '../../bots/notifications/retry-deliveries.ts';
 import { checkpointTask } from '../../core/notifications/delivery/checkpoint.ts';
-import { portions } from '../../core/rows/search.ts';
-import { refillRow } from '../../core/waitlist/refill.ts';
+import { chunks } from '../../core/rows/search.ts';
+import { releaseRow } from '../../core/waitlist/refill.ts';
 import { aType, bookable, eventOf, extension, inMinutes } from './booking/fixtures.ts';
 import { later } from './clock.ts';
 import { config } from './config.ts';
@@ -19,7 +19,7 @@ const medplum = withMedplum();
 
 async function store(resource: Resource, count: number, of: (index: number) => Partial<Resource>): Promise<void> {
   const all = Array.from({ length: count }, (_, index) => ({ ...resource, ...of(index) }));
-  for (const some of portions(all, 500)) {
+  for (const some of chunks(all, 500)) {
     const entry = some.map((one) => ({ request: { method: 'POST', url: one.resourceType }, resource: one }));
     await medplum().fhir('POST', '', { resourceType: 'Bundle', type: 'batch', entry });
   }
@@ -33,9 +33,9 @@ async function countRead(run: (client: ReturnType<typeof medplum>['medplum']) =>
     connections: {
       ...connections,
       send: async (...request: Parameters<typeof connections.send>) => {
-        const answer = await connections.send(...request);
-        count += JSON.stringify(answer).split('"resourceType":').length;
-        return answer;
+        const response = await connections.send(...request);
+        count += JSON.stringify(response).split('"resourceType":').length;
+        return response;
       },
     },
   });
@@ -69,7 +69,7 @@ it('freed time reads those who wait for its service, not all who wait', async ()
   await medplum().create<Appointment>({ ...waiting(schedule.serviceType), participant });
   const [start, end] = [Date.parse(slot.start), Date.parse(slot.end)];
   const row = await medplum().create<Task>(
-    refillRow({ schedule: schedule.id ?? '', due: Date.now() - 1_000, start, end }, config),
+    releaseRow({ schedule: schedule.id ?? '', due: Date.now() - 1_000, start, end }, config),
   );
   const count = await countRead((client) => refill(client, eventOf(row)));
   expect(await medplum().find('Appointment?status=proposed')).toHaveLength(1);

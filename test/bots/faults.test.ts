@@ -21,7 +21,7 @@ import { handler as reconcile } from '../../bots/calendar/reconcile.ts';
 import { handler as syncSlots } from '../../bots/calendar/sync-slots.ts';
 import { handler as validateSlot } from '../../bots/calendar/validate-slot.ts';
 import { resolveCollisions } from '../../bots/lib/booking/collisions.ts';
-import type { Answer, Unanswered } from '../../bots/lib/medplum.ts';
+import type { BotResponse, RequestFailure } from '../../bots/lib/medplum.ts';
 import { followDeletions } from '../../bots/lib/notifications/events/deletions.ts';
 import { handler as recordEvents } from '../../bots/notifications/record-events.ts';
 import { handler as removeOldEvents } from '../../bots/notifications/remove-old-events.ts';
@@ -282,20 +282,20 @@ const outcome = {
 };
 const status =
   (code: number, body: object = {}) =>
-  async (): Promise<Answer> => ({ status: code, body });
-const silence = async (): Promise<Unanswered> => 'no-answer';
-const half = async ({ entries }: Asked): Promise<Answer> => ({
+  async (): Promise<BotResponse> => ({ status: code, body });
+const silence = async (): Promise<RequestFailure> => 'no-answer';
+const half = async ({ entries }: Asked): Promise<BotResponse> => ({
   status: 200,
   body: { resourceType: 'Bundle', entry: entries.map(() => ({ response: { status: '500' } })) },
 });
 const empty = status(200, { resourceType: 'Bundle', type: 'batch-response' });
 /** What was asked for is done all the same. */
-const lost = async ({ bundle, authorization }: Asked): Promise<Unanswered> => {
+const lost = async ({ bundle, authorization }: Asked): Promise<RequestFailure> => {
   await medplum().fhir('POST', '', bundle, { authorization });
   return 'no-answer';
 };
 
-type Fault = (asked: Asked) => Promise<Answer | Unanswered>;
+type Fault = (asked: Asked) => Promise<BotResponse | RequestFailure>;
 const faultsOf = ({ type, entries }: Asked): Readonly<Record<string, Fault>> => ({
   'is refused': status(403),
   'is not answered': silence,

@@ -2,7 +2,7 @@ import { startSandbox } from '@appointment-booking/sandbox';
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import type { MedplumClient } from '@medplum/core';
 import type { AccessPolicy, Bundle, ClientApplication, Resource, ResourceType } from '@medplum/fhirtypes';
-import type { Answer, Connections, ServerRequest, Unanswered } from '../../bots/lib/medplum.ts';
+import type { BotResponse, Connections, RequestFailure, ServerRequest } from '../../bots/lib/medplum.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type Client, clientOf } from '../../packages/sandbox/test/start.ts';
 
@@ -18,7 +18,9 @@ export interface Asked {
  * What becomes of a request of a Bot: an answer in the place of Medplum's, or no answer; `undefined` lets it pass. It may
  * change what is stored first, as others do meanwhile.
  */
-export type Interference = (asked: Asked) => Answer | Unanswered | undefined | Promise<Answer | Unanswered | undefined>;
+export type Interference = (
+  asked: Asked,
+) => BotResponse | RequestFailure | undefined | Promise<BotResponse | RequestFailure | undefined>;
 
 /** The stand-in of Medplum, in which nothing is deployed: Bots run only when a test calls them. */
 export interface BotServer extends Client {
@@ -56,7 +58,7 @@ function askedOf({ url, headers, body }: ServerRequest): Asked {
   return { type: sent.type === 'batch' ? 'batch' : 'transaction', entries, authorization, bundle: sent };
 }
 
-async function pass({ url, headers, body }: ServerRequest): Promise<Answer> {
+async function pass({ url, headers, body }: ServerRequest): Promise<BotResponse> {
   const response = await fetch(url, { headers, ...(body !== undefined && { method: 'POST', body }) });
   return { status: response.status, body: await response.json() };
 }

@@ -44,9 +44,9 @@ test('developers of portals try a call, and nothing is fetched from elsewhere', 
   await page.getByRole('button', { name: 'Authorize' }).first().click();
   expect((await token).status()).toBe(200);
   await page.getByRole('button', { name: /Test Request.*get \/Slot\)/ }).click();
-  const answer = page.waitForResponse(/\/fhir\/R4\/Slot/);
+  const response = page.waitForResponse(/\/fhir\/R4\/Slot/);
   await page.getByRole('button', { name: /^Send get request/ }).click();
-  expect((await answer).status()).toBe(200);
+  expect((await response).status()).toBe(200);
   expect(new Set(asked)).toEqual(new Set([origin]));
   const guide = await page.request.get(new URL('docs/portals.md', `${origin}/developers/`).href);
   expect(await guide.text()).toContain('# For portal developers');

@@ -30,15 +30,15 @@ const dry = (appointment: Appointment) => {
 };
 
 /** The severities and codes of an outcome. */
-const informed = (answer: Parameters<typeof issuesOf>[0]) =>
-  resourceIn('OperationOutcome', answer).issue.map(({ severity, code }) => `${severity} ${code}`);
+const informed = (response: Parameters<typeof issuesOf>[0]) =>
+  resourceIn('OperationOutcome', response).issue.map(({ severity, code }) => `${severity} ${code}`);
 
 describe('$book with dry-run', () => {
   it('of what would be booked: 200, informational, and nothing is written', async () => {
     const { schedule, slot, patient } = await aClinic();
-    const answer = await book(dry(proposed(patient, [slot])));
-    expect([answer.status, informed(answer)]).toEqual([200, ['information informational']]);
-    expect(answer.headers.get('location')).toBeNull();
+    const response = await book(dry(proposed(patient, [slot])));
+    expect([response.status, informed(response)]).toEqual([200, ['information informational']]);
+    expect(response.headers.get('location')).toBeNull();
     expect(await slotsOf(schedule)).toEqual(['free 0-30']);
     expect(await appointmentsOn(slot)).toEqual([]);
     expect((await book(proposed(patient, [slot]))).status).toBe(201);
@@ -79,8 +79,8 @@ describe('$book with dry-run', () => {
 
   it('with respond-async is answered at once', async () => {
     const { slot, patient } = await aClinic();
-    const answer = await book(dry(proposed(patient, [slot])), 'portal-a', { prefer: 'respond-async' });
-    expect([answer.status, answer.headers.get('content-location')]).toEqual([200, null]);
+    const response = await book(dry(proposed(patient, [slot])), 'portal-a', { prefer: 'respond-async' });
+    expect([response.status, response.headers.get('content-location')]).toEqual([200, null]);
   });
 
   it('that is false books, and that is no boolean is refused: 400', async () => {
@@ -97,8 +97,8 @@ describe('$book with dry-run', () => {
 
 it('$hold with dry-run holds nothing', async () => {
   const { schedule, slot, patient } = await aClinic();
-  const answer = await hold(dry(proposed(patient, [slot])));
-  expect([answer.status, informed(answer)]).toEqual([200, ['information informational']]);
+  const response = await hold(dry(proposed(patient, [slot])));
+  expect([response.status, informed(response)]).toEqual([200, ['information informational']]);
   expect(await slotsOf(schedule)).toEqual(['free 0-30']);
 });
 

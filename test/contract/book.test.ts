@@ -36,11 +36,11 @@ const noon = '2031-01-06T12:00:00Z';
 
 it('confirmed: 201, Location, the Appointment with status booked, its slot busy', async () => {
   const { schedule, slot, patient } = await aClinic();
-  const answer = await book(proposed(patient, [slot], { comment: 'Left knee' }));
-  const booked = resourceIn('Appointment', answer);
-  expect([answer.status, answer.headers.get('etag')]).toEqual([201, `W/"${booked.meta?.versionId}"`]);
-  expect(answer.headers.get('location')).toMatch(new RegExp(`^${base}/Appointment/${booked.id}(/_history/[^/]+)?$`));
-  expect(Date.parse(answer.headers.get('last-modified') ?? '')).toBeGreaterThan(0);
+  const response = await book(proposed(patient, [slot], { comment: 'Left knee' }));
+  const booked = resourceIn('Appointment', response);
+  expect([response.status, response.headers.get('etag')]).toEqual([201, `W/"${booked.meta?.versionId}"`]);
+  expect(response.headers.get('location')).toMatch(new RegExp(`^${base}/Appointment/${booked.id}(/_history/[^/]+)?$`));
+  expect(Date.parse(response.headers.get('last-modified') ?? '')).toBeGreaterThan(0);
   expect(booked).toMatchObject({ status: 'booked', comment: 'Left knee', slot: [{ reference: `Slot/${slot.id}` }] });
   expect([await stored('Appointment', `_id=${booked.id}`), await slotsOf(schedule)]).toEqual([[booked], ['busy 0-30']]);
 });
@@ -57,13 +57,13 @@ it.each<[string, string, (service: string, automatic: string) => Partial<Schedul
 ])('confirmed or not as %s says: %s', async (_, status, scheduled) => {
   const serviceFor = async (code: string) => {
     const body = { resourceType: 'HealthcareService', name: 'CT', extension: confirmation(code) };
-    const answer = await medplum('front-desk', 'POST', '/HealthcareService', { body });
-    return `HealthcareService/${succeeded('HealthcareService', answer).id}`;
+    const response = await medplum('front-desk', 'POST', '/HealthcareService', { body });
+    return `HealthcareService/${succeeded('HealthcareService', response).id}`;
   };
   const services = await Promise.all([serviceFor('manual'), serviceFor('automatic')] as const);
   const { schedule, slot, patient } = await aClinic(scheduled(...services));
-  const answer = await book(proposed(patient, [slot]));
-  expect([answer.status, resourceIn('Appointment', answer).status]).toEqual([status === 'booked' ? 201 : 202, status]);
+  const response = await book(proposed(patient, [slot]));
+  expect([response.status, resourceIn('Appointment', response).status]).toEqual([status === 'booked' ? 201 : 202, status]);
   expect(await slotsOf(schedule)).toEqual([status === 'booked' ? 'busy 0-30' : 'busy-tentative 0-30']);
 });
 
@@ -89,9 +89,9 @@ describe('the request may be spelt otherwise', () => {
     ['another offset', (one) => book({ ...one, start: '2031-01-06T09:00:00+01:00', end: '2031-01-06T09:30:00+01:00' })],
   ])('%s', async (_, send) => {
     const { slot, patient } = await aClinic();
-    const answer = await send(proposed(patient, [slot]));
-    expect(answer.status).toBe(201);
-    expect(resourceIn('Appointment', answer)).toMatchObject({
+    const response = await send(proposed(patient, [slot]));
+    expect(response.status).toBe(201);
+    expect(resourceIn('Appointment', response)).toMatchObject({
       status: 'booked',
       start: minutes(0),
       slot: [{ reference: `Slot/${slot.id}` }],
@@ -141,9 +141,11 @@ describe('patient in the operation', () => {
     ['no participant at all', { participant: undefined }],
   ])('is created, tagged external, and is the participant (%s)', async (_, participants) => {
     const { slot, patient } = await aClinic();
-    const answer = await book(parameters({ ...proposed(patient, [slot]), ...participants }, ['patient', newPatient()]));
-    expect(answer.status).toBe(201);
-    const reference = resourceIn('Appointment', answer).participant[0]?.actor?.reference ?? '';
+    const response = await book(
+      parameters({ ...proposed(patient, [slot]), ...participants }, ['patient', newPatient()]),
+    );
+    expect(response.status).toBe(201);
+    const reference = resourceIn('Appointment', response).participant[0]?.actor?.reference ?? '';
     const created = resourceIn('Patient', await request('portal-a', 'GET', `/${reference}`));
     expect([created.name?.[0]?.family, created.meta?.profile]).toEqual(['Neu', [artefactUri(config, 'LocalPatient')]]);
     expect(created.meta?.tag).toContainEqual({ system: config.metaTagSystem, code: 'external' });
@@ -154,7 +156,7 @@ describe('patient in the operation', () => {
     const { slot, patient } = await aClinic();
     const again = newPatient({ identifier: patient.identifier ?? [] });
     const body = (on: Slot) => parameters(proposed(patient, [on], pointingAt('#my-patient')), ['patient', again]);
-    const whoIn = (answer: Answer) => resourceIn('Appointment', answer).participant[0]?.actor?.reference;
+    const whoIn = (response: Answer) => resourceIn('Appointment', response).participant[0]?.actor?.reference;
     const other = await aClinic();
     expect(whoIn(await book(body(other.slot), 'portal-b'))).not.toBe(`Patient/${patient.id}`);
     expect(whoIn(await book(body(slot)))).toBe(`Patient/${patient.id}`);
@@ -283,8 +285,8 @@ describe('slots', () => {
     'that staff have made %s are not free: 409',
     async (status) => {
       const { schedule, patient } = await aClinic();
-      const answer = await book(proposed(patient, [await aSlot(schedule, 60, 90, { status })], { from: 60, to: 90 }));
-      expect(refusalOf(answer)).toEqual([409, 'slot-not-free Appointment.slot[0]']);
+      const response = await book(proposed(patient, [await aSlot(schedule, 60, 90, { status })], { from: 60, to: 90 }));
+      expect(refusalOf(response)).toEqual([409, 'slot-not-free Appointment.slot[0]']);
     },
   );
 
@@ -364,8 +366,8 @@ describe('narratives and values', () => {
 
   it('a narrative that is safe is stored as it is', async () => {
     const safe = xhtml('<p>Please <b>ring</b> twice.</p>');
-    const answer = await request('portal-a', 'POST', '/Patient', { body: { resourceType: 'Patient', text: safe } });
-    expect([succeeded('Patient', answer).text, (await aBooking({ text: safe })).booked.text]).toEqual([safe, safe]);
+    const response = await request('portal-a', 'POST', '/Patient', { body: { resourceType: 'Patient', text: safe } });
+    expect([succeeded('Patient', response).text, (await aBooking({ text: safe })).booked.text]).toEqual([safe, safe]);
   });
 
   it('one that is active or endless does not even reach Medplum itself', async () => {
@@ -428,10 +430,10 @@ describe('XML', () => {
     const { slot, patient } = await aClinic();
     const parameter = [{ name: 'appt-resource', resource: proposed(patient, [slot]) }];
     const body = toXml({ resourceType: 'Parameters', parameter });
-    const answer = await request('portal-a', 'POST', '/Appointment/$book', { body, headers: xml });
-    const booked = readIn(answer);
-    expect([answer.status, booked]).toEqual([201, expect.objectContaining({ status: 'booked', start: slot.start })]);
-    const path = answer.headers.get('location')?.replace(base, '') ?? '';
+    const response = await request('portal-a', 'POST', '/Appointment/$book', { body, headers: xml });
+    const booked = readIn(response);
+    expect([response.status, booked]).toEqual([201, expect.objectContaining({ status: 'booked', start: slot.start })]);
+    const path = response.headers.get('location')?.replace(base, '') ?? '';
     expect((await request('portal-a', 'GET', path)).body).toEqual(booked);
     const part = [
       { name: 'type', valueCode: 'replace' },
@@ -447,9 +449,9 @@ describe('XML', () => {
     const { schedule, slot, patient } = await aClinic();
     const wrong = '<status/><mood value="good"/>';
     const body = toXml(proposed(patient, [slot])).replace('<status value="proposed"/>', wrong);
-    const answer = await request('portal-a', 'POST', '/Appointment/$book', { body, headers: xml });
+    const response = await request('portal-a', 'POST', '/Appointment/$book', { body, headers: xml });
     const issue = ['status', 'mood'].map((name) => expect.objectContaining({ expression: [`Appointment.${name}`] }));
-    expect([answer.status, readIn(answer)]).toEqual([400, expect.objectContaining({ issue })]);
+    expect([response.status, readIn(response)]).toEqual([400, expect.objectContaining({ issue })]);
     expect(await slotsOf(schedule)).toEqual(['free 0-30']);
   });
 });
@@ -547,12 +549,12 @@ it('absolute URLs are built from the configured base address, never from request
 
 describe('a Patient', () => {
   it("POST /Patient: 201, Location, tagged as the requestor's own", async () => {
-    const answer = await request('portal-a', 'POST', '/Patient', {
+    const response = await request('portal-a', 'POST', '/Patient', {
       body: { resourceType: 'Patient', name: [{ family: 'Neu' }] },
     });
-    const created = resourceIn('Patient', answer);
-    expect([answer.status, answer.headers.get('etag')]).toEqual([201, `W/"${created.meta?.versionId}"`]);
-    expect(answer.headers.get('location')).toContain(`${base}/Patient/${created.id}`);
+    const created = resourceIn('Patient', response);
+    expect([response.status, response.headers.get('etag')]).toEqual([201, `W/"${created.meta?.versionId}"`]);
+    expect(response.headers.get('location')).toContain(`${base}/Patient/${created.id}`);
     expect(created.meta?.tag).toContainEqual({ system: config.metaTagSystem, code: 'external' });
     expect((await request('portal-a', 'GET', `/Patient/${created.id}`)).status).toBe(200);
     expect((await request('portal-b', 'GET', `/Patient/${created.id}`)).status).toBe(404);
@@ -569,8 +571,8 @@ describe('a Patient', () => {
   it.each(['replaced-by', 'replaces'])('merging is left to the clinic (%s): refused by Medplum, too', async (type) => {
     const [patient, strange] = await Promise.all([aPatient(), aPatient('portal-b')]);
     const body = { ...patient, active: false, link: [{ type, other: { reference: `Patient/${strange.id}` } }] };
-    const answer = await request('portal-a', 'PUT', `/Patient/${patient.id}`, { body });
-    expect([answer.status, ...issuesOf(answer), isActionable(answer)]).toEqual([
+    const response = await request('portal-a', 'PUT', `/Patient/${patient.id}`, { body });
+    expect([response.status, ...issuesOf(response), isActionable(response)]).toEqual([
       422,
       'profile-violation Patient.link',
       true,

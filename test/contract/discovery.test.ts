@@ -11,9 +11,9 @@ import { isActionable, issuesOf, medplum, refusalOf, request, resourceIn } from 
 import { base, config, type Role } from './installation.ts';
 
 async function search(path: string, role: Role = 'portal-a', headers = {}): Promise<Bundle> {
-  const answer = await request(role, 'GET', path.replace(base, ''), { headers });
-  expect([path, answer.status]).toEqual([path, 200]);
-  return resourceIn('Bundle', answer);
+  const response = await request(role, 'GET', path.replace(base, ''), { headers });
+  expect([path, response.status]).toEqual([path, 200]);
+  return resourceIn('Bundle', response);
 }
 
 const idsIn = ({ entry = [] }: Bundle) =>
@@ -97,8 +97,8 @@ describe('definitions', () => {
     const stored = await medplum('admin', 'GET', '/StructureDefinition?name=LocalTermin,ISiKTermin');
     const id = resourceIn('Bundle', stored).entry?.[0]?.resource?.id ?? randomUUID();
     expect((await request('portal-a', 'GET', `/StructureDefinition/${id}`)).status).toBe(404);
-    const answer = await request('portal-a', 'GET', '/StructureDefinition?name=LocalTermin');
-    expect(refusalOf(answer)).toEqual([400, 'malformed-request http.name']);
+    const response = await request('portal-a', 'GET', '/StructureDefinition?name=LocalTermin');
+    expect(refusalOf(response)).toEqual([400, 'malformed-request http.name']);
   });
 });
 
@@ -185,8 +185,8 @@ describe('pages and totals', () => {
     const body = { resourceType: 'Patient', name: [{ family: 'Muster' }] };
     for (const condition of ['colour=blue', 'link:Patient.family=x']) {
       const headers = { ...lenient, 'if-none-exist': condition };
-      const answer = await request('portal-a', 'POST', '/Patient', { body, headers });
-      expect(refusalOf(answer)).toEqual([400, `malformed-request http.${condition.split('=')[0]}`]);
+      const response = await request('portal-a', 'POST', '/Patient', { body, headers });
+      expect(refusalOf(response)).toEqual([400, `malformed-request http.${condition.split('=')[0]}`]);
     }
   });
 });
@@ -229,8 +229,8 @@ describe('a chain', () => {
     succeeded('Patient', await request('portal-a', 'PUT', `/Patient/${own.id}`, { body: { ...own, link } }));
     const path = `/Patient?link:Patient.family=${family}B`;
     expect([await find(path), await find(path, 'front-desk')]).toEqual([[], [own.id]]);
-    const answer = await request('portal-a', 'GET', '/Appointment?actor.name=x');
-    expect([...issuesOf(answer), isActionable(answer)]).toEqual(['malformed-request http.actor.name', true]);
+    const response = await request('portal-a', 'GET', '/Appointment?actor.name=x');
+    expect([...issuesOf(response), isActionable(response)]).toEqual(['malformed-request http.actor.name', true]);
   });
 });
 

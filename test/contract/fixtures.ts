@@ -22,11 +22,11 @@ export const minutes = (count: number): string => new Date(morning + count * 60_
 export const ct = { coding: [{ system: artefactUri(config, 'LocalServiceType'), code: 'ct' }] };
 
 /** The resource in an answer that must have succeeded. */
-export function succeeded<T extends ResourceType>(type: T, answer: Answer) {
-  if (answer.status >= 300) {
-    throw new Error(`Expected success, but got ${answer.status}: ${answer.text.slice(0, 600)}`);
+export function succeeded<T extends ResourceType>(type: T, response: Answer) {
+  if (response.status >= 300) {
+    throw new Error(`Expected success, but got ${response.status}: ${response.text.slice(0, 600)}`);
   }
-  return resourceIn(type, answer);
+  return resourceIn(type, response);
 }
 
 async function create<T extends ResourceType>(type: T, body: Resource & { resourceType: T }) {

@@ -47,10 +47,10 @@ describe('$hold', () => {
   it('keeps the time without a patient: 201, proposed, busy-tentative, ten minutes', async () => {
     const { schedule, slot, patient } = await aClinic();
     const before = Date.now();
-    const answer = await hold(withoutPatient(proposed(patient, [slot])));
-    const held = resourceIn('Appointment', answer);
-    expect([answer.status, held.status]).toEqual([201, 'proposed']);
-    expect(answer.headers.get('location')).toMatch(`/Appointment/${held.id}`);
+    const response = await hold(withoutPatient(proposed(patient, [slot])));
+    const held = resourceIn('Appointment', response);
+    expect([response.status, held.status]).toEqual([201, 'proposed']);
+    expect(response.headers.get('location')).toMatch(`/Appointment/${held.id}`);
     const until = Date.parse(heldUntil(held) ?? '');
     expect(until).toBeGreaterThanOrEqual(before + 590_000);
     expect(until).toBeLessThanOrEqual(Date.now() + 610_000);
@@ -71,9 +71,9 @@ describe('$hold', () => {
   it('becomes a booking on the same id, which is no hold any more', async () => {
     const { schedule, slot, patient } = await aClinic();
     const held = resourceIn('Appointment', await hold(withoutPatient(proposed(patient, [slot]))));
-    const answer = await book(proposed(patient, [slot], { id: held.id }));
-    const booked = resourceIn('Appointment', answer);
-    expect([answer.status, booked.id, booked.status]).toEqual([201, held.id, 'booked']);
+    const response = await book(proposed(patient, [slot], { id: held.id }));
+    const booked = resourceIn('Appointment', response);
+    expect([response.status, booked.id, booked.status]).toEqual([201, held.id, 'booked']);
     expect(heldUntil(booked)).toBeUndefined();
     expect(booked.participant).toHaveLength(1);
     expect(await slotsOf(schedule)).toEqual(['busy 0-30']);
@@ -201,8 +201,8 @@ describe('a hold that is over', () => {
     const { schedule, slot, patient } = await aClinic(shortly);
     const held = resourceIn('Appointment', await hold(proposed(patient, [slot])));
     await over(held);
-    const answer = await book(proposed(patient, [slot], { id: held.id }));
-    expect([answer.status, resourceIn('Appointment', answer).id]).toEqual([201, held.id]);
+    const response = await book(proposed(patient, [slot], { id: held.id }));
+    expect([response.status, resourceIn('Appointment', response).id]).toEqual([201, held.id]);
     expect(await slotsOf(schedule)).toEqual(['busy 0-30']);
   });
 
@@ -276,7 +276,7 @@ describe('seen elsewhere', () => {
     const others = await aPatient('portal-b');
     const refused = await hold(proposed(others, [slot]), 'portal-b');
     expect(issuesOf(refused)).toEqual(['slot-not-free Appointment.slot[0]']);
-    const answers = [
+    const responses = [
       refused,
       await request('portal-b', 'GET', `/Slot/${slot.id}`),
       await request('portal-b', 'GET', `/Appointment?slot=Slot/${slot.id}&_include=Appointment:slot`),
@@ -286,11 +286,11 @@ describe('seen elsewhere', () => {
       await medplum('portal-b', 'GET', '/Task?_total=accurate&_count=100'),
     ];
     const secrets = [held.id, patient.id, clients[0]?.id].map((secret) => secret ?? 'missing');
-    for (const { text, status } of answers) {
+    for (const { text, status } of responses) {
       const own = status === 404 ? secrets.slice(1) : secrets;
       expect(own.filter((secret) => text.includes(secret))).toEqual([]);
     }
-    expect(resourceIn('Bundle', answers[5] ?? refused).total).toBe(0);
+    expect(resourceIn('Bundle', responses[5] ?? refused).total).toBe(0);
     await patch(held.id ?? '', cancellation);
   });
 });
@@ -299,11 +299,11 @@ describe('seen elsewhere', () => {
 describe('how many hold', () => {
   it('of 50 callers one', async () => {
     const { schedule, slot, patient } = await aClinic();
-    const answers = await simultaneously(50, (index) =>
+    const responses = await simultaneously(50, (index) =>
       hold(withoutPatient(proposed(patient, [slot])), index % 2 ? 'portal-a' : 'portal-b'),
     );
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    expect(answers.filter(({ status }) => status !== 201 && status !== 409)).toEqual([]);
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(responses.filter(({ status }) => status !== 201 && status !== 409)).toEqual([]);
     expect(await appointmentsOn(slot)).toHaveLength(1);
     expect(await slotsOf(schedule)).toEqual(['busy-tentative 0-30']);
   });
@@ -315,15 +315,15 @@ describe('how many hold', () => {
     clients.push(mine);
     const { schedule, patient } = await aClinic();
     const slots = await simultaneously(wanted, (index) => aSlot(schedule, 60 + index * 10, 70 + index * 10));
-    const answers = await simultaneously(wanted, (index) =>
+    const responses = await simultaneously(wanted, (index) =>
       hold(
         withoutPatient(
           proposed(patient, slots.slice(index, index + 1), { from: 60 + index * 10, to: 70 + index * 10 }),
         ),
       ),
     );
-    const refused = answers.filter(({ status }) => status !== 201);
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(maxPerRequestor);
+    const refused = responses.filter(({ status }) => status !== 201);
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(maxPerRequestor);
     expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([422]));
     expect(new Set(refused.flatMap(issuesOf))).toEqual(new Set(['too-many-holds Appointment.start']));
   });

@@ -71,23 +71,23 @@ function issuesIn({ body }: Answer): OperationOutcomeIssue[] {
 }
 
 /** The service's error codes in an OperationOutcome, each with its expression: `slot-not-free Appointment.slot[0]`. */
-export function issuesOf(answer: Answer): string[] {
+export function issuesOf(response: Answer): string[] {
   const system = artefactUri(config, 'LocalBookingError');
-  return issuesIn(answer).map(({ details, expression }) => {
+  return issuesIn(response).map(({ details, expression }) => {
     const code = details?.coding?.find((coding) => coding.system === system)?.code ?? 'uncoded';
     return [code, ...(expression ?? [])].join(' ');
   });
 }
 
 /** The status of an answer, and the issues in it. */
-export const refusalOf = (answer: Answer): (number | string)[] => [answer.status, ...issuesOf(answer)];
+export const refusalOf = (response: Answer): (number | string)[] => [response.status, ...issuesOf(response)];
 
 /** Whether an answer is an OperationOutcome that says in a sentence what was wrong. */
-export function isActionable(answer: Answer): boolean {
-  const issues = issuesIn(answer);
+export function isActionable(response: Answer): boolean {
+  const issues = issuesIn(response);
   return (
     issues.length > 0 &&
     issues.every(({ severity, code, diagnostics }) => severity && code && (diagnostics ?? '').length > 20) &&
-    (answer.headers.get('content-type') ?? '').startsWith('application/fhir+json')
+    (response.headers.get('content-type') ?? '').startsWith('application/fhir+json')
   );
 }

@@ -14,12 +14,12 @@ describe('PATCH that cancels', () => {
     ['JSON Patch', [{ op: 'replace', path: '/status', value: 'cancelled' }]],
   ])('%s: 200, a new version, the slot is free in the same moment', async (_, body) => {
     const { schedule, slot, patient, booked, id } = await aBooking();
-    const answer = await patch(id, body);
-    const cancelled = resourceIn('Appointment', answer);
-    expect(answer.status).toBe(200);
+    const response = await patch(id, body);
+    const cancelled = resourceIn('Appointment', response);
+    expect(response.status).toBe(200);
     expect(cancelled).toMatchObject({ id, status: 'cancelled', start: booked.start, slot: booked.slot });
     expect(cancelled.meta?.versionId).not.toBe(booked.meta?.versionId);
-    expect(answer.headers.get('etag')).toBe(`W/"${cancelled.meta?.versionId}"`);
+    expect(response.headers.get('etag')).toBe(`W/"${cancelled.meta?.versionId}"`);
     expect(await slotsOf(schedule)).toEqual(['free 0-30']);
     expect(await read(id)).toEqual(cancelled);
     expect((await book(proposed(patient, [slot]))).status).toBe(201);
@@ -77,7 +77,7 @@ describe('a patch of what may be changed', () => {
   it('FHIRPath Patch: add, insert, replace, move and delete, one after the other', async () => {
     const { id, booked } = await aBooking();
     const note = (text: string) => ({ valueCodeableConcept: { text } });
-    const answer = await patch(
+    const response = await patch(
       id,
       fhirPathPatch(
         { ...at('add', 'Appointment'), ...named('comment'), value: { valueString: 'first' } },
@@ -89,8 +89,8 @@ describe('a patch of what may be changed', () => {
         at('delete', "Appointment.reasonCode.where(text = 'b')"),
       ),
     );
-    const changed = resourceIn('Appointment', answer);
-    expect(answer.status).toBe(200);
+    const changed = resourceIn('Appointment', response);
+    expect(response.status).toBe(200);
     expect(changed).toMatchObject({ comment: 'Please ring twice', reasonCode: [{ text: 'c' }, { text: 'a' }] });
     expect(changed.meta?.versionId).not.toBe(booked.meta?.versionId);
   });
@@ -104,9 +104,9 @@ describe('a patch of what may be changed', () => {
         { name: 'status', valueCode: 'needs-action' },
       ],
     };
-    const answer = await patch(id, fhirPathPatch({ ...at('add', 'Appointment'), ...named('participant'), value }));
-    expect(answer.status).toBe(200);
-    expect(resourceIn('Appointment', answer).participant[1]).toEqual({
+    const response = await patch(id, fhirPathPatch({ ...at('add', 'Appointment'), ...named('participant'), value }));
+    expect(response.status).toBe(200);
+    expect(resourceIn('Appointment', response).participant[1]).toEqual({
       actor: { reference: 'Practitioner/interpreter' },
       required: 'optional',
       status: 'needs-action',
@@ -123,7 +123,7 @@ describe('a patch of what may be changed', () => {
       _priority: { extension: [extension('25876001')] },
     };
     const { id } = await aBooking(given);
-    const answer = await patch(
+    const response = await patch(
       id,
       fhirPathPatch(
         replacing('Appointment.priority.extension[0].value', {
@@ -131,13 +131,13 @@ describe('a patch of what may be changed', () => {
         }),
       ),
     );
-    expect(answer.status).toBe(200);
-    expect(answer.body).toMatchObject({ _priority: { extension: [extension('394849002')] } });
+    expect(response.status).toBe(200);
+    expect(response.body).toMatchObject({ _priority: { extension: [extension('394849002')] } });
   });
 
   it('JSON Patch: add, copy, move, remove and test', async () => {
     const { id } = await aBooking();
-    const answer = await patch(id, [
+    const response = await patch(id, [
       { op: 'add', path: '/comment', value: 'Please ring twice' },
       { op: 'copy', from: '/comment', path: '/description' },
       { op: 'add', path: '/reasonCode', value: [{ text: 'a' }] },
@@ -146,9 +146,12 @@ describe('a patch of what may be changed', () => {
       { op: 'remove', path: '/comment' },
       { op: 'test', path: '/reasonCode', value: [{ text: 'b' }, { text: 'a' }] },
     ]);
-    expect(answer.status).toBe(200);
-    expect(answer.body).toMatchObject({ description: 'Please ring twice', reasonCode: [{ text: 'b' }, { text: 'a' }] });
-    expect(answer.body).not.toHaveProperty('comment');
+    expect(response.status).toBe(200);
+    expect(response.body).toMatchObject({
+      description: 'Please ring twice',
+      reasonCode: [{ text: 'b' }, { text: 'a' }],
+    });
+    expect(response.body).not.toHaveProperty('comment');
   });
 });
 
@@ -181,8 +184,8 @@ it('another order of the slots is a change: 400 immutable-element', async () => 
   const [first, second] = [await aSlot(schedule, 60, 90), await aSlot(schedule, 90, 120)];
   const booked = succeeded('Appointment', await book(proposed(patient, [first, second], { from: 60, to: 120 })));
   const move = { ...at('move', 'Appointment.slot'), source: { valueInteger: 1 }, destination: { valueInteger: 0 } };
-  const answer = await patch(booked.id ?? '', fhirPathPatch(move));
-  expect(refusalOf(answer)).toEqual([400, 'immutable-element Appointment.slot']);
+  const response = await patch(booked.id ?? '', fhirPathPatch(move));
+  expect(refusalOf(response)).toEqual([400, 'immutable-element Appointment.slot']);
   expect(await read(booked.id ?? '')).toEqual(booked);
 });
 
@@ -213,17 +216,17 @@ it.each<[string, (slot: string, patient: string) => unknown]>([
   ['a JSON Patch that only tests', () => [{ op: 'test', path: '/status', value: 'booked' }]],
 ])('a patch whose result is what is stored: %s: 200, the same version', async (_, body) => {
   const { slot, patient, id, booked } = await aBooking();
-  const answer = await patch(id, body(`Slot/${slot.id}`, `Patient/${patient.id}`));
-  expect([answer.status, answer.body]).toEqual([200, booked]);
+  const response = await patch(id, body(`Slot/${slot.id}`, `Patient/${patient.id}`));
+  expect([response.status, response.body]).toEqual([200, booked]);
   expect(await read(id)).toEqual(booked);
 });
 
 describe('PATCH of an appointment', () => {
   it("unknown, and another requestor's: 404", async () => {
     const { id, booked } = await aBooking();
-    for (const answer of [await patch(randomUUID(), cancellation), await patch(id, cancellation, 'portal-b')]) {
-      expect(answer.status).toBe(404);
-      expect(isActionable(answer)).toBe(true);
+    for (const response of [await patch(randomUUID(), cancellation), await patch(id, cancellation, 'portal-b')]) {
+      expect(response.status).toBe(404);
+      expect(isActionable(response)).toBe(true);
     }
     expect(await read(id)).toEqual(booked);
   });
@@ -254,15 +257,15 @@ describe('PATCH of an appointment', () => {
     const { id, booked } = await aBooking();
     const headers = { 'if-match': `W/"${booked.meta?.versionId}"` };
     const add = (text: string) => [{ op: 'add', path: '/comment', value: text }];
-    const answers = await simultaneously(10, (index) => patch(id, add(`comment ${index}`), 'portal-a', headers));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(412)]);
+    const responses = await simultaneously(10, (index) => patch(id, add(`comment ${index}`), 'portal-a', headers));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(412)]);
   });
 
   it('without If-Match ten changes at once all come to be', async () => {
     const { id } = await aBooking({ reasonCode: [{ text: 'start' }] });
     const add = (text: string) => [{ op: 'add', path: '/reasonCode/-', value: { text } }];
-    const answers = await simultaneously(4, (index) => patch(id, add(`reason ${index}`)));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const responses = await simultaneously(4, (index) => patch(id, add(`reason ${index}`)));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect((await read(id)).reasonCode).toHaveLength(5);
   });
 });

@@ -150,9 +150,9 @@ describe.each(goes)('a patient who %s', (_, go) => {
   it('a patch is then refused, unless it cancels', async () => {
     const { patient, id } = await aBooking();
     await go(patient);
-    const answer = await patch(id, [{ op: 'add', path: '/comment', value: 'x' }]);
+    const response = await patch(id, [{ op: 'add', path: '/comment', value: 'x' }]);
     // By then the appointment may have been cancelled, which is taken from what the patch itself has met.
-    const met = answer.status === 200 ? resourceIn('Appointment', answer).status : issuesOf(answer)[0];
+    const met = response.status === 200 ? resourceIn('Appointment', response).status : issuesOf(response)[0];
     expect(met).toMatch(/^(cancelled$|patient-inactive|patient-not-found)/);
     expect((await patch(id, cancellation)).status).toBe(200);
   });
@@ -221,9 +221,9 @@ describe('an appointment whose patient the clinic has merged into its own record
   it.each(['the patient that the portal knows', 'the record of the clinic'])('is moved for %s', async (name) => {
     const { patient, record, later, id } = await aMergedBooking();
     const named = name.startsWith('the record') ? record : patient;
-    const answer = await book(proposed(named, [later], { id, from: 60, to: 90 }));
-    expect([answer.status, answer.text]).toEqual([201, expect.any(String)]);
-    expect(resourceIn('Appointment', answer).participant.map(({ actor }) => actor?.reference)).toEqual([
+    const response = await book(proposed(named, [later], { id, from: 60, to: 90 }));
+    expect([response.status, response.text]).toEqual([201, expect.any(String)]);
+    expect(resourceIn('Appointment', response).participant.map(({ actor }) => actor?.reference)).toEqual([
       `Patient/${record.id}`,
     ]);
   });
@@ -232,8 +232,8 @@ describe('an appointment whose patient the clinic has merged into its own record
     const { patient, record, later, id } = await aMergedBooking();
     const { participant, ...appointment } = proposed(patient, [later], { id, from: 60, to: 90 });
     const { id: _, meta: __, ...again } = patient;
-    const answer = await book(parameters(appointment, ['patient', again]));
-    expect([answer.status, answer.text]).toEqual([201, expect.any(String)]);
+    const response = await book(parameters(appointment, ['patient', again]));
+    expect([response.status, response.text]).toEqual([201, expect.any(String)]);
     expect(await patientOf(id)).toBe(`Patient/${record.id}`);
     expect(participant).toHaveLength(1);
   });
@@ -242,9 +242,9 @@ describe('an appointment whose patient the clinic has merged into its own record
     const { patient, record, later, id } = await aMergedBooking();
     const body = parameters(proposed(patient, [later], { from: 60, to: 90 }));
     const replaced = { name: 'cancelled-appt-id', valueUri: `Appointment/${id}` };
-    const answer = await book({ ...body, parameter: [...body.parameter, replaced] });
-    expect(answer.status).toBe(201);
-    expect(await patientOf(resourceIn('Appointment', answer).id ?? '')).toBe(`Patient/${record.id}`);
+    const response = await book({ ...body, parameter: [...body.parameter, replaced] });
+    expect(response.status).toBe(201);
+    expect(await patientOf(resourceIn('Appointment', response).id ?? '')).toBe(`Patient/${record.id}`);
     expect((await read(id)).status).toBe('cancelled');
   });
 
@@ -311,8 +311,8 @@ describe('nothing else of the record', () => {
 
   it("stands open to a stranger who knows the appointment's id", async () => {
     const { record, later, id } = await aMergedBooking();
-    const answer = await book(proposed(record, [later], { id, from: 60, to: 90 }), 'portal-b');
-    expect(refusalOf(answer)).toEqual([422, 'patient-not-found Appointment.participant[0].actor']);
+    const response = await book(proposed(record, [later], { id, from: 60, to: 90 }), 'portal-b');
+    expect(refusalOf(response)).toEqual([422, 'patient-not-found Appointment.participant[0].actor']);
   });
 });
 
@@ -329,8 +329,8 @@ describe('a new patient of two first bookings at the same moment', () => {
       const appointment = proposed(patient, slot ? [slot] : [], { from: index * 30, to: index * 30 + 30 });
       return book(parameters(appointment, ['patient', patient]));
     };
-    const answers = [...(await simultaneously(3, bookFor)), await bookFor(3)];
-    const booked = answers.map((answer) => succeeded('Appointment', answer));
+    const responses = [...(await simultaneously(3, bookFor)), await bookFor(3)];
+    const booked = responses.map((response) => succeeded('Appointment', response));
     const all = async (): Promise<Appointment[]> =>
       Promise.all(
         booked.map(async ({ id }) => resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${id}`))),
@@ -354,8 +354,8 @@ describe('a new patient of two first bookings at the same moment', () => {
     const schedule = await aSchedule();
     const slot = await aSlot(schedule, 0, 30);
     const appointment = proposed({ resourceType: 'Patient', id: 'new' }, [slot]);
-    const answer = await book(parameters(appointment, ['patient', { ...body, id: 'new' }]));
-    expect(answer.status).toBe(422);
+    const response = await book(parameters(appointment, ['patient', { ...body, id: 'new' }]));
+    expect(response.status).toBe(422);
     const found = await stored('Patient', `identifier=${system}|${identifier[0]?.value}`);
     expect(found.filter(({ active }) => active !== false)).toHaveLength(2);
   });

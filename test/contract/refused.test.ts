@@ -280,9 +280,9 @@ const never = {} as Known;
 describe('$book', () => {
   it.each(bookings)('%s is refused', async (_, change, status, ...issues) => {
     const { before, schedule, slot, patient, ...known } = await untouched();
-    const answer = await book(change(proposed(patient, [slot]), { before, schedule, slot, patient, ...known }));
-    expect([answer.status, ...issuesOf(answer).sort()]).toEqual([status, ...issues.map(inFull).sort()]);
-    expect(isActionable(answer)).toBe(true);
+    const response = await book(change(proposed(patient, [slot]), { before, schedule, slot, patient, ...known }));
+    expect([response.status, ...issuesOf(response).sort()]).toEqual([status, ...issues.map(inFull).sort()]);
+    expect(isActionable(response)).toBe(true);
     expect([await slotsOf(schedule), await appointmentsOn(slot)]).toEqual([before, []]);
   });
 
@@ -292,8 +292,8 @@ describe('$book', () => {
     ['nothing', { start: undefined, slot: undefined }, 'element-missing Appointment.start'],
   ])('asynchronously, %s is refused at once: 400', async (_, more, issue) => {
     const { slot, patient } = await untouched();
-    const answer = await book({ ...proposed(patient, [slot]), ...more }, 'portal-a', { prefer: 'respond-async' });
-    expect([answer.status, issuesOf(answer)]).toEqual([400, expect.arrayContaining([issue])]);
+    const response = await book({ ...proposed(patient, [slot]), ...more }, 'portal-a', { prefer: 'respond-async' });
+    expect([response.status, issuesOf(response)]).toEqual([400, expect.arrayContaining([issue])]);
   });
 
   it.each<[string, object]>([
@@ -305,14 +305,14 @@ describe('$book', () => {
   ])('too many or too long for Medplum, at every door: %s', async (_, more) => {
     const { slot, patient } = await untouched();
     const body = { ...proposed(patient, [slot]), ...more };
-    const answers = [
+    const responses = [
       await book(body),
       await book(body, 'portal-a', { prefer: 'respond-async' }),
       await request('portal-a', 'POST', '/Appointment/$hold', { body }),
       await medplum('portal-a', 'POST', `/Bot/$execute?identifier=${artefactUri(config, 'LocalBot')}|book`, { body }),
     ];
-    for (const answer of answers) {
-      expect(refusalOf(answer)).toEqual([400, expect.stringContaining('malformed-request')]);
+    for (const response of responses) {
+      expect(refusalOf(response)).toEqual([400, expect.stringContaining('malformed-request')]);
     }
   });
 
@@ -493,24 +493,24 @@ const wrong: readonly (readonly [what: string, body: unknown, type?: string, sta
 describe('PATCH', () => {
   it.each(immutable)('%s: 400 immutable-element, nothing changed', async (_, body, ...expressions) => {
     const known = await unpatched();
-    const answer = await patch(known.id, body(known));
-    expect(refusalOf(answer)).toEqual([400, ...expressions.map((one) => inFull(`immutable-element ${one}`))]);
-    expect([isActionable(answer), await read(known.id)]).toEqual([true, known.booked]);
+    const response = await patch(known.id, body(known));
+    expect(refusalOf(response)).toEqual([400, ...expressions.map((one) => inFull(`immutable-element ${one}`))]);
+    expect([isActionable(response), await read(known.id)]).toEqual([true, known.booked]);
   });
 
   it.each(wrong)('%s is refused, nothing changed', async (_, body, type, status = 400) => {
     const { id, booked } = await unpatched();
-    const answer = await patch(id, body, 'portal-a', type ? { 'content-type': `application/${type}` } : {});
-    expect(answer.status).toBe(status);
+    const response = await patch(id, body, 'portal-a', type ? { 'content-type': `application/${type}` } : {});
+    expect(response.status).toBe(status);
     if (status === 400) {
-      expect(issuesOf(answer)[0]).toMatch(/^(patch-invalid|immutable-element|profile-violation|malformed-request)/);
+      expect(issuesOf(response)[0]).toMatch(/^(patch-invalid|immutable-element|profile-violation|malformed-request)/);
     }
-    expect([isActionable(answer), await read(id)]).toEqual([true, booked]);
+    expect([isActionable(response), await read(id)]).toEqual([true, booked]);
   });
 
   it('every problem is told at once', async () => {
     const { id, booked } = await unpatched();
-    const answer = await patch(id, [
+    const response = await patch(id, [
       ...json('add', '/participant/0/actor/invented', 'x'),
       ...json('add', '/minutesDuration', '30'),
       ...json('replace', '/end', '2040-01-01T10:00:00Z'),
@@ -524,7 +524,7 @@ describe('PATCH', () => {
       'profile-violation .serviceType[0].coding[0]',
       'transition-not-allowed .status',
     ];
-    expect([answer.status, issuesOf(answer).sort(), await read(id)]).toEqual([400, issues.map(inFull), booked]);
+    expect([response.status, issuesOf(response).sort(), await read(id)]).toEqual([400, issues.map(inFull), booked]);
   });
 });
 
@@ -569,8 +569,8 @@ describe('a Patient', () => {
       ['PUT', `/Patient/${patient.id}`, { ...body, id: patient.id }],
     ];
     for (const [method, path, one] of sent) {
-      const answer = await request('portal-a', method, path, { body: one });
-      expect([answer.status, issuesOf(answer)]).toEqual(expected);
+      const response = await request('portal-a', method, path, { body: one });
+      expect([response.status, issuesOf(response)]).toEqual(expected);
     }
     expect((await request('portal-a', 'GET', `/Patient/${patient.id}`)).body).toEqual(patient);
   });
@@ -624,9 +624,9 @@ it.each<[number, string, string, object]>([
     ]),
   ),
 ])('%i: %s %s is an OperationOutcome', async (status, method, path, options) => {
-  const answer: Answer = await request('portal-a', method, path, options);
-  expect([answer.status, isActionable(answer)]).toEqual([status, true]);
-  expect(answer.text).not.toMatch(/\bat \S+ \(|node_modules|portal-a|127\.0\.0\.1/);
-  expect(answer.headers.get('allow') ?? (status === 405 ? '' : 'GET')).toContain('GET');
+  const response: Answer = await request('portal-a', method, path, options);
+  expect([response.status, isActionable(response)]).toEqual([status, true]);
+  expect(response.text).not.toMatch(/\bat \S+ \(|node_modules|portal-a|127\.0\.0\.1/);
+  expect(response.headers.get('allow') ?? (status === 405 ? '' : 'GET')).toContain('GET');
   expect(base).toMatch(/^http/);
 });

@@ -153,8 +153,8 @@ describe('at the deadline', () => {
   ])('staff book it anew in one step %s it is tidied up: the same id, confirmed', async (_, tidyUp) => {
     const { schedule, slot, patient, id } = await anOverdueOne();
     await tidyUp();
-    const answer = await book(proposed(patient, [slot], { id }), 'front-desk');
-    expect([answer.status, resourceIn('Appointment', answer).id]).toEqual([201, id]);
+    const response = await book(proposed(patient, [slot], { id }), 'front-desk');
+    expect([response.status, resourceIn('Appointment', response).id]).toEqual([201, id]);
     const booked = await inMedplum(id);
     expect([booked.status, deadlineIn(booked), reasonOf(booked)]).toEqual(['booked', undefined, undefined]);
     expect(await slotsOf(schedule)).toEqual(['busy 0-30']);
@@ -163,9 +163,9 @@ describe('at the deadline', () => {
 
   it('the portal asks anew under its id, and it waits anew', async () => {
     const { slot, patient, id } = await anOverdueOne();
-    const answer = await book(proposed(patient, [slot], { id }));
-    const again = resourceIn('Appointment', answer);
-    expect([answer.status, again.id, again.status]).toEqual([202, id, 'pending']);
+    const response = await book(proposed(patient, [slot], { id }));
+    const again = resourceIn('Appointment', response);
+    expect([response.status, again.id, again.status]).toEqual([202, id, 'pending']);
     const deadlines = (await tasksOf(id)).map(({ restriction }) => restriction?.period?.end);
     expect(deadlines).toContain(deadlineIn(again));
   });
@@ -316,8 +316,8 @@ describe('a booking that becomes a request', () => {
     const [slot, patient] = [await aSlot(schedule, 0, 30), await aPatient()];
     const accepted = await book(proposed(patient, [slot]), 'portal-a', { prefer: 'respond-async' });
     const path = (accepted.headers.get('content-location') ?? '').replace(/^.*(?=\/async\/)/, '');
-    const answer = await eventually(() => request('portal-a', 'GET', path)).is(({ status }) => status !== 202);
-    const pending = resourceIn('Appointment', answer);
+    const response = await eventually(() => request('portal-a', 'GET', path)).is(({ status }) => status !== 202);
+    const pending = resourceIn('Appointment', response);
     const [task, ...more] = await tasksOf(pending.id);
     expect([task?.status, task?.requester?.reference?.split('/')[0], more.length]).toEqual([
       'requested',

@@ -46,10 +46,10 @@ async function aMovable() {
 describe('re-submission of a known id', () => {
   it('moves the appointment: 201, same id, new version, its old slot free', async () => {
     const { schedule, slot, patient, booked, id, later, move } = await aMovable();
-    const answer = await book(move);
-    const moved = resourceIn('Appointment', answer);
+    const response = await book(move);
+    const moved = resourceIn('Appointment', response);
     const slots = [{ reference: `Slot/${later.id}` }];
-    expect([answer.status, moved]).toMatchObject([201, { id, status: 'booked', start: minutes(60), slot: slots }]);
+    expect([response.status, moved]).toMatchObject([201, { id, status: 'booked', start: minutes(60), slot: slots }]);
     expect(moved.meta?.versionId).not.toBe(booked.meta?.versionId);
     expect(await slotsOf(schedule)).toEqual(['free 0-30', 'busy 60-90']);
     expect((await book(proposed(patient, [slot]))).status).toBe(201);
@@ -76,8 +76,8 @@ describe('re-submission of a known id', () => {
   it('a time of its slot that others have taken: 409', async () => {
     const { schedule, slot, patient, id } = await aBooking({ end: 60, from: 20, to: 40 });
     expect((await book(proposed(patient, [slot], { from: 40, to: 50 }))).status).toBe(201);
-    const answer = await book(proposed(patient, [slot], { id, from: 30, to: 50 }));
-    expect(refusalOf(answer)).toEqual([409, 'slot-not-free Appointment.slot[0]']);
+    const response = await book(proposed(patient, [slot], { id, from: 30, to: 50 }));
+    expect(refusalOf(response)).toEqual([409, 'slot-not-free Appointment.slot[0]']);
     expect(await slotsOf(schedule)).toEqual(['free 0-20', 'busy 20-40', 'busy 40-50', 'free 50-60']);
   });
 
@@ -91,8 +91,8 @@ describe('re-submission of a known id', () => {
   it('not available in the changed form: 409, and not one byte changed', async () => {
     const { schedule, patient, id, booked } = await aBooking();
     const taken = await aSlot(schedule, 60, 90, { status: 'busy' });
-    const answer = await book(proposed(patient, [taken], { id, from: 60, to: 90 }));
-    expect(refusalOf(answer)).toEqual([409, 'slot-not-free Appointment.slot[0]']);
+    const response = await book(proposed(patient, [taken], { id, from: 60, to: 90 }));
+    expect(refusalOf(response)).toEqual([409, 'slot-not-free Appointment.slot[0]']);
     expect([await read(id), await slotsOf(schedule)]).toEqual([booked, ['busy 0-30', 'busy 60-90']]);
   });
 
@@ -121,8 +121,8 @@ describe('If-Match', () => {
   it('with another version than the current one nothing is moved: 412', async () => {
     const { id, booked, move, schedule } = await aMovable();
     succeeded('Appointment', await edit(id, { patientInstruction: 'Come fasting' }));
-    const answer = await book(move, 'portal-a', matching(booked.meta?.versionId));
-    expect(refusalOf(answer)).toEqual([412, 'version-conflict Appointment.id']);
+    const response = await book(move, 'portal-a', matching(booked.meta?.versionId));
+    expect(refusalOf(response)).toEqual([412, 'version-conflict Appointment.id']);
     const after = await read(id);
     expect([after.start, after.patientInstruction]).toEqual([minutes(0), 'Come fasting']);
     expect(await slotsOf(schedule)).toEqual(['busy 0-30', 'free 60-90']);
@@ -308,9 +308,9 @@ describe('reschedule by replacement', () => {
   ])('the old one is cancelled, its slot freed, the new one points to it (%s)', async (_, parameter) => {
     const booking = await aMovable();
     const { schedule, later, id } = booking;
-    const answer = await book(replacing(at(later, booking, 60), parameter(id)));
-    const replacement = resourceIn('Appointment', answer);
-    expect([answer.status, replacement.id === id]).toEqual([201, false]);
+    const response = await book(replacing(at(later, booking, 60), parameter(id)));
+    const replacement = resourceIn('Appointment', response);
+    expect([response.status, replacement.id === id]).toEqual([201, false]);
     expect(replacement.extension).toEqual([{ url: REPLACES, valueReference: { reference: `Appointment/${id}` } }]);
     expect([(await read(id)).status, await slotsOf(schedule)]).toEqual(['cancelled', ['free 0-30', 'busy 60-90']]);
     const third = await aSlot(schedule, 120, 150);
@@ -327,8 +327,8 @@ describe('reschedule by replacement', () => {
     const old = await simultaneously(3, async (index) => succeeded('Appointment', await book(wish(index))));
     const replaced = old.map(({ id }) => ({ name: 'cancelled-appt-id', valueUri: id }));
     const { parameter } = several(wish(3), wish(4));
-    const answer = await book({ resourceType: 'Parameters', parameter: [...parameter, ...replaced] });
-    const made = (resourceIn('Bundle', answer).entry ?? []).map(({ resource }) => resource);
+    const response = await book({ resourceType: 'Parameters', parameter: [...parameter, ...replaced] });
+    const made = (resourceIn('Bundle', response).entry ?? []).map(({ resource }) => resource);
     const url = artefactUri(config, 'LocalReplacedBy');
     const successors = await Promise.all(
       old.map(async ({ id }) => {
@@ -336,7 +336,7 @@ describe('reschedule by replacement', () => {
         return [status, extension.find((one) => one.url === url)?.valueReference?.reference];
       }),
     );
-    expect([answer.status, made.length]).toEqual([201, 2]);
+    expect([response.status, made.length]).toEqual([201, 2]);
     const [first, last] = made.map((one) => `Appointment/${one?.id}`);
     expect(successors).toEqual([
       ['cancelled', first],
@@ -373,9 +373,9 @@ describe('reschedule by replacement', () => {
       ['portal-a', own, `https://other.example/Appointment/${id}`, 400, malformed],
       ['portal-a', { ...own, id }, id, 400, malformed],
     ] as const) {
-      const answer = await book(replacing(body, { valueUri }), role);
-      expect(answer.status).toBe(status);
-      expect(issuesOf(answer)).toContain(`${issue} Parameters.parameter[1].valueUri`);
+      const response = await book(replacing(body, { valueUri }), role);
+      expect(response.status).toBe(status);
+      expect(issuesOf(response)).toContain(`${issue} Parameters.parameter[1].valueUri`);
     }
     expect(await slotsOf(schedule)).toEqual(['busy 0-30', 'free 60-90']);
     expect(await read(foreign.id)).toEqual(foreign.booked);
@@ -413,8 +413,8 @@ describe('retry by Appointment.identifier', () => {
       [move, 200, 'booked'],
       [{ ...move, comment: 'By the lift, please' }, 202, 'pending'],
     ] as const) {
-      const answer = await book(body);
-      expect([answer.status, resourceIn('Appointment', answer).status]).toEqual([status, state]);
+      const response = await book(body);
+      expect([response.status, resourceIn('Appointment', response).status]).toEqual([status, state]);
     }
   });
 
@@ -423,7 +423,7 @@ describe('retry by Appointment.identifier', () => {
     const body = proposed(patient, [slot], { identifier: identifier() });
     const all = await simultaneously(12, () => book(body));
     expect(all.map(({ status }) => status).sort()).toEqual([...Array.from({ length: 11 }, () => 200), 201]);
-    expect(new Set(all.map((answer) => resourceIn('Appointment', answer).id)).size).toBe(1);
+    expect(new Set(all.map((response) => resourceIn('Appointment', response).id)).size).toBe(1);
     expect(await appointmentsOn(slot)).toHaveLength(1);
   });
 

@@ -18,7 +18,7 @@ import {
   join,
   offerFor,
   offersFor,
-  placeIn,
+  positionIn,
   refilling,
   shortly,
   statusesOf,
@@ -26,19 +26,19 @@ import {
 } from './waitlist/fixtures.ts';
 
 const cancel = async (id: string | undefined, role: 'portal-a' | 'portal-b' = 'portal-a') => {
-  const answer = await patch(id ?? '', cancellation, role);
-  expect(answer.status).toBe(200);
+  const response = await patch(id ?? '', cancellation, role);
+  expect(response.status).toBe(200);
 };
 
 describe('joining', () => {
   it('is answered 201 with the place; the entry holds no time, and only its portal reads it', async () => {
     const { service } = await aFullClinic();
     const { entry } = await aWaiting(service);
-    expect([entry.status, placeIn(entry), entry.slot]).toEqual(['waitlist', 1, undefined]);
+    expect([entry.status, positionIn(entry), entry.slot]).toEqual(['waitlist', 1, undefined]);
     const { entry: second, patient } = await aWaiting(service, 'portal-b');
-    expect(placeIn(second)).toBe(2);
+    expect(positionIn(second)).toBe(2);
     const own = await request('portal-a', 'GET', `/Appointment/${entry.id}`);
-    expect([own.status, placeIn(resourceIn('Appointment', own))]).toEqual([200, undefined]);
+    expect([own.status, positionIn(resourceIn('Appointment', own))]).toEqual([200, undefined]);
     expect((await request('portal-b', 'GET', `/Appointment/${entry.id}`)).status).toBe(404);
     const search = resourceIn(
       'Bundle',
@@ -47,7 +47,7 @@ describe('joining', () => {
     expect([search.total, search.entry?.[0]?.resource?.id]).toEqual([1, second.id]);
     await cancel(entry.id);
     const again = await join({ resourceType: 'Appointment', id: second.id }, 'portal-b');
-    expect([again.status, placeIn(resourceIn('Appointment', again))]).toEqual([200, 1]);
+    expect([again.status, positionIn(resourceIn('Appointment', again))]).toEqual([200, 1]);
   });
 
   it('with a patient who is not stored yet, twice by its identifier: one entry', async () => {
@@ -153,7 +153,7 @@ describe('freed time', () => {
     expect((await offerFor(other.entry, other.patient)).created).toBeDefined();
     expect(await offersFor(second.entry, second.patient)).toEqual([]);
     const placed = await join({ resourceType: 'Appointment', id: first.entry.id ?? '' });
-    expect(placeIn(resourceIn('Appointment', placed))).toBeGreaterThan(1);
+    expect(positionIn(resourceIn('Appointment', placed))).toBeGreaterThan(1);
   });
 
   it('that nobody answers for goes to the next at the end of the offer', async () => {
@@ -234,7 +234,7 @@ describe('whom staff put on the list', () => {
     const { service, booked } = await aFullClinic();
     const first = await aWaiting(service, 'front-desk', byStaff);
     const second = await aWaiting(service);
-    expect([placeIn(first.entry), placeIn(second.entry)]).toEqual([1, 2]);
+    expect([positionIn(first.entry), positionIn(second.entry)]).toEqual([1, 2]);
     await cancel(booked.id, 'portal-b');
     const offer = await offerFor(first.entry, first.patient);
     expect(await callsAbout(offer)).toMatchObject([

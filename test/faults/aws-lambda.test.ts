@@ -45,8 +45,8 @@ afterAll(async () => {
 async function tokenOfGateway(medplumUrl: string): Promise<string> {
   const { id = '', secret = '' } = (await gatewayClient(http)) ?? {};
   const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: id, client_secret: secret });
-  const answer = await fetch(`${medplumUrl}oauth2/token`, { method: 'POST', body });
-  const { access_token: token } = (await answer.json()) as { access_token: string };
+  const response = await fetch(`${medplumUrl}oauth2/token`, { method: 'POST', body });
+  const { access_token: token } = (await response.json()) as { access_token: string };
   return token;
 }
 

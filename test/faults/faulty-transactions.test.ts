@@ -36,9 +36,9 @@ describe('what happens to the transaction of a Bot', () => {
   ] as const)('%s, with an identifier: the Bot finds out by itself (%i)', async (fault, status) => {
     const { schedule, slot, patient } = await fixtures.aClinic();
     proxy.choose = once(faults[fault], about(slot, isTransaction));
-    const answer = await fixtures.book(fixtures.proposed(patient, [slot], { identifier: identifier() }));
-    expect(answer.status).toBe(status);
-    expect(await fixtures.appointmentsOn(slot)).toMatchObject([{ id: http.resourceIn('Appointment', answer).id }]);
+    const response = await fixtures.book(fixtures.proposed(patient, [slot], { identifier: identifier() }));
+    expect(response.status).toBe(status);
+    expect(await fixtures.appointmentsOn(slot)).toMatchObject([{ id: http.resourceIn('Appointment', response).id }]);
     expect(await consistent.inconsistencies(schedule)).toEqual([]);
   });
 
@@ -53,9 +53,9 @@ describe('what happens to the transaction of a Bot', () => {
     async (fault, status, code, stored) => {
       const { schedule, slot, patient } = await fixtures.aClinic();
       proxy.choose = once(faults[fault], about(slot, isTransaction));
-      const answer = await fixtures.book(fixtures.proposed(patient, [slot]));
-      expect([answer.status, ...http.issuesOf(answer)]).toEqual([status, code]);
-      expect(answer.text.includes('Nothing was')).toBe(fault === 429);
+      const response = await fixtures.book(fixtures.proposed(patient, [slot]));
+      expect([response.status, ...http.issuesOf(response)]).toEqual([status, code]);
+      expect(response.text.includes('Nothing was')).toBe(fault === 429);
       expect(await fixtures.appointmentsOn(slot)).toHaveLength(stored);
       expect(await consistent.inconsistencies(schedule)).toEqual([]);
     },
@@ -87,10 +87,10 @@ describe('what happens to the transaction of a Bot', () => {
       isDown ||= fault !== undefined;
       return fault;
     };
-    const answer = await fixtures.book(body);
+    const response = await fixtures.book(body);
     proxy.choose = () => undefined;
-    expect([answer.status, ...http.issuesOf(answer)]).toEqual([503, 'upstream-unavailable']);
-    expect(answer.text).not.toContain('Nothing was');
+    expect([response.status, ...http.issuesOf(response)]).toEqual([503, 'upstream-unavailable']);
+    expect(response.text).not.toContain('Nothing was');
     expect((await fixtures.book(body)).status).toBe(200);
   });
 });
@@ -101,8 +101,8 @@ it.each(['cut', 'half', 'done, but 502', 429, 500] as const)(
     const { slot, patient } = await fixtures.aClinic();
     proxy.choose = once(faults[fault], about(slot, isRead));
     const body = fixtures.proposed(patient, [slot]);
-    const answer = await fixtures.book(body);
-    expect([answer.status, ...http.issuesOf(answer)]).toEqual([503, 'upstream-unavailable']);
+    const response = await fixtures.book(body);
+    expect([response.status, ...http.issuesOf(response)]).toEqual([503, 'upstream-unavailable']);
     expect(await fixtures.appointmentsOn(slot)).toEqual([]);
     expect((await fixtures.book(body)).status).toBe(201);
   },

@@ -45,18 +45,18 @@ const tellsOfBooking = ({ text }: Answer): boolean => text.includes('Appointment
 /** A booking by way of the gateway that waits less long. */
 async function bookImpatiently(body: object): Promise<Answer> {
   const headers = { authorization: `Bearer ${process.env.PORTAL_A_TOKEN}`, 'content-type': 'application/fhir+json' };
-  const answer = await impatient.inject({
+  const response = await impatient.inject({
     method: 'POST',
     url: '/fhir/R4/Appointment/$book',
     headers,
     payload: JSON.stringify(body),
   });
-  const type = String(answer.headers['content-type']);
+  const type = String(response.headers['content-type']);
   return {
-    status: answer.statusCode,
+    status: response.statusCode,
     headers: new Headers({ 'content-type': type }),
-    text: answer.body,
-    body: answer.json(),
+    text: response.body,
+    body: response.json(),
   };
 }
 
@@ -82,10 +82,10 @@ describe.each([
     proxy.choose = once(meet, isBooking);
     // On a busy machine it may not even come to the booking.
     const wasSent = (given: Answer): boolean => isMet || tellsOfBooking(given);
-    const answer = await (status === 504 ? until(() => bookImpatiently(body), wasSent) : fixtures.book(body));
-    expect([answer.status, ...http.issuesOf(answer)]).toEqual([status, code]);
-    expect(http.isActionable(answer)).toBe(true);
-    expect(tellsOfBooking(answer)).toBe(true);
+    const response = await (status === 504 ? until(() => bookImpatiently(body), wasSent) : fixtures.book(body));
+    expect([response.status, ...http.issuesOf(response)]).toEqual([status, code]);
+    expect(http.isActionable(response)).toBe(true);
+    expect(tellsOfBooking(response)).toBe(true);
     await (retry === 200 ? carriedOut : undefined);
     const again = await fixtures.book(body);
     expect(again.status).toBe(retry);
@@ -97,8 +97,8 @@ it('Medplum has had too many requests: 429 with Retry-After, nothing booked', as
   const { slot, patient } = await fixtures.aClinic();
   const body = fixtures.proposed(patient, [slot], { identifier: identifier() });
   proxy.choose = once(faults[429], isBooking);
-  const answer = await fixtures.book(body);
-  expect([answer.status, answer.headers.has('retry-after')]).toEqual([429, true]);
+  const response = await fixtures.book(body);
+  expect([response.status, response.headers.has('retry-after')]).toEqual([429, true]);
   expect((await fixtures.book(body)).status).toBe(201);
 });
 
@@ -106,14 +106,14 @@ it('the answer comes twice: 201, and no later request gets the second one', asyn
   const { schedule, slot, patient } = await fixtures.aClinic();
   proxy.choose = once(faults.twice, isBooking);
   expect((await fixtures.book(fixtures.proposed(patient, [slot]))).status).toBe(201);
-  const answers = await fixtures.simultaneously(5, () => http.request('portal-a', 'GET', `/Schedule/${schedule.id}`));
-  expect(answers.map((answer) => http.resourceIn('Schedule', answer).id)).toEqual(Array(5).fill(schedule.id));
+  const responses = await fixtures.simultaneously(5, () => http.request('portal-a', 'GET', `/Schedule/${schedule.id}`));
+  expect(responses.map((response) => http.resourceIn('Schedule', response).id)).toEqual(Array(5).fill(schedule.id));
 });
 
 it('the request arrives twice: one booking, which the answer tells of', async () => {
   const { slot, patient } = await fixtures.aClinic();
   proxy.choose = once(faults.doubled, isBooking);
-  const answer = await fixtures.book(fixtures.proposed(patient, [slot], { identifier: identifier() }));
-  expect(answer.status).toBe(200);
+  const response = await fixtures.book(fixtures.proposed(patient, [slot], { identifier: identifier() }));
+  expect(response.status).toBe(200);
   expect(await fixtures.appointmentsOn(slot)).toHaveLength(1);
 });

@@ -64,12 +64,12 @@ async function run(
       died = true;
       throw new Died();
     }
-    const answer = await fetch(url, init);
+    const response = await fetch(url, init);
     if (isFatal) {
       died = true;
       throw new Died();
     }
-    return answer;
+    return response;
   };
   const now = (): number => Date.now() + later;
   class Clock extends Date {

@@ -61,12 +61,12 @@ it.each([1, 4, 12])('killed when %i bookings have reached Medplum: the retries t
   };
   const answers = await Promise.all(bodies.map((body) => fixtures.book(body).catch(() => undefined)));
   await killed;
-  expect(answers.some((answer) => answer === undefined)).toBe(true);
+  expect(answers.some((response) => response === undefined)).toBe(true);
   proxy.choose = () => undefined;
   await gateway.start();
   const retried = await Promise.all(bodies.map((body) => fixtures.book(body)));
-  retried.forEach((answer, index) => {
-    expect(answers[index]?.status === 201 ? [200] : [200, 201]).toContain(answer.status);
+  retried.forEach((response, index) => {
+    expect(answers[index]?.status === 201 ? [200] : [200, 201]).toContain(response.status);
   });
   for (const slot of slots) {
     expect(await fixtures.appointmentsOn(slot)).toHaveLength(1);

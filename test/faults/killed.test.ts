@@ -53,10 +53,10 @@ async function load(
       const index = next++;
       const body = bodyOf(index);
       const headers: Record<string, string> = index % 3 === 0 ? { prefer: 'respond-async' } : {};
-      const answer = await fixtures.book(body, 'portal-a', headers).catch(() => undefined);
-      const job = answer?.headers.get('content-location')?.replace(/^.*(?=\/async\/)/, '');
-      sent.push({ body, job, status: answer?.status });
-      if (!answer) {
+      const response = await fixtures.book(body, 'portal-a', headers).catch(() => undefined);
+      const job = response?.headers.get('content-location')?.replace(/^.*(?=\/async\/)/, '');
+      sent.push({ body, job, status: response?.status });
+      if (!response) {
         return;
       }
       onAnswer();
@@ -86,10 +86,10 @@ it.each([1, 7, 23])(
     await installation.start();
 
     for (const { job } of sent.filter((one) => one.job)) {
-      const answer = await eventually(() => http.request('portal-a', 'GET', job ?? '')).is(
+      const response = await eventually(() => http.request('portal-a', 'GET', job ?? '')).is(
         ({ status }) => status !== 202,
       );
-      expect(answer.status).toBe(200);
+      expect(response.status).toBe(200);
     }
     for (const one of sent) {
       const found = await appointmentsOf(one);

@@ -77,8 +77,8 @@ it('a booking is confirmed by one mail, through a kill; its link shows, and canc
 
 /** Runs a command about messages as an operator does, and gives what it says. */
 async function said(words: readonly string[], input = ''): Promise<string> {
-  const answer = await http.medplum('admin', 'GET', '/ClientApplication?name=Administrator');
-  const { entry = [] } = fixtures.succeeded('Bundle', answer);
+  const response = await http.medplum('admin', 'GET', '/ClientApplication?name=Administrator');
+  const { entry = [] } = fixtures.succeeded('Bundle', response);
   const [client] = entry.map(({ resource }) => resource as ClientApplication);
   const env = { ...process.env, MEDPLUM_CLIENT_ID: client?.id, MEDPLUM_CLIENT_SECRET: client?.secret };
   const command = ['scripts/booking.ts', 'messages', ...words, '--config', `${process.env.BOOKING_CONFIG}`];

@@ -31,8 +31,8 @@ async function wish(whose: Patient = patient, more: object = {}) {
   return contract.proposed(whose, [await contract.aSlot(schedule, time.from, time.to)], { ...time, ...more });
 }
 
-const idOf = (answer: Awaited<ReturnType<typeof contract.book>>): string =>
-  http.resourceIn('Appointment', answer).id ?? '';
+const idOf = (response: Awaited<ReturnType<typeof contract.book>>): string =>
+  http.resourceIn('Appointment', response).id ?? '';
 
 it('open appointments: one more than the limit is refused, also as a hold or a job; a move and a cancellation go on', async () => {
   const ids: string[] = [];
@@ -45,7 +45,7 @@ it('open appointments: one more than the limit is refused, also as a hold or a j
     await http.request('portal-a', 'POST', '/Appointment/$hold', { body: await wish() }),
   ];
   const limit = [422, ['portal-limit-reached Appointment']];
-  expect(refusals.map((answer) => [answer.status, http.issuesOf(answer)])).toEqual([limit, limit, limit]);
+  expect(refusals.map((response) => [response.status, http.issuesOf(response)])).toEqual([limit, limit, limit]);
   expect((await contract.book(await wish(patient, { id: ids[0] }))).status).toBe(201);
   await changes.patch(ids[0] ?? '', changes.cancellation);
   expect((await contract.book(await wish())).status).toBe(201);
@@ -63,10 +63,13 @@ it('another portal has limits of its own, and staff have none', async () => {
 it('bookings in a minute: 429 with Retry-After, also for a hold and a job', async () => {
   const others = await contract.aPatient('portal-b');
   const tries = { most: 2 * LIMITS.maxBookingsPerMinute, booked: 0 };
-  for (let answer = await contract.book(await wish(others), 'portal-b'); answer.status === 201 && tries.most-- > 0; ) {
+  for (
+    let response = await contract.book(await wish(others), 'portal-b');
+    response.status === 201 && tries.most-- > 0;
+  ) {
     tries.booked++;
-    await changes.patch(idOf(answer), changes.cancellation, 'portal-b');
-    answer = await contract.book(await wish(others), 'portal-b');
+    await changes.patch(idOf(response), changes.cancellation, 'portal-b');
+    response = await contract.book(await wish(others), 'portal-b');
   }
   // Each cancellation counts as well.
   expect(tries.booked).toBe(LIMITS.maxBookingsPerMinute / 2);

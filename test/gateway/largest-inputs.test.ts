@@ -9,7 +9,7 @@ import { portal } from '../../apps/portal/server.ts';
 import { aClinic, builtFiles, settings } from '../../apps/portal/test/installed.ts';
 import { parsePatchRequest } from '../../core/booking/patch/patch.ts';
 import { parseBookRequest } from '../../core/booking/request/request.ts';
-import { parseAnswer } from '../../core/messages/answer.ts';
+import { parseReply } from '../../core/messages/answer.ts';
 import { parseSubmission } from '../../core/notifications/subscription/submission.ts';
 import { parseFind } from '../../core/visits/request.ts';
 import { furtherRoutes } from '../../gateway/admission/route-rules.ts';
@@ -110,7 +110,7 @@ const routes = [
 const readers: readonly ((body: unknown) => unknown)[] = [
   (body) => parseBookRequest(body, config),
   (body) => parseFind(body, 0, config),
-  (body) => parseAnswer(body),
+  (body) => parseReply(body),
   (body) => parseSubmission(body, undefined, 0, config),
   (body) => parsePatchRequest(body),
 ];

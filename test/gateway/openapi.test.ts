@@ -62,10 +62,10 @@ test.each([
 
 test('the gateway serves it with its own address, to whoever has a token', async () => {
   expect((await inject('/fhir/R4/openapi.json')).statusCode).toBe(401);
-  const answer = await inject({ url: '/fhir/R4/openapi.json', headers: bearer });
-  expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
-  expect(answer.json()).toEqual(description);
-  expect(answer.body).toContain(`"servers":[{"url":"${base}"}]`);
+  const response = await inject({ url: '/fhir/R4/openapi.json', headers: bearer });
+  expect([response.statusCode, response.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+  expect(response.json()).toEqual(description);
+  expect(response.body).toContain(`"servers":[{"url":"${base}"}]`);
 });
 
 test('the file in docs differs in its address only', () => {

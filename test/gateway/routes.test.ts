@@ -15,10 +15,10 @@ describe('routes', () => {
 
   /** What is said against a request, which must not reach Medplum. */
   async function refused(request: InjectOptions) {
-    const answer = await inject({ headers: bearer, ...request });
+    const response = await inject({ headers: bearer, ...request });
     expect(fake.received).toEqual([]);
-    const [{ diagnostics, expression }] = answer.json().issue;
-    return { status: answer.statusCode, headers: answer.headers, diagnostics, expression };
+    const [{ diagnostics, expression }] = response.json().issue;
+    return { status: response.statusCode, headers: response.headers, diagnostics, expression };
   }
 
   describe('a request is refused, and told what is supported', () => {
@@ -62,8 +62,8 @@ describe('routes', () => {
       const start = 'identifier=x&_format=';
       const most = await search(start.padEnd(65_536, ' '));
       expect(most.statusCode).toBe(200);
-      const answer = await search(start.padEnd(65_537, ' '));
-      expect([answer.statusCode, answer.headers.connection, answer.json().issue]).toMatchObject([
+      const response = await search(start.padEnd(65_537, ' '));
+      expect([response.statusCode, response.headers.connection, response.json().issue]).toMatchObject([
         400,
         undefined,
         [
@@ -77,13 +77,13 @@ describe('routes', () => {
     });
 
     test('that is not as long as it says is no search, and no failure of the service', async () => {
-      const answer = await inject({
+      const response = await inject({
         method: 'POST',
         url: '/fhir/R4/Slot/_search',
         headers: { ...form, 'content-length': '100' },
         payload: 'identifier=x',
       });
-      expect([answer.statusCode, answer.json().issue[0].code]).toEqual([400, 'structure']);
+      expect([response.statusCode, response.json().issue[0].code]).toEqual([400, 'structure']);
     });
   });
 });
@@ -96,10 +96,10 @@ describe('allow list', () => {
   });
 
   async function expectRefused(request: InjectOptions, status: number): Promise<void> {
-    const answer = await inject(request);
-    expect(answer.statusCode).toBe(status);
-    expect(answer.headers['content-type']).toBe('application/fhir+json; charset=utf-8');
-    expect(answer.json().resourceType).toBe('OperationOutcome');
+    const response = await inject(request);
+    expect(response.statusCode).toBe(status);
+    expect(response.headers['content-type']).toBe('application/fhir+json; charset=utf-8');
+    expect(response.json().resourceType).toBe('OperationOutcome');
     expect(fake.received).toEqual([]);
   }
 
@@ -199,15 +199,15 @@ describe('allow list', () => {
       ['DELETE', '/fhir/R4/Subscription/1/$status', 'GET, POST, HEAD'],
       ['POST', '/fhir/R4/metadata', 'GET, HEAD'],
     ] as const)('%s %s', async (method, url, allow) => {
-      const answer = await inject({
+      const response = await inject({
         method,
         url,
         headers: { ...bearer, 'content-type': 'text/x' },
         payload: 'x',
       });
-      expect(answer.statusCode).toBe(405);
-      expect(answer.headers.allow).toBe(allow);
-      expect(answer.json().issue[0].code).toBe('not-supported');
+      expect(response.statusCode).toBe(405);
+      expect(response.headers.allow).toBe(allow);
+      expect(response.json().issue[0].code).toBe('not-supported');
       expect(fake.received).toEqual([]);
     });
   });
@@ -215,18 +215,18 @@ describe('allow list', () => {
   describe('authentication', () => {
     test.each([undefined, 'Basic YTpi', 'Bearer', 'Bearer a b', 'portal-a'])('%s is 401', async (authorization) => {
       const headers = authorization === undefined ? {} : { authorization };
-      const answer = await inject({ url: '/fhir/R4/Slot', headers });
-      expect(answer.statusCode).toBe(401);
-      expect(answer.headers['www-authenticate']).toBe('Bearer');
-      expect(answer.json().issue[0].code).toBe('login');
+      const response = await inject({ url: '/fhir/R4/Slot', headers });
+      expect(response.statusCode).toBe(401);
+      expect(response.headers['www-authenticate']).toBe('Bearer');
+      expect(response.json().issue[0].code).toBe('login');
       expect(fake.received).toEqual([]);
     });
 
     test('a token that Medplum refuses is 401, and Medplum got it untouched', async () => {
       fake.answer = () => ({ status: 401, body: { resourceType: 'OperationOutcome', issue: [] } });
-      const answer = await inject({ url: '/fhir/R4/Slot/1', headers: bearer });
-      expect(answer.statusCode).toBe(401);
-      expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+      const response = await inject({ url: '/fhir/R4/Slot/1', headers: bearer });
+      expect(response.statusCode).toBe(401);
+      expect(response.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
       expect(fake.received[0]?.headers.authorization).toBe('Bearer portal-a');
     });
 
@@ -289,8 +289,8 @@ describe('handler', () => {
       ['?_format=xml', '_format=json', xml],
       ['', 'identifier=x', json],
     ])('a search by POST with the query %j and the form %j is answered as %s', async (query, form, type) => {
-      const answer = await search(query, form);
-      expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, type]);
+      const response = await search(query, form);
+      expect([response.statusCode, response.headers['content-type']]).toEqual([200, type]);
     });
 
     test.each([

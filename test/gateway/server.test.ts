@@ -31,9 +31,9 @@ describe('server', () => {
     test('is valid FHIR, needs no token, and describes this service', async () => {
       indexStructureDefinitionBundle(readJson('fhir/r4/profiles-types.json') as Bundle);
       indexStructureDefinitionBundle(readJson('fhir/r4/profiles-resources.json') as Bundle);
-      const answer = await inject('/fhir/R4/metadata');
-      const statement: CapabilityStatement = answer.json();
-      expect(answer.statusCode).toBe(200);
+      const response = await inject('/fhir/R4/metadata');
+      const statement: CapabilityStatement = response.json();
+      expect(response.statusCode).toBe(200);
       expect(() => validateResource(statement)).not.toThrow();
       expect(statement).toMatchObject({ fhirVersion: '4.0.1', implementation: { url: base } });
       const resources = statement.rest?.[0]?.resource ?? [];
@@ -244,7 +244,7 @@ describe('server headers', () => {
     const app = gatewayTo(fake, {}, { medplumAliases: [alias] });
     const schedule = { reference: `${alias}fhir/R4/Schedule/c1` };
     fake.answer = () => ({ body: { resourceType: 'Slot', id: 's1', schedule } });
-    const answer = await app.inject({ url: '/fhir/R4/Slot/s1', headers: bearer });
-    expect(answer.json().schedule).toEqual({ reference: 'https://booking.example.org/fhir/R4/Schedule/c1' });
+    const response = await app.inject({ url: '/fhir/R4/Slot/s1', headers: bearer });
+    expect(response.json().schedule).toEqual({ reference: 'https://booking.example.org/fhir/R4/Schedule/c1' });
   });
 });

@@ -87,7 +87,7 @@ proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; } }
   origin = `http://127.0.0.1:${ports[2]}`;
   await until(
     () => fetch(`${origin}/fhir/R4/metadata`).catch(() => undefined),
-    (answer) => answer?.status === 200,
+    (response) => response?.status === 200,
   );
 }, scaled(90_000));
 

@@ -23,15 +23,15 @@ const assess = (schedules: Schedule[], services: HealthcareService[]) =>
   assessPolicies({ schedules, services }, { config });
 
 test('a policy that cannot be read is named with its path', () => {
-  const verdict = assess([schedule(policy(length('leadTime', -1)))], [service()]);
-  expect(verdict).toMatchObject({ level: 'error', help: expect.stringContaining('LocalBookingPolicy') });
-  expect(verdict.found).toContain(
+  const result = assess([schedule(policy(length('leadTime', -1)))], [service()]);
+  expect(result).toMatchObject({ level: 'error', help: expect.stringContaining('LocalBookingPolicy') });
+  expect(result.found).toContain(
     'Schedule/room (Schedule.extension[0].extension[0].value: leadTime must be a valueDuration',
   );
 });
 
 test('policies of a schedule and its service that contradict each other', () => {
-  const verdict = assess([schedule(policy(length('window', 1)))], [service(policy(length('leadTime', 2)))]);
-  expect(verdict.level).toBe('error');
-  expect(verdict.found).toContain('Schedule/room (leadTime of HealthcareService/ct, window of Schedule/room)');
+  const result = assess([schedule(policy(length('window', 1)))], [service(policy(length('leadTime', 2)))]);
+  expect(result.level).toBe('error');
+  expect(result.found).toContain('Schedule/room (leadTime of HealthcareService/ct, window of Schedule/room)');
 });

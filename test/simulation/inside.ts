@@ -30,7 +30,7 @@ const inside = new AsyncLocalStorage<Inside>();
 export const runInside = <T>(world: Inside, act: () => T): T => inside.run(world, act);
 
 /** A pause that ends at once; a longer one is a time limit, which nothing exceeds here. */
-const LONGEST_PAUSE = 2_000;
+const MAX_PAUSE = 2_000;
 
 const real = {
   now: Date.now,
@@ -44,7 +44,7 @@ const real = {
 /** A timer of a world: a short pause ends at once, a time limit never. Nothing asks it to stop. */
 function pretended(callback: () => void, delay: number, isServer: boolean, world: Inside): NodeJS.Timeout {
   const timer = { ref: () => timer, unref: () => timer, hasRef: () => false };
-  if (delay <= LONGEST_PAUSE) {
+  if (delay <= MAX_PAUSE) {
     (isServer ? world.retry() : Promise.resolve()).then(callback, callback);
   }
   return timer as unknown as NodeJS.Timeout;

@@ -24,7 +24,7 @@ import type {
   Slot,
   Subscription,
 } from '@medplum/fhirtypes';
-import { type BotName, botSource, bots, clock } from '../../core/config/bots.ts';
+import { type BotName, botSource, bots, scheduledBots } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { createLeads } from '../../gateway/search/leads.ts';
@@ -313,11 +313,14 @@ export function createMedplum(
     }
     const before = interruptions;
     latest = [];
-    const answer = await answerTo(sessionOf(token, isExtended), request);
+    const response = await answerTo(sessionOf(token, isExtended), request);
     if (before === interruptions) {
-      memory.answers.set(key, isRead ? { answer, commits: [] } : { answer, commits: [...latest], ids });
+      memory.answers.set(
+        key,
+        isRead ? { answer: response, commits: [] } : { answer: response, commits: [...latest], ids },
+      );
     }
-    return answer;
+    return response;
   }
 
   /** The client that a Bot is given. Its requests go through `fetch`, as in Medplum. */
@@ -412,7 +415,7 @@ export function createMedplum(
       const bot = botNamed(name);
       return executeBot({ bot, runAs: runAs(bot), input: bot, contentType: undefined });
     },
-    byClock: (Object.keys(clock) as BotName[]).filter(isWanted),
+    byClock: (Object.keys(scheduledBots) as BotName[]).filter(isWanted),
     all,
     profileOf: (token) => createReference(sessionOf(token, false).profile).reference ?? '',
     snapshot: () => ({ commits: [...commits], ids, now: time, scheduling: from.scheduling }),

@@ -36,7 +36,7 @@ interface Visit extends Interval {
 }
 
 /** Time that no place of the calendar has: a Slot that was never free, by somebody else than the service. */
-interface Taking extends Interval {
+interface ExternalSlot extends Interval {
   readonly id: string;
   /** Whether it was on offer until staff took it: then it takes one place. */
   readonly isPlace: boolean;
@@ -82,7 +82,7 @@ interface Content {
   readonly calendar: Stored;
   readonly slots: readonly WithId<Slot>[];
   readonly visits: readonly Visit[];
-  readonly takings: readonly Taking[];
+  readonly takings: readonly ExternalSlot[];
 }
 
 /** What the versions of a Slot tell: whether it began as an offer, who made it, and who gave it its status. */
@@ -155,9 +155,9 @@ function contentOf(stage: Stage, calendar: Stored, isQuiet = true): Content {
     ];
   });
   const held = new Set(visits.flatMap((visit) => visit.slots));
-  const takings = slots
+  const externals = slots
     .filter((slot) => taken.includes(slot.status) && !held.has(slot.id))
-    .flatMap((slot): Taking[] => {
+    .flatMap((slot): ExternalSlot[] => {
       const { wasOffered, isMadeByService, isSetByStaff } = originOf(stage, slot.id);
       return (wasOffered ? !isSetByStaff : isMadeByService)
         ? []
@@ -171,7 +171,7 @@ function contentOf(stage: Stage, calendar: Stored, isQuiet = true): Content {
             },
           ];
     });
-  return { calendar, slots, visits, takings };
+  return { calendar, slots, visits, takings: externals };
 }
 
 const placesOf = ({ plan }: Stored): number => plan.offers?.length ?? plan.capacity ?? 1;
@@ -248,25 +248,25 @@ function twiceSold(stage: Stage, { calendar, visits, takings }: Content, isQuiet
     }
   }
   const places = placesOf(calendar);
-  for (const taking of takings.filter((one) => !one.isOverbooking)) {
+  for (const external of takings.filter((one) => !one.isOverbooking)) {
     // Staff may block time that is booked, and see to the appointments afterwards.
     const under = exclusive.filter(
       (visit) =>
-        overlaps(visit.isByStaff ? visit : around(visit, calendar), taking) &&
+        overlaps(visit.isByStaff ? visit : around(visit, calendar), external) &&
         // What two of the staff write at the same moment is seen once it is followed.
         (isQuiet || !visit.isByStaff) &&
         // A new Slot of theirs that no appointment names is a block, whatever its status.
         !(
-          (taking.isBlock || !taking.isPlace) &&
-          since(stage, 'Appointment', visit.id) <= since(stage, 'Slot', taking.id)
+          (external.isBlock || !external.isPlace) &&
+          since(stage, 'Appointment', visit.id) <= since(stage, 'Slot', external.id)
         ),
     );
-    const blocked = takings.filter((one) => one.isPlace && overlaps(one, taking));
+    const blocked = takings.filter((one) => one.isPlace && overlaps(one, external));
     const taken = [...under.map((one) => around(one, calendar)), ...blocked];
-    if (under.length > 0 && (!taking.isPlace || crowdIn(taken, places))) {
+    if (under.length > 0 && (!external.isPlace || crowdIn(taken, places))) {
       const rule = 'nothing overlaps what takes time';
-      const visit = under[0] ?? taking;
-      found.push({ rule, text: `${calendar.name}: an appointment ${text(visit)} and a taken Slot ${text(taking)}` });
+      const visit = under[0] ?? external;
+      found.push({ rule, text: `${calendar.name}: an appointment ${text(visit)} and a taken Slot ${text(external)}` });
     }
   }
   return found;
@@ -717,7 +717,7 @@ function uncovered(wanted: readonly Interval[], free: readonly Interval[]): Inte
 }
 
 /** How many of some times lie at a moment. */
-const together = (all: readonly Interval[], moment: number): number =>
+const combine = (all: readonly Interval[], moment: number): number =>
   all.filter(({ start, end }) => start <= moment && moment < end).length;
 
 /** The appointments that have a place of their own: an overbooking may share one with what it overlaps. */
@@ -741,7 +741,7 @@ function offeredTwice({ calendar, slots, visits, takings }: Content): string[] {
       (slot) =>
         everywhere.some((one) => overlaps(one, slot)) ||
         placed.some(
-          (one) => overlaps(one, slot) && together(placed, Math.max(one.start, slot.start)) >= placesOf(calendar),
+          (one) => overlaps(one, slot) && combine(placed, Math.max(one.start, slot.start)) >= placesOf(calendar),
         ),
     )
     .map(text);

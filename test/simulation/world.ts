@@ -202,8 +202,8 @@ export function createWorld(from: Snapshot, memory: Memory = createMemory(), mis
     return hold(
       labelOf(request),
       async () => {
-        const answer = await medplum.handle(token, request);
-        return occasion && mistake.misread ? { ...answer, text: mistake.misread(occasion, answer.text) } : answer;
+        const response = await medplum.handle(token, request);
+        return occasion && mistake.misread ? { ...response, text: mistake.misread(occasion, response.text) } : response;
       },
       ({ status, text }) => ({
         result: status < 300 ? '' : `${status}`,
@@ -231,13 +231,13 @@ export function createWorld(from: Snapshot, memory: Memory = createMemory(), mis
         return { status: 503, json: async () => ({}) };
       }
       const [, token = ''] = (headers.authorization ?? '').split(' ');
-      const answer = await send(token as Token, {
+      const response = await send(token as Token, {
         method: (method ?? 'GET') as HttpMethod,
         path: `${pathname.replace(/^\/fhir\/R4/, '')}${search}`,
         body: body === undefined ? undefined : JSON.parse(body),
         isExtended: headers['x-medplum'] === 'extended',
       });
-      return { status: answer.status, json: async () => JSON.parse(answer.text) };
+      return { status: response.status, json: async () => JSON.parse(response.text) };
     },
   };
   const inside = <T>(doing: () => T): T => runInside(face, doing);

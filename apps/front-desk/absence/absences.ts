@@ -1,17 +1,17 @@
 import type { Appointment, Parameters, ParametersParameter, Patient, Schedule, Task } from '@medplum/fhirtypes';
 import {
   type Absence,
+  type AffectedStatus,
   absenceOf,
   affectedOf,
   NO_REASON,
   proposalPart,
   type Reach,
-  type Standing,
-  standingOf,
+  statusOfRow,
 } from '../../../core/absence/rows.ts';
 import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { idIn, isSameService, offersService } from '../../../core/fhir/reference.ts';
+import { idIn, isSameService, servesService } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { addDays, instantAt, intervalOf, type LocalDay, localDayOf } from '../../../core/time/local-day.ts';
@@ -37,7 +37,7 @@ export interface OpenAbsence extends Absence {
 }
 
 /** How it stands with an appointment: as in its row, and whether somebody who was to be called was. */
-type Step = 'planned' | Standing | 'called';
+type Step = 'planned' | AffectedStatus | 'called';
 
 /** An appointment that cannot take place. */
 export interface Line {
@@ -83,7 +83,7 @@ export function absencesIn(resources: readonly unknown[], now: number, config: P
 }
 
 function stepOf(row: Task): Step {
-  const standing = standingOf(row);
+  const standing = statusOfRow(row);
   return standing === 'call' && row.status === 'completed' ? 'called' : standing;
 }
 
@@ -166,7 +166,7 @@ export type Wanted = Proposal | 'call';
 
 /** How far ahead other times are shown, in milliseconds, and how many. */
 const AHEAD = 28 * 86_400_000;
-const MOST_TIMES = 100;
+const MAX_TIMES = 100;
 
 /** The search for the free times of the calendars of an absence, and of those that may step in. */
 export const otherTimesSearch = ({ schedules, substitutes }: OpenAbsence, now: number) =>
@@ -212,11 +212,11 @@ export function otherTimes(
         end <= slot.end &&
         !used.has(id) &&
         !(schedules.includes(schedule) && overlaps({ start: slot.start, end }, period)) &&
-        offersService(appointment.serviceType ?? [], offered, true)
+        servesService(appointment.serviceType ?? [], offered, true)
         ? [{ schedule, start: slot.start, end, slots: [id] }]
         : [];
     })
-    .slice(0, MOST_TIMES);
+    .slice(0, MAX_TIMES);
 }
 
 /** The calendars that may step in: open ones that are not absent, and offer something of what those offer that are. */

@@ -29,13 +29,13 @@ export function wantedOf({ slot, start, end }: Alternative, refused: Slot): Want
 }
 
 /** The chosen Slot, if the time lies within it; otherwise the service chooses Slots of its Schedule. */
-function placeOf({ slot, start, end }: Wanted): Pick<Appointment, 'slot'> | undefined {
+function positionOf({ slot, start, end }: Wanted): Pick<Appointment, 'slot'> | undefined {
   const time = timeOf(slot);
   return time && contains(time, { start, end }) ? { slot: [{ reference: `Slot/${slot.id}` }] } : undefined;
 }
 
 function requestOf(appointment: Appointment, wanted: Wanted, more: NonNullable<Parameters['parameter']>): Parameters {
-  const place = placeOf(wanted);
+  const place = positionOf(wanted);
   return {
     resourceType: 'Parameters',
     parameter: [

@@ -12,7 +12,7 @@ import { CalendarPage } from './day/page.tsx';
 import { HoursPage } from './hours/page.tsx';
 import { MessagesPage } from './messages/page.tsx';
 import { NotificationsPage } from './notifications/page.tsx';
-import { Announcer, useAnnouncements } from './parts/announce.tsx';
+import { MessageRegion, useAnnouncements } from './parts/announce.tsx';
 import { Boundary } from './parts/boundary.tsx';
 import { ServerSays } from './parts/problem.tsx';
 import { useCounts } from './parts/use-counts.ts';
@@ -172,13 +172,13 @@ export function App() {
         {(session.kind === 'in' || session.kind === 'expired') && (
           <QueryClientProvider client={queries}>
             <Router base={FRONT_DESK_PATH}>
-              <Announcer>
+              <MessageRegion>
                 <Header person={session.profile} onLanguage={choose} />
                 <main id="main" tabIndex={-1}>
                   <Pages />
                 </main>
                 {session.kind === 'expired' && <SignInAgain />}
-              </Announcer>
+              </MessageRegion>
             </Router>
           </QueryClientProvider>
         )}

@@ -4,7 +4,7 @@ import { isResource } from '../../../core/fhir/resource.ts';
 export type Versions = ReadonlySet<string>;
 
 /** The state of a search at the server: how many resources it finds, and the versions of those that were written last. */
-export interface Standing {
+export interface SearchVersion {
   readonly total: number | undefined;
   readonly newest: readonly string[];
 }
@@ -18,5 +18,5 @@ export const versionsOf = (resources: readonly unknown[], type: Parameters<typeo
  * before or after the reading; of writes that overlap, the one that began first may be seen last, so that the newest resource
  * alone does not tell.
  */
-export const standsAs = (read: Versions, { total, newest }: Standing): boolean =>
+export const standsAs = (read: Versions, { total, newest }: SearchVersion): boolean =>
   read.size === total && newest.every((version) => read.has(version));

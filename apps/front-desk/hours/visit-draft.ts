@@ -3,7 +3,7 @@ import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts'
 import { milliseconds } from '../../../core/fhir/duration.ts';
 import type { HoursData } from '../../../core/fhir/hours-data.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
-import { isInPool, MOST_STEPS, readVisit } from '../../../core/visits/visit.ts';
+import { isInPool, MAX_STEPS, readVisit } from '../../../core/visits/visit.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 
 /** A length of time, as it is typed; without a value nothing is said. */
@@ -57,7 +57,7 @@ export interface VisitDraft {
 const nothing = (unit: string): TypedLength => ({ value: '', unit });
 
 /** Takes parts out of an extension by their names; what nobody can read, or stands there again, is left. */
-class Taking {
+class ExternalSlot {
   readonly left: Extension[];
 
   constructor(extension: Extension | undefined) {
@@ -94,7 +94,7 @@ const text = ({ valueString }: Extension): string | undefined =>
   typeof valueString === 'string' ? valueString : undefined;
 
 function stepRow(extension: Extension, key: number, names: readonly (string | undefined)[]): StepRow {
-  const parts = new Taking(extension);
+  const parts = new ExternalSlot(extension);
   const other = (part: Extension): number | undefined => {
     const index = names.indexOf(text(part) ?? '');
     return index < 0 ? undefined : index;
@@ -127,11 +127,11 @@ export function emptyStep(steps: readonly StepRow[]): StepRow {
 /** What a service asks for, to be changed. */
 export function visitDraftOf(service: HealthcareService, config: PublicConfig): VisitDraft {
   const url = artefactUri(config, 'LocalVisit');
-  const visit = new Taking(listOf(service.extension).find((one) => one.url === url));
+  const visit = new ExternalSlot(listOf(service.extension).find((one) => one.url === url));
   const steps = visit.all('step', (part) => part);
   const names = steps.map((step) => listOf(step.extension).find((part) => part.url === 'name')?.valueString);
   const stored = visit.first('series', (part) => part);
-  const series = new Taking(stored);
+  const series = new ExternalSlot(stored);
   return {
     kind: stored ? 'series' : steps.length > 0 ? 'steps' : 'one',
     steps: steps.map((step, index) => stepRow(step, index, names)),
@@ -252,7 +252,7 @@ function wholeProblem({ kind, steps }: VisitDraft): WholeProblem {
   if (kind === 'series') {
     return 'series';
   }
-  if (steps.length === 0 || steps.length > MOST_STEPS) {
+  if (steps.length === 0 || steps.length > MAX_STEPS) {
     return steps.length === 0 ? 'none' : 'many';
   }
   return steps.every(({ isOptional }) => isOptional) ? 'optional' : 'order';

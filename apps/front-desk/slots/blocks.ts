@@ -13,7 +13,7 @@ interface TypedPeriod {
 }
 
 /** The longest time that can be blocked at once, in milliseconds: a year. */
-const LONGEST = 366 * 86_400_000;
+const MAX_LENGTH = 366 * 86_400_000;
 
 function instantOfTyped(text: string, timeZone: string): number | undefined {
   const [day, time = ''] = text.split('T');
@@ -25,7 +25,9 @@ function instantOfTyped(text: string, timeZone: string): number | undefined {
 /** The time that was typed, on the clocks of the clinic; `undefined` if it is not valid, or longer than a year. */
 export function typedPeriod({ from, to }: TypedPeriod, timeZone: string): Interval | undefined {
   const [start, end] = [from, to].map((text) => instantOfTyped(text, timeZone));
-  return start !== undefined && end !== undefined && start < end && end - start <= LONGEST ? { start, end } : undefined;
+  return start !== undefined && end !== undefined && start < end && end - start <= MAX_LENGTH
+    ? { start, end }
+    : undefined;
 }
 
 /** A time as it would be typed. */

@@ -3,11 +3,11 @@ import type { Appointment, Schedule, Task } from '@medplum/fhirtypes';
 import { parseAbsenceRequest } from '../../../core/absence/request.ts';
 import {
   type Absence,
-  absenceAnswer,
+  absenceResponse,
   absenceRow,
   type Entry,
   newAffected,
-  withStanding,
+  withStatus,
 } from '../../../core/absence/rows.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import {
@@ -84,12 +84,12 @@ describe('what the Tasks say of absences', () => {
     expect(linesOf(draft, []).map(({ step }) => step)).toEqual(['planned', 'planned']);
     const rows = [
       affected('early'),
-      withStanding(affected('asked'), 'offered', { offer: 'Appointment/offer' }),
-      withStanding(affected('moved'), 'moved'),
-      withStanding(affected('declined'), 'declined'),
-      withStanding(affected('call'), 'call'),
-      { ...withStanding(affected('called'), 'call'), status: 'completed' as const },
-      withStanding(affected('over'), 'over'),
+      withStatus(affected('asked'), 'offered', { offer: 'Appointment/offer' }),
+      withStatus(affected('moved'), 'moved'),
+      withStatus(affected('declined'), 'declined'),
+      withStatus(affected('call'), 'call'),
+      { ...withStatus(affected('called'), 'call'), status: 'completed' as const },
+      withStatus(affected('over'), 'over'),
       affected('foreign', 'other'),
     ];
     const lines = linesOf(confirmed, rows);
@@ -131,7 +131,7 @@ test('what is sent is what the service reads', () => {
   expect(announced).toMatchObject({ period: absence.period, reason: 'ill', silence: undefined });
   expect(confirmed).toMatchObject({ silence: 'move', wishes: [{ appointment: 'late', proposal: undefined }] });
   expect(ended?.end).toBe(now + HOUR);
-  expect(absenceIn(absenceAnswer('one', [], []))).toBe('one');
+  expect(absenceIn(absenceResponse('one', [], []))).toBe('one');
 });
 
 test('those may step in who are open and offer the same', () => {

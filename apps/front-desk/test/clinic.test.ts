@@ -78,15 +78,15 @@ describe('POST /front-desk/clinic-preview', () => {
 
   test('is the page that patients would see, in their language, with nothing that runs', async () => {
     const name = '<script>alert(1)</script>';
-    const answer = await send({
+    const response = await send({
       ...typed,
       name,
       imprint: 'javascript:alert(1)',
       bring: 'A <i>card</i>',
       language: 'de',
     });
-    expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store']);
-    const { page } = answer.json();
+    expect([response.statusCode, response.headers['cache-control']]).toEqual([200, 'no-store']);
+    const { page } = response.json();
     expect(page).toContain('<html lang="de"');
     expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
     expect(page).toContain('Seeweg 1, 10115 Berlin');

@@ -65,8 +65,8 @@ describe('public holidays', () => {
   test.each(['XX/2027', 'DE-XX/2027', 'DE/1999', 'DE/2101', 'DE/x', 'DE-..%2F..%2Fetc/2027', '__proto__/2027'])(
     'of %s there are none: 404, and why',
     async (path) => {
-      const answer = await app.inject(`/front-desk/holidays/${path}`);
-      expect([answer.statusCode, typeof answer.json().problem]).toEqual([404, 'string']);
+      const response = await app.inject(`/front-desk/holidays/${path}`);
+      expect([response.statusCode, typeof response.json().problem]).toEqual([404, 'string']);
     },
   );
 });

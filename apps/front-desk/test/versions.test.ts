@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { type Standing, standsAs, versionsOf } from '../fhir/versions.ts';
+import { type SearchVersion, standsAs, versionsOf } from '../fhir/versions.ts';
 
 const slot = (id: string, versionId: string) => ({ resourceType: 'Slot', id, meta: { versionId } });
 const read = new Set(versionsOf([slot('a', '1'), slot('b', '1'), { resourceType: 'Patient', id: 'p' }, null], 'Slot'));
-const stands = (total: number, ...newest: ReturnType<typeof slot>[]): Standing => ({
+const stands = (total: number, ...newest: ReturnType<typeof slot>[]): SearchVersion => ({
   total,
   newest: versionsOf(newest, 'Slot'),
 });

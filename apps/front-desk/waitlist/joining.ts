@@ -83,5 +83,5 @@ export function joinRequest(
 }
 
 /** The place in the order that `$waitlist` has answered with. */
-export const placeIn = ({ extension }: Appointment, config: PublicConfig): number | undefined =>
+export const positionIn = ({ extension }: Appointment, config: PublicConfig): number | undefined =>
   extensionIn(extension, artefactUri(config, 'LocalPlace'))?.valuePositiveInt;

@@ -76,12 +76,12 @@ export function countDown(panel: HTMLElement): void {
 async function prolong(form: HTMLFormElement): Promise<Record<string, string> | undefined> {
   try {
     // The form has a button named `action`, which hides the property.
-    const answer = await fetch(form.getAttribute('action') ?? '', {
+    const response = await fetch(form.getAttribute('action') ?? '', {
       method: 'POST',
       headers: { accept: 'application/json' },
       body: new URLSearchParams({ action: 'prolong' }),
     });
-    return answer.ok ? await answer.json() : undefined;
+    return response.ok ? await response.json() : undefined;
   } catch {
     return undefined;
   }

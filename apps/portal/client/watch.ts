@@ -53,12 +53,12 @@ export function watchState(news: HTMLElement): void {
 /** Whether there may be news, and whether the portal would have heard of it; `undefined` without an answer. */
 async function ask(address: string): Promise<{ readonly changed?: boolean; readonly complete?: boolean } | undefined> {
   try {
-    const answer = await fetch(address, { headers: { accept: 'application/json' } });
-    if (answer.status === 404) {
+    const response = await fetch(address, { headers: { accept: 'application/json' } });
+    if (response.status === 404) {
       // The session has ended, perhaps in another tab: nothing of it stays on the screen.
       location.reload();
     }
-    return answer.ok ? await answer.json() : undefined;
+    return response.ok ? await response.json() : undefined;
   } catch {
     return undefined;
   }
@@ -100,8 +100,8 @@ function showActions(found: HTMLElement | null): void {
 /** Shows the part as the portal has it now. Returns whether it has changed; `undefined` without an answer. */
 async function show(part: HTMLElement, address: string, news: HTMLElement): Promise<'changed' | 'same' | undefined> {
   try {
-    const answer = await fetch(address, { headers: { accept: 'text/html' }, redirect: 'manual' });
-    const text = answer.ok ? await answer.text() : '';
+    const response = await fetch(address, { headers: { accept: 'text/html' }, redirect: 'manual' });
+    const text = response.ok ? await response.text() : '';
     const parsed = new DOMParser().parseFromString(text, 'text/html');
     const found = parsed.getElementById('state');
     if (!found) {

@@ -2,7 +2,7 @@ import type { Location, Practitioner, PractitionerRole } from '@medplum/fhirtype
 import { listOf, textOf } from '../../../packages/web/elements.ts';
 import { type BookingService, isRefusal, resourcesIn } from '../fhir/client.ts';
 import { type Picture, pictureIn } from './pictures.ts';
-import { type BookableService, placeText } from './services.ts';
+import { type BookableService, locationText } from './services.ts';
 
 /** What the clinic says about the person of a calendar. */
 export interface Doctor {
@@ -24,7 +24,7 @@ function doctorOf(practitioner: Practitioner, place: Location | undefined): Doct
   return {
     id: practitioner.id ?? '',
     picture: pictureIn(listOf(practitioner.photo)),
-    place: place && placeText(place),
+    place: place && locationText(place),
     languages: listOf(practitioner.communication).flatMap(
       ({ coding, text }) => textOf(listOf(coding)[0]?.code) ?? textOf(text) ?? [],
     ),

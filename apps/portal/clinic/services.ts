@@ -10,7 +10,7 @@ import type {
   Schedule,
 } from '@medplum/fhirtypes';
 import { milliseconds } from '../../../core/fhir/duration.ts';
-import { offersAllServices, serviceIdOf } from '../../../core/fhir/reference.ts';
+import { servesAll, serviceIdOf } from '../../../core/fhir/reference.ts';
 import { appointmentMinutes } from '../../../core/fhir/scheduling-parameters.ts';
 import { extensionIn, listOf, partsOf, textOf } from '../../../packages/web/elements.ts';
 import type { ExtensionUrls } from '../../../packages/web/refusal.ts';
@@ -71,7 +71,7 @@ export interface BookableService {
 }
 
 /** Whether time that is freed is offered to those who wait for a service. */
-export const isRefilled = ({ visit, schedules }: BookableService): boolean =>
+export const usesWaitlist = ({ visit, schedules }: BookableService): boolean =>
   visit?.isRefilled || schedules.some((one) => one.isRefilled);
 
 const codeOf = ({ valueCoding }: Extension): string => valueCoding?.code ?? '';
@@ -109,7 +109,7 @@ export function servicesFor(
 }
 
 /** The longest text about a service, in characters. */
-const MOST_TEXT = 4_000;
+const MAX_TEXT = 4_000;
 
 /** How many Schedules and services are read at once. */
 const MOST = '500';
@@ -125,7 +125,7 @@ const phoneIn = (telecom: readonly ContactPoint[] | undefined): string | undefin
   listOf(telecom).find(({ system, value }) => system === 'phone' && value)?.value;
 
 /** A place as people find it: name and address. */
-export const placeText = ({ name, address }: Location): string | undefined =>
+export const locationText = ({ name, address }: Location): string | undefined =>
   [name, addressText(address)].filter((part) => part).join(', ') || undefined;
 
 /** How long before its start an appointment can still be cancelled, by the booking policy of a resource. */
@@ -133,7 +133,7 @@ const cancelUntilOf = (resource: Schedule | HealthcareService, url: string | und
   milliseconds(extensionIn(partsOf(resource.extension, url), 'cancelUntil')?.valueDuration);
 
 /** Whether freed time is offered to those who wait, by the booking policy of a resource. */
-const refillOf = (resource: Schedule | HealthcareService, url: string | undefined): boolean | undefined =>
+const releaseOf = (resource: Schedule | HealthcareService, url: string | undefined): boolean | undefined =>
   extensionIn(partsOf(resource.extension, url), 'refill')?.valueBoolean;
 
 /** The value of a Schedule's own policy, else the strictest of its services'. */
@@ -158,7 +158,7 @@ function visitIn(service: HealthcareService, urls: Urls): VisitNeeds | undefined
         service: id,
         optional,
         series: count && every ? { count, length: (count - 1) * every } : undefined,
-        isRefilled: refillOf(service, urls.policy) === true,
+        isRefilled: releaseOf(service, urls.policy) === true,
       }
     : undefined;
 }
@@ -171,7 +171,7 @@ interface Found {
 }
 
 /** Whether a code stands for all services. */
-const isAll = (coding: Coding): boolean => offersAllServices({ serviceType: [{ coding: [coding] }] });
+const isAll = (coding: Coding): boolean => servesAll({ serviceType: [{ coding: [coding] }] });
 
 /** The HealthcareServices that a Schedule offers: named by it, or its actor, or all. */
 function servicesOf({ serviceType, actor }: Schedule, { services }: Found): HealthcareService[] {
@@ -208,11 +208,11 @@ function bookableSchedule(
       cancelUntilOf(schedule, urls.policy),
       services.map((one) => cancelUntilOf(one, urls.policy)),
     ),
-    isRefilled: refillOf(schedule, urls.policy) ?? services.some((one) => refillOf(one, urls.policy) === true),
+    isRefilled: releaseOf(schedule, urls.policy) ?? services.some((one) => releaseOf(one, urls.policy) === true),
     minutes: appointmentMinutes(schedule, service),
-    place: location && placeText(location),
+    place: location && locationText(location),
     map: location && mapOf(location),
-    bring: textOf(service?.extraDetails)?.slice(0, MOST_TEXT),
+    bring: textOf(service?.extraDetails)?.slice(0, MAX_TEXT),
     payers: payersIn(service?.extension, urls.payerKind),
     phone: phoneIn(organization?.telecom) ?? phoneIn(service?.telecom) ?? phoneIn(location?.telecom),
   };
@@ -260,7 +260,7 @@ function visitsOf({ services }: Found, urls: Urls, offers: readonly BookableServ
 }
 
 /** Combines what several Schedules offer of one service. */
-function together(offers: readonly BookableService[]): BookableService[] {
+function combine(offers: readonly BookableService[]): BookableService[] {
   const found = new Map<string, BookableService>();
   for (const offer of offers) {
     const known = found.get(offer.key);
@@ -270,13 +270,13 @@ function together(offers: readonly BookableService[]): BookableService[] {
 }
 
 /** What can be booked at the clinic, by name, and whose services these are. */
-export interface Offer {
+export interface Catalogue {
   readonly services: readonly BookableService[];
   readonly clinic: Clinic | undefined;
 }
 
 /** Reads what can be booked. */
-export async function readServices(service: BookingService, urls: Urls): Promise<Offer | Refusal> {
+export async function readServices(service: BookingService, urls: Urls): Promise<Catalogue | Refusal> {
   const [schedules, services] = await Promise.all([
     searchAll(service, 'Schedule', { _count: MOST, _sort: '_id' }),
     searchAll(service, 'HealthcareService', {
@@ -296,7 +296,7 @@ export async function readServices(service: BookingService, urls: Urls): Promise
   };
   const offers = clinic.schedules.flatMap((schedule) => offersOf(schedule, clinic, urls));
   return {
-    services: together([...offers, ...visitsOf(clinic, urls, offers)]),
+    services: combine([...offers, ...visitsOf(clinic, urls, offers)]),
     clinic: clinicOf([...clinic.organizations.values()], urls.clinic),
   };
 }

@@ -22,12 +22,12 @@ const PAGE = 1000;
 const PAGES = 4;
 
 /** How many calendars are looked at together: their names have to fit into an address. */
-const MOST_SCHEDULES = 200;
+const MAX_SCHEDULES = 200;
 
 const MINUTE = 60_000;
 
 /** The most appointments that one long Slot is shown as. */
-const MOST_PARTS = 200;
+const MAX_PARTS = 200;
 
 /** Whether a Slot belongs to a service, and serves the visitor: it names that service and payer kind, or none. */
 function isOf({ serviceType, extension }: Slot, { coding, payer }: BookableService): boolean {
@@ -45,7 +45,7 @@ export function timesOf(slot: Slot, schedule: BookableSchedule): FreeTime[] {
     return [];
   }
   const length = Math.min(end - start, schedule.minutes === undefined ? end - start : schedule.minutes * MINUTE);
-  const count = Math.min(Math.floor((end - start) / length), MOST_PARTS);
+  const count = Math.min(Math.floor((end - start) / length), MAX_PARTS);
   return Array.from({ length: count }, (_, index) => ({
     slot: `Slot/${slot.id}`,
     schedule,
@@ -108,7 +108,7 @@ export async function readTimes(
   [from, to]: readonly [number, number],
   most = PAGE * PAGES,
 ): Promise<FreeTimes | Refusal> {
-  const named = schedules.slice(0, MOST_SCHEDULES);
+  const named = schedules.slice(0, MAX_SCHEDULES);
   const bySchedule = new Map(named.map((schedule) => [schedule.reference, schedule]));
   const first = await client.search('Slot', {
     schedule: [...bySchedule.keys()].join(','),

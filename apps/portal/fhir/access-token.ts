@@ -28,7 +28,7 @@ async function request(
   timeout: number,
   now: number,
 ): Promise<Token> {
-  const answer = await fetch(tokenUrl, {
+  const response = await fetch(tokenUrl, {
     method: 'POST',
     body: new URLSearchParams({
       grant_type: 'client_credentials',
@@ -37,9 +37,9 @@ async function request(
     }),
     signal: AbortSignal.timeout(timeout),
   });
-  const body: unknown = await answer.json();
-  if (!answer.ok || !isObject(body) || typeof body.access_token !== 'string') {
-    throw new Error(`The booking service gives the portal no access token (${answer.status}).`);
+  const body: unknown = await response.json();
+  if (!response.ok || !isObject(body) || typeof body.access_token !== 'string') {
+    throw new Error(`The booking service gives the portal no access token (${response.status}).`);
   }
   const seconds = typeof body.expires_in === 'number' ? body.expires_in : 300;
   return { text: body.access_token, end: now + seconds * 1000 - MARGIN };

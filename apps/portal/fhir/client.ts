@@ -89,7 +89,7 @@ const passing: readonly number[] = [0, 429, 502, 503, 504];
 
 async function sendOnce(call: Call, tokens: AccessTokens, signal: AbortSignal) {
   const token = await tokens.current();
-  const answer = await fetch(call.url, {
+  const response = await fetch(call.url, {
     method: call.method,
     redirect: 'error',
     signal,
@@ -101,14 +101,14 @@ async function sendOnce(call: Call, tokens: AccessTokens, signal: AbortSignal) {
     },
     ...(call.body !== undefined && { body: call.body }),
   });
-  if (answer.status === 401) {
+  if (response.status === 401) {
     tokens.refuse(token);
   }
   // A job has an address, and no answer yet.
-  const [, job] = /\/async\/([^/]+)$/.exec(answer.headers.get('content-location') ?? '') ?? [];
-  const text = await answer.text();
+  const [, job] = /\/async\/([^/]+)$/.exec(response.headers.get('content-location') ?? '') ?? [];
+  const text = await response.text();
   const body: unknown = job ? { resourceType: 'Task', id: job } : text && JSON.parse(text);
-  return { status: answer.status, body };
+  return { status: response.status, body };
 }
 
 /** Sends a request; once more with a new token if the old one was refused. Never rejects. */
@@ -237,7 +237,7 @@ export function nextPage({ link }: Bundle): string | undefined {
 }
 
 /** How many pages of a search are read. */
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 
 /** The resources that a search finds on all of its pages, with those that are included. */
 export async function searchAll(
@@ -253,7 +253,7 @@ export async function searchAll(
     }
     entry.push(...(Array.isArray(page.entry) ? page.entry : []));
     const next = nextPage(page);
-    if (next === undefined || count >= MOST_PAGES) {
+    if (next === undefined || count >= MAX_PAGES) {
       return { resourceType: 'Bundle', type: 'searchset', entry };
     }
     page = await client.follow(next);

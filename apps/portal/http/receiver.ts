@@ -1,13 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync } from 'fastify';
-import type { News } from '../news/news.ts';
+import type { PortalUpdates } from '../news/news.ts';
 
 /** The largest notification, in bytes; one with ids alone has about two thousand. */
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 
 /** Notifications from one address in a minute. The service sends those beyond the limit again later. */
-const MOST_PER_MINUTE = 1_200;
+const MAX_PER_MINUTE = 1_200;
 
 function isSame(one: string, other: string): boolean {
   const [left, right] = [Buffer.from(one), Buffer.from(other)];
@@ -26,11 +26,11 @@ function parsed(text: unknown): unknown {
  * `POST /notifications`: where the clinic's service sends what has changed. Nothing is read of a request without the secret
  * of the portal's Subscription.
  */
-export function receiver(news: News, secret: string): FastifyPluginAsync {
+export function receiver(news: PortalUpdates, secret: string): FastifyPluginAsync {
   return async (scope) => {
-    await scope.register(rateLimit, { max: MOST_PER_MINUTE, timeWindow: '1 minute' });
+    await scope.register(rateLimit, { max: MAX_PER_MINUTE, timeWindow: '1 minute' });
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MOST_BYTES }, (_request, body, done) =>
+    scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MAX_BYTES }, (_request, body, done) =>
       done(null, body),
     );
     scope.addHook('onRequest', async ({ headers }, reply) => {

@@ -46,10 +46,10 @@ export const cookies = {
 } as const;
 
 /** The longest form that a cookie holds, in characters. */
-const MOST_KEPT = 2_500;
+const MAX_KEPT = 2_500;
 
 /** Whether what was typed into a form can be kept in the browser. */
-export const isKept = ({ text }: FormValues): boolean => text.length <= MOST_KEPT;
+export const isKept = ({ text }: FormValues): boolean => text.length <= MAX_KEPT;
 
 /** What an answer changes in the visitor's browser; `null` removes it. */
 export interface Changes {

@@ -2,7 +2,7 @@ import type { Changes } from './changes.ts';
 import type { Notification } from './notification.ts';
 
 /** Takes notifications in, and knows whether they come. */
-export interface Hearing {
+export interface SubscriptionWatch {
   readonly take: (notification: Notification) => void;
   /** Whether notifications have come lately: handshakes and heartbeats count. */
   readonly isHeard: () => boolean;
@@ -26,7 +26,7 @@ const MOST = 20;
  * Follows the numbers of the events. Where several servers share the address to which notifications go, each of them gets
  * only a part: the numbers show that, and the pages of such a server ask the service again.
  */
-export function createHearing(changes: Changes, now: () => number): Hearing {
+export function createSubscriptionWatch(changes: Changes, now: () => number): SubscriptionWatch {
   let heardAt = Number.NEGATIVE_INFINITY;
   let missedAt = Number.NEGATIVE_INFINITY;
   const numbers = new Map<string, number>();

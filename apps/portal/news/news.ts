@@ -1,7 +1,7 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import { type BookingService, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
 import { type Changes, createChanges } from './changes.ts';
-import { createHearing, HEARTBEAT, type Hearing } from './hearing.ts';
+import { createSubscriptionWatch, HEARTBEAT, type SubscriptionWatch } from './hearing.ts';
 import { notificationIn } from './notification.ts';
 
 /** Where the clinic's service sends the portal's notifications, and what it authenticates itself with. */
@@ -51,7 +51,7 @@ async function subscribe(service: BookingService, options: SubscriptionOptions):
 }
 
 /** What the portal hears of changes at the clinic. */
-export interface News extends Pick<Changes, 'note' | 'hasChanged'>, Pick<Hearing, 'isComplete'> {
+export interface PortalUpdates extends Pick<Changes, 'note' | 'hasChanged'>, Pick<SubscriptionWatch, 'isComplete'> {
   /** Takes a notification; `false` if it is none. */
   readonly take: (body: unknown) => boolean;
   /** Sees to it that notifications come. Called whenever a page waits for news; does not wait itself. */
@@ -67,14 +67,14 @@ const RETRY = 300_000;
  *
  * @param warn - called with the reason why there are none
  */
-export function createNews(
+export function createUpdates(
   service: BookingService,
   options: SubscriptionOptions,
   now: () => number,
   warn: (problem: string) => void,
-): News {
+): PortalUpdates {
   const changes = createChanges(now);
-  const hearing = createHearing(changes, now);
+  const hearing = createSubscriptionWatch(changes, now);
   let triedAt = Number.NEGATIVE_INFINITY;
   async function tryToSubscribe(): Promise<void> {
     const answer = await subscribe(service, options);

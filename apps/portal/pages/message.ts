@@ -8,14 +8,14 @@ import { phoneLine } from './layout.ts';
 export const messageAnswers = ['come', 'cancel', 'move', 'stop', 'start'] as const;
 
 /** What a person can answer to a message of the clinic. */
-type MessageAnswer = (typeof messageAnswers)[number];
+type MessageReply = (typeof messageAnswers)[number];
 
 /** What a message is about, as the service says. */
-export interface Answerable {
+export interface RepliableMessage {
   readonly start: number | undefined;
   readonly end: number | undefined;
   readonly isCancelled: boolean;
-  readonly possible: readonly MessageAnswer[];
+  readonly possible: readonly MessageReply[];
 }
 
 /**
@@ -27,9 +27,9 @@ export interface Answerable {
  */
 export function messagePage(
   visit: Visit,
-  { start, end, isCancelled, possible }: Answerable,
+  { start, end, isCancelled, possible }: RepliableMessage,
   phone: string | undefined,
-  done?: { readonly answer: MessageAnswer | 'moved' } | { readonly refusal: RefusalReason },
+  done?: { readonly answer: MessageReply | 'moved' } | { readonly refusal: RefusalReason },
 ): Reply {
   const { texts, portal, id } = visit;
   const { message } = texts;
@@ -37,7 +37,7 @@ export function messagePage(
   const answers = { ...message.done, moved: texts.appointment.moved };
   const said = done && 'answer' in done ? answers[done.answer] : undefined;
   const title = said ?? message.title;
-  const button = (answer: MessageAnswer, style: string): Html | false =>
+  const button = (answer: MessageReply, style: string): Html | false =>
     possible.includes(answer) &&
     html`<button name="answer" value="${answer}" class="${style}">${message.answers[answer]}</button>`;
   const isOpen = possible.includes('come');

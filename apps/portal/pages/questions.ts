@@ -57,7 +57,7 @@ ${problemNote(visit, state, field)}${inputs}${other}</fieldset>`;
 }
 
 /** More answers than these are a list to open. */
-const MOST_RADIOS = 8;
+const MAX_RADIOS = 8;
 
 function selection(visit: Visit, state: FormState, { field, text, isRequired, options }: Question): Html {
   const [chosen] = state.form.all(field);
@@ -70,7 +70,7 @@ ${options.map(({ label }, index) => html`<option value="${index}"${flag('selecte
 
 const choice: Render = (visit, state, question) => {
   const { control, isRepeated, isRequired, options } = question;
-  if (control === 'choice' && !isRepeated && options.length > MOST_RADIOS) {
+  if (control === 'choice' && !isRepeated && options.length > MAX_RADIOS) {
     return selection(visit, state, question);
   }
   // An open choice can also be answered by its free answer: only the server can require one of the two.

@@ -4,12 +4,12 @@ import { type BookableService, hasWords } from '../clinic/services.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 
 /** How many names a card has room for. */
-const MOST_NAMES = 4;
+const MAX_NAMES = 4;
 
 function namesOf({ schedules }: BookableService, { say, texts: { services } }: Visit): string {
   const names = [...new Set(schedules.map(({ name }) => name).filter((name) => name !== ''))];
-  const left = names.length - MOST_NAMES;
-  return names.slice(0, MOST_NAMES).join(' · ') + (left > 0 ? ` ${say(services.others, { number: left })}` : '');
+  const left = names.length - MAX_NAMES;
+  return names.slice(0, MAX_NAMES).join(' · ') + (left > 0 ? ` ${say(services.others, { number: left })}` : '');
 }
 
 /** What a payer kind is called: in the visitor's language if it is one of the service's own, else as the clinic calls it. */
@@ -45,7 +45,7 @@ function payersNote(visit: Visit, { schedules }: BookableService): Html | false 
 }
 
 /** How many services are listed; the others are found by name. */
-const MOST_SERVICES = 40;
+const MAX_SERVICES = 40;
 
 /** Finds services by their names and people, where there are many. */
 function serviceSearch({ texts, portal }: Visit, find: string, payer: string | undefined): Html {
@@ -62,13 +62,13 @@ export function servicesPage(
   const { texts, say, portal } = visit;
   const { path } = portal.options;
   const { title, lead, none } = texts.services;
-  const isMany = services.length > MOST_SERVICES;
+  const isMany = services.length > MAX_SERVICES;
   const find = isMany ? visit.query.get('find').slice(0, 100) : '';
   const found = services.filter(({ name, description = '', schedules }) =>
     hasWords([name, description, ...schedules.map((one) => one.name)].join(' '), find),
   );
-  const left = found.length - MOST_SERVICES;
-  const items = found.slice(0, MOST_SERVICES).map((service) => {
+  const left = found.length - MAX_SERVICES;
+  const items = found.slice(0, MAX_SERVICES).map((service) => {
     const payer = service.payer?.valueCoding?.code;
     const query = new URLSearchParams({ service: service.key, ...(payer && { payer }) }).toString();
     const description = service.description ?? namesOf(service, visit);

@@ -1,7 +1,7 @@
 import type { Extension } from '@medplum/fhirtypes';
 import { type Content, type Html, html } from '../../../packages/web/html.ts';
 import type { Doctor } from '../clinic/doctors.ts';
-import { type BookableSchedule, type BookableService, hasWords, isRefilled } from '../clinic/services.ts';
+import { type BookableSchedule, type BookableService, hasWords, usesWaitlist } from '../clinic/services.ts';
 import type { FreeTime } from '../clinic/times.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import { formatTime } from '../visit/chosen-time.ts';
@@ -68,8 +68,8 @@ const hiddenFields = (page: TimesPage, query: Query = {}): Content =>
   );
 
 /** How many people have a card, and how many others are in a list below; all are found by name. */
-const MOST_CARDS = 12;
-const MOST_OTHERS = 30;
+const MAX_CARDS = 12;
+const MAX_OTHERS = 30;
 
 /** A calendar of somebody, and its next free time. */
 type Person = { readonly schedule: BookableSchedule; readonly next: FreeTime | undefined };
@@ -85,7 +85,7 @@ export function peopleOf({ schedules }: BookableService, times: readonly FreeTim
 
 /** The calendars whose people have a card. */
 export const withCard = (people: readonly Person[], chosen: BookableSchedule | undefined): BookableSchedule[] => [
-  ...people.slice(0, MOST_CARDS).map(({ schedule }) => schedule),
+  ...people.slice(0, MAX_CARDS).map(({ schedule }) => schedule),
   ...(chosen ? [chosen] : []),
 ];
 
@@ -112,7 +112,7 @@ ${doctor && languages.length > 0 && html`<span class="note">${say(texts.times.sp
 /** Finds people by their names, where there are many. */
 function personSearch({ texts, portal }: Visit, page: TimesPage): Html | false {
   return (
-    page.service.schedules.length > MOST_CARDS &&
+    page.service.schedules.length > MAX_CARDS &&
     html`<form action="${portal.options.path}/times" class="from">${hiddenFields(page, { schedule: undefined })}<label for="who">${texts.times.find}</label>
 <input type="search" id="who" name="who" maxlength="100" value="${page.who}"> <button class="secondary">${texts.times.show}</button></form>`
   );
@@ -125,7 +125,7 @@ function personChoice(visit: Visit, page: TimesPage): Html | false {
   const option = (schedule: string | undefined, content: Content): Html =>
     html`<li><a href="${address(visit, page, { schedule, from, day })}" class="day person"${schedule === chosen?.reference && html` aria-current="true"`}>${content}</a></li>`;
   const cards = new Set(withCard(people, chosen));
-  const others = people.filter(({ schedule }) => !cards.has(schedule)).slice(0, MOST_OTHERS);
+  const others = people.filter(({ schedule }) => !cards.has(schedule)).slice(0, MAX_OTHERS);
   const nextOf = (schedule: BookableSchedule) => people.find((one) => one.schedule === schedule)?.next;
   return (
     hasPeople(page) &&
@@ -240,7 +240,7 @@ const parts = [
 ] as const;
 
 /** How many times of a day are shown where there are many calendars. */
-const MOST_TIMES = 40;
+const MAX_TIMES = 40;
 
 /** Whether people can be chosen between. */
 const hasPeople = ({ service }: TimesPage): boolean => service.schedules.filter(({ name }) => name !== '').length > 1;
@@ -250,11 +250,11 @@ const hasPeople = ({ service }: TimesPage): boolean => service.schedules.filter(
  * of those who are free then; of too many moments some of the whole day, if whoever chooses a person sees all that they have.
  */
 function shownTimes(page: TimesPage, times: readonly FreeTime[]): readonly FreeTime[] {
-  if (page.schedule !== undefined || times.length <= MOST_TIMES) {
+  if (page.schedule !== undefined || times.length <= MAX_TIMES) {
     return times;
   }
   const moments = [...Map.groupBy(times, ({ start }) => start).values()];
-  const step = hasPeople(page) ? Math.ceil(moments.length / MOST_TIMES) : 1;
+  const step = hasPeople(page) ? Math.ceil(moments.length / MAX_TIMES) : 1;
   return moments.flatMap((own, index) => (index % step === 0 ? (own[index % own.length] ?? []) : []));
 }
 
@@ -305,7 +305,7 @@ export function waitLink(
 ): Html | false {
   const all = { service: service.key, payer: service.payer?.valueCoding?.code, schedule: schedule?.reference, from };
   const known = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const isKept = schedule ? schedule.isRefilled : isRefilled(service);
+  const isKept = schedule ? schedule.isRefilled : usesWaitlist(service);
   return (
     isKept &&
     move === undefined &&

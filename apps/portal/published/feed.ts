@@ -8,7 +8,7 @@ import { isTooMuch } from '../http/limits.ts';
 import type { Portal } from '../portal.ts';
 
 /** Requests for calendars from one address in a minute: programs ask a few times in an hour. */
-const MOST_PER_MINUTE = 30;
+const MAX_PER_MINUTE = 30;
 
 /** The file of a secret link. */
 const file = /^([A-Za-z0-9-]{1,64}\.[0-9a-f]{64})\.ics$/;
@@ -31,9 +31,9 @@ export function feedRoutes(portal: Portal): FastifyPluginAsync {
   return async (scope) => {
     const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);
     const timeWindow = '1 minute';
-    await scope.register(rateLimit, { max: MOST_PER_MINUTE, timeWindow, keyGenerator });
+    await scope.register(rateLimit, { max: MAX_PER_MINUTE, timeWindow, keyGenerator });
     const network = scope.createRateLimit({
-      max: PER_NETWORK * MOST_PER_MINUTE,
+      max: PER_NETWORK * MAX_PER_MINUTE,
       timeWindow,
       keyGenerator: ({ ip }) => addressNetwork(ip),
     });

@@ -12,7 +12,7 @@ import { fileOf, type PublishedFile, publishedTypes, readSnapshot, type Snapshot
 const KEEP = 60_000;
 
 /** Requests from one address in a minute: a reader needs five for each snapshot. */
-const MOST_PER_MINUTE = 60;
+const MAX_PER_MINUTE = 60;
 
 /** The newest snapshot, and the one before it, whose files somebody may be reading. */
 function snapshots(portal: Portal, folder: string) {
@@ -87,7 +87,7 @@ export function publishedRoutes(portal: Portal): FastifyPluginAsync {
   const { newest, of } = snapshots(portal, folder);
   return async (scope) => {
     const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);
-    await scope.register(rateLimit, { max: MOST_PER_MINUTE, timeWindow: '1 minute', keyGenerator });
+    await scope.register(rateLimit, { max: MAX_PER_MINUTE, timeWindow: '1 minute', keyGenerator });
     scope.get('/$bulk-publish', async (request, reply) => {
       const found = await newest();
       if (isRefusal(found)) {

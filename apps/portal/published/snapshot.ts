@@ -37,7 +37,7 @@ export interface Snapshot {
 
 /** How far ahead Slots are published, in milliseconds, and how many. */
 const AHEAD = 90 * DAY;
-const MOST_SLOTS = 20_000;
+const MAX_SLOTS = 20_000;
 const PAGE = 1_000;
 const MOST = '500';
 
@@ -126,7 +126,7 @@ async function readSlots(client: BookingService, at: number): Promise<{ slots: S
     }
     slots.push(...resourcesIn(page, 'Slot'));
     const next = nextPage(page);
-    if (next === undefined || slots.length >= MOST_SLOTS) {
+    if (next === undefined || slots.length >= MAX_SLOTS) {
       return { slots, isMore: next !== undefined };
     }
     page = await client.follow(next);

@@ -13,7 +13,7 @@ import { isEnabled } from './enable-when.ts';
 import type { Control, Question, QuestionForm } from './questions.ts';
 
 /** What was answered, or what is wrong with it, by the name of the field. */
-export interface Answers {
+export interface FormAnswers {
   readonly items: readonly QuestionnaireResponseItem[];
   readonly problems: ReadonlyMap<string, FieldProblem>;
 }
@@ -71,7 +71,7 @@ const isAnswered = ({ answer, item }: QuestionnaireResponseItem): boolean =>
   (answer?.length ?? 0) > 0 || (item?.length ?? 0) > 0;
 
 /** Reads the answers of a form. Questions that do not apply, given the answers to others, are left out and not required. */
-export function readAnswers({ questions }: QuestionForm, form: FormValues, timeZone: string): Answers {
+export function readAnswers({ questions }: QuestionForm, form: FormValues, timeZone: string): FormAnswers {
   const problems = new Map<string, FieldProblem>();
   const applying = new Set<string>();
   const valuesOf = (field: string): readonly string[] => (applying.has(field) ? form.all(field) : []);
@@ -95,11 +95,12 @@ export function readAnswers({ questions }: QuestionForm, form: FormValues, timeZ
         if (problem !== undefined || (isRequired && parsed.length === 0 && control !== 'group')) {
           problems.set(field, problem ?? 'missing');
         }
-        const answer = parsed.filter((one) => typeof one !== 'string');
+        const response = parsed.filter((one) => typeof one !== 'string');
         const inner = itemsOf(question.questions);
-        const [first, ...rest] = answer;
+        const [first, ...rest] = response;
         // Questions below a question belong to its answer, those of a group to the group.
-        const nested = inner.length > 0 && control !== 'group' && first ? [{ ...first, item: inner }, ...rest] : answer;
+        const nested =
+          inner.length > 0 && control !== 'group' && first ? [{ ...first, item: inner }, ...rest] : response;
         return {
           linkId,
           text,
@@ -111,8 +112,8 @@ export function readAnswers({ questions }: QuestionForm, form: FormValues, timeZ
   return { items: itemsOf(questions), problems };
 }
 
-function wordsOf(answer: QuestionnaireResponseItemAnswer, yesNo: readonly [string, string]): string {
-  const { valueBoolean, valueCoding, item: _, ...rest } = answer;
+function wordsOf(response: QuestionnaireResponseItemAnswer, yesNo: readonly [string, string]): string {
+  const { valueBoolean, valueCoding, item: _, ...rest } = response;
   if (valueBoolean !== undefined) {
     return yesNo[valueBoolean ? 0 : 1];
   }
@@ -132,7 +133,7 @@ function narrative(items: readonly QuestionnaireResponseItem[], yesNo: readonly 
 /** The answers as they are sent with the booking; `undefined` if there are none. */
 export function toQuestionnaireResponse(
   form: QuestionForm,
-  { items }: Answers,
+  { items }: FormAnswers,
   yesNo: readonly [string, string],
   authored: string,
 ): QuestionnaireResponse | undefined {

@@ -141,7 +141,7 @@ async function offersTo(visit: Visit, own: readonly Own[]): Promise<Own[] | Refu
 }
 
 /** An appointment of the visitor, with its place if it is an entry of the waitlist. */
-async function withPlace({ portal }: Visit, { appointment, view }: Own): Promise<AppointmentView> {
+async function withPosition({ portal }: Visit, { appointment, view }: Own): Promise<AppointmentView> {
   if (view.state !== 'waiting') {
     return view;
   }
@@ -179,7 +179,7 @@ export const showAppointments: PageHandler = async (visit) => {
   const all = await allOwn(visit);
   return isRefusal(all)
     ? failurePage(visit, 'unavailable')
-    : appointmentsPage(visit, await Promise.all(all.map((one) => withPlace(visit, one))));
+    : appointmentsPage(visit, await Promise.all(all.map((one) => withPosition(visit, one))));
 };
 
 /** Finds an appointment if it is the visitor's: anyone else's is not found, like one that does not exist. */
@@ -275,7 +275,7 @@ async function pageOf(visit: Visit, own: Own, more: Pick<AppointmentPage, 'news'
   const [link, watch, view, offers] = await Promise.all([
     linkOf(visit, own),
     watchOf(visit, own.view),
-    withPlace(visit, own),
+    withPosition(visit, own),
     offersFor(visit, own),
   ]);
   return appointmentPage(visit, view, { link, watch, offers, ...more });
@@ -325,7 +325,7 @@ export const askLeave: PageHandler = async (visit) => {
 /** `GET /appointments/:id/state`: what the script of the page asks for when there may be news. */
 export const showState = forOwn(async (visit, own) => {
   const [view, watch, offers] = await Promise.all([
-    withPlace(visit, own),
+    withPosition(visit, own),
     watchOf(visit, own.view),
     offersFor(visit, own),
   ]);
@@ -364,9 +364,9 @@ async function cancelAll(
 ): Promise<Refusal | undefined> {
   const ids = comingOf(view.steps, portal.now()).map(({ id }) => id);
   const [first = appointment] = steps.filter((one) => one.view.id === ids[0]).map((one) => one.appointment);
-  const answer = await portal.service.cancel(first);
-  if (isRefusal(answer)) {
-    return answer;
+  const response = await portal.service.cancel(first);
+  if (isRefusal(response)) {
+    return response;
   }
   const others = ids.slice(1);
   const mayShow = ({ id = '', status }: Appointment): boolean => others.includes(id) && status !== 'cancelled';

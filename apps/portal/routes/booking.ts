@@ -5,7 +5,7 @@ import { refusalOf } from '../clinic/times.ts';
 import { has, isRefusal, type Refusal } from '../fhir/client.ts';
 import { isKept, type Reply, type Visit } from '../http/visit.ts';
 import { type DetailsPage, detailsPage, type KnownPatient } from '../pages/details.ts';
-import { type Answers, toQuestionnaireResponse } from '../questionnaire/answers.ts';
+import { type FormAnswers, toQuestionnaireResponse } from '../questionnaire/answers.ts';
 import type { QuestionForm } from '../questionnaire/questions.ts';
 import { type Session, withMore } from '../session/session.ts';
 import { type Language, languages } from '../texts/texts.ts';
@@ -108,7 +108,7 @@ async function book(
 export function responseOf(
   { portal, texts }: Visit,
   questions: QuestionForm | undefined,
-  answers: Answers | undefined,
+  answers: FormAnswers | undefined,
 ) {
   const { yes, no } = texts.details;
   return questions && answers && toQuestionnaireResponse(questions, answers, [yes, no], formatInstant(portal.now()));

@@ -18,7 +18,7 @@ import { currentHold, heldUntil, identifierOf, serviceOf, type UnderWay } from '
 import { askFor } from './visits.ts';
 
 /** How long a hold counts whose end the clinic has not named, in milliseconds. */
-const LONGEST_HOLD = 600_000;
+const MAX_HOLD = 600_000;
 
 /** What stands for a hold that the visitor may not have, because too many are the visitor's. */
 const enough: Refusal = { refused: true, status: 429, problems: [{ code: 'too-many-holds', alternatives: [] }] };
@@ -35,7 +35,7 @@ async function hold(
   time: ChosenTime,
   before = '',
 ): Promise<readonly Appointment[] | Refusal> {
-  const until = portal.now() + LONGEST_HOLD;
+  const until = portal.now() + MAX_HOLD;
   const takeBack = portal.shares.take(visitor, key, lengthOf(time), until);
   if (!takeBack) {
     return enough;

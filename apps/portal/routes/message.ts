@@ -6,7 +6,7 @@ import { isRefusal } from '../fhir/client.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import { type Movable, movePage } from '../pages/appointment.ts';
 import { failureOf, failurePage } from '../pages/failure.ts';
-import { type Answerable, messageAnswers, messagePage } from '../pages/message.ts';
+import { messageAnswers, messagePage, type RepliableMessage } from '../pages/message.ts';
 import { noSession, withMore } from '../session/session.ts';
 import { parseTime } from '../visit/chosen-time.ts';
 import { moveBy } from './appointments.ts';
@@ -15,7 +15,7 @@ import { serviceOf } from './under-way.ts';
 
 const named = ({ parameter = [] }: Parameters, name: string) => parameter.filter((one) => one?.name === name);
 
-function answerable(found: Parameters): Answerable {
+function answerable(found: Parameters): RepliableMessage {
   const codes = named(found, 'answer').map(({ valueCode }) => valueCode);
   return {
     start: parseInstant(named(found, 'start')[0]?.valueInstant),
@@ -102,7 +102,7 @@ export const moveByMessage: PageHandler = async (visit) => {
 };
 
 /** `POST /message/:id`: the answer. */
-export const answerMessage: PageHandler = async (visit) => {
+export const replyToMessage: PageHandler = async (visit) => {
   const { portal, id, form } = visit;
   const answer = messageAnswers.find((one) => one === form.get('answer'));
   const found = await portal.service.answer(id, answer === 'move' ? undefined : answer);

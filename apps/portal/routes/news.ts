@@ -28,7 +28,7 @@ export async function watchOf({ portal, at, session }: Visit, { id, state, steps
  * `GET /appointments/:id/news`: whether the page should read the appointment again, and whether the portal would know. The
  * clinic's service is not asked.
  */
-export const showNews: PageHandler = async (visit) => {
+export const showUpdates: PageHandler = async (visit) => {
   const { portal, query, id, session } = visit;
   const watch = await portal.seal.open('watch', query.get('w'));
   const isOwn = typeof watch !== 'string' && watch.id === id && watch.browser === session.browser;

@@ -5,8 +5,8 @@ import { sendDetails } from './booking.ts';
 import { showDetails } from './details.ts';
 import { holdTime } from './hold.ts';
 import { leave, openLinkHere, showLink, switchLanguage } from './links.ts';
-import { answerMessage, askMessageMove, moveByMessage, showMessage } from './message.ts';
-import { showNews } from './news.ts';
+import { askMessageMove, moveByMessage, replyToMessage, showMessage } from './message.ts';
+import { showUpdates } from './news.ts';
 import { showSlot } from './slot.ts';
 import { showColour, showEmbedScript, showPicture, showServices, showTimes } from './times.ts';
 import { joinWaitlist, showWait } from './wait.ts';
@@ -48,7 +48,7 @@ export const portalRoutes: readonly PortalRoute[] = [
   { method: 'GET', path: '/appointments', handler: appointments.showAppointments },
   { method: 'GET', path: '/appointments/:id', handler: appointments.showAppointment },
   { method: 'GET', path: '/appointments/:id/state', handler: appointments.showState },
-  { method: 'GET', path: '/appointments/:id/news', handler: showNews, isCheap: true },
+  { method: 'GET', path: '/appointments/:id/news', handler: showUpdates, isCheap: true },
   { method: 'GET', path: '/appointments/:id/calendar.ics', handler: appointments.showCalendarFile },
   { method: 'GET', path: '/appointments/:id/cancel', handler: appointments.askCancel },
   { method: 'POST', path: '/appointments/:id/cancel', handler: appointments.cancel },
@@ -65,7 +65,7 @@ export const portalRoutes: readonly PortalRoute[] = [
   { method: 'GET', path: '/link', handler: showLink },
   { method: 'POST', path: '/link', handler: openLinkHere },
   { method: 'GET', path: '/message/:id', handler: showMessage },
-  { method: 'POST', path: '/message/:id', handler: answerMessage },
+  { method: 'POST', path: '/message/:id', handler: replyToMessage },
   { method: 'GET', path: '/message/:id/move', handler: askMessageMove },
   { method: 'POST', path: '/message/:id/move', handler: moveByMessage },
   { method: 'GET', path: '/leave', handler: appointments.askLeave },

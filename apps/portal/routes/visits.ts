@@ -22,7 +22,7 @@ const SPAN = 14;
 const AHEAD = 90;
 
 /** The longest time in which the clinic's service looks for visits. */
-const LONGEST = 365 * DAY;
+const MAX_LENGTH = 365 * DAY;
 
 function proposedStep(appointment: Appointment, stepUrl: string | undefined) {
   const mark = partsOf(appointment.extension, stepUrl);
@@ -67,7 +67,7 @@ async function findVisits(
   { from, to, without, only, count }: Wish,
 ): Promise<{ readonly visits: readonly ProposedVisit[]; readonly isCutShort: boolean } | Refusal> {
   const length = visit?.series ? visit.series.length + DAY : 0;
-  const period = { start: from, end: Math.min(from + LONGEST, to + length) };
+  const period = { start: from, end: Math.min(from + MAX_LENGTH, to + length) };
   const found = await client.find(findRequest({ service: visit?.service ?? '', period, count, without, only, payer }));
   if (isRefusal(found)) {
     // A visit for which there is nobody, or that the clinic must correct, has no times.
@@ -171,6 +171,6 @@ export async function askFor(
     return steps;
   }
   const visit = steps && { steps, stepUrl: options.extensions.visitStep ?? '' };
-  const answer = await client[operation](visit ? 'Bundle' : 'Appointment', bodyOf({ ...booking, visit }));
-  return isRefusal(answer) ? answer : appointmentsIn(answer);
+  const response = await client[operation](visit ? 'Bundle' : 'Appointment', bodyOf({ ...booking, visit }));
+  return isRefusal(response) ? response : appointmentsIn(response);
 }

@@ -3,7 +3,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 import { isDay } from '../clinic/clock.ts';
-import { isRefilled } from '../clinic/services.ts';
+import { usesWaitlist } from '../clinic/services.ts';
 import { isRefusal } from '../fhir/client.ts';
 import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
@@ -50,7 +50,7 @@ async function askedFor(visit: Visit): Promise<Asked | Reply> {
   if (service && isRefusal(service)) {
     return failurePage(visit, 'unavailable');
   }
-  if (!service || !isRefilled(service) || view?.isOpen === false) {
+  if (!service || !usesWaitlist(service) || view?.isOpen === false) {
     return failurePage(visit, 'notFound');
   }
   const now = portal.now();

@@ -34,7 +34,7 @@ export const SESSION_LENGTH = 24 * 3_600_000;
 export const MOST = 12;
 
 /** How many patients a session holds: a cookie has room for no more. */
-const MOST_PATIENTS = 3;
+const MAX_PATIENTS = 3;
 
 const idsIn = (value: unknown): string[] => (Array.isArray(value) ? value.filter(isId).slice(-MOST) : []);
 
@@ -58,7 +58,7 @@ export function withMore(session: Session, added: Partial<Omit<Session, 'browser
   return {
     browser: browser || randomUUID(),
     patients: [...new Map([...patients, ...(added.patients ?? [])].map((one) => [one.id, one])).values()].slice(
-      -MOST_PATIENTS,
+      -MAX_PATIENTS,
     ),
     appointments: merged(appointments, added.appointments),
     booked: Object.fromEntries(Object.entries({ ...booked, ...added.booked }).slice(-MOST)),
@@ -70,7 +70,7 @@ const newer = (known: readonly string[], ids: readonly string[]): readonly strin
   known.slice(known.findLastIndex((id) => ids.includes(id)) + 1);
 
 /** How many sessions are remembered; those that have changed least lately go first. */
-const MOST_REMEMBERED = 5_000;
+const MAX_REMEMBERED = 5_000;
 
 /** What sessions have come to see: of two answers under way at once, the cookie of one would take away what the other gave. */
 export function createSessions() {
@@ -90,7 +90,7 @@ export function createSessions() {
       known.delete(kept.browser);
       known.set(kept.browser, kept);
       const [oldest = ''] = known.keys();
-      if (known.size > MOST_REMEMBERED) {
+      if (known.size > MAX_REMEMBERED) {
         known.delete(oldest);
       }
       return kept;

@@ -4,7 +4,7 @@ import type { AddressGroup } from '../../../packages/web/address-group.ts';
 export type Visitor = readonly AddressGroup[];
 
 /** Counts what each visitor has taken, over all pages and sessions: whoever drops the cookie takes no more for that. */
-export interface Shares {
+export interface VisitorQuotas {
   /**
    * Takes time for a visitor. The same key again replaces what was taken with it.
    *
@@ -48,7 +48,7 @@ function hasRoom(taken: readonly Taken[], { isHold, length }: Taken, hours: numb
  *
  * @param perHour - bookings and moves of one visitor in an hour
  */
-export function createShares(perHour: number, now: () => number): Shares {
+export function createVisitorQuotas(perHour: number, now: () => number): VisitorQuotas {
   const groups = new Map<string, Map<string, Taken>>();
   /** What a group has taken by other keys, as far as it still counts. */
   const others = (name: string, key: string): Taken[] =>

@@ -57,14 +57,14 @@ export const settings = {
  * Starts portals of a clinic, which end with the tests of the file.
  *
  * @param own - the settings of a portal, or of several, besides the usual ones; by default it is at `/portal`
- * @param answer - gives the clinic its routes
+ * @param response - gives the clinic its routes
  */
 export async function withPortal(
   own: Partial<PortalOptions> | readonly Partial<PortalOptions>[],
-  answer: (clinic: FastifyInstance) => void,
+  response: (clinic: FastifyInstance) => void,
 ): Promise<{ readonly app: FastifyInstance; readonly baseUrl: string }> {
   const clinic = aClinic();
-  answer(clinic);
+  response(clinic);
   const baseUrl = `${await clinic.listen({ port: 0, host: '127.0.0.1' })}/fhir/R4`;
   const { assets, remove } = builtFiles();
   const app = fastify({ trustProxy: true, routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 } });
@@ -83,7 +83,7 @@ export async function withPortal(
 export function aBrowser(app: FastifyInstance, remoteAddress: string) {
   const cookies = new Map<string, string>();
   const send = async (url: string, form?: Readonly<Record<string, string>> | string, headers: object = {}) => {
-    const answer = await app.inject({
+    const response = await app.inject({
       method: form === undefined ? 'GET' : 'POST',
       url,
       remoteAddress,
@@ -91,14 +91,14 @@ export function aBrowser(app: FastifyInstance, remoteAddress: string) {
       headers: { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded', ...headers },
       ...(form !== undefined && { payload: typeof form === 'string' ? form : new URLSearchParams(form).toString() }),
     });
-    for (const { name, value } of answer.cookies) {
+    for (const { name, value } of response.cookies) {
       if (value === '') {
         cookies.delete(name);
       } else {
         cookies.set(name, value);
       }
     }
-    return answer;
+    return response;
   };
   return { send, cookies };
 }

@@ -3,7 +3,7 @@ import type { Subscription } from '@medplum/fhirtypes';
 import { notification } from '../../../core/notifications/events/bundle.ts';
 import { until } from '../../../test/lib/until.ts';
 import { createChanges } from '../news/changes.ts';
-import { createHearing } from '../news/hearing.ts';
+import { createSubscriptionWatch } from '../news/hearing.ts';
 import { notificationIn } from '../news/notification.ts';
 import { aBrowser, bundle, settings, withPortal } from './installed.ts';
 
@@ -43,7 +43,7 @@ test('a notification of the service is read; what is none, is not', () => {
 test('a number that is left out tells that another server gets notifications, too', () => {
   let now = 0;
   const changes = createChanges(() => now);
-  const hearing = createHearing(changes, () => now);
+  const hearing = createSubscriptionWatch(changes, () => now);
   const take = (type: 'handshake' | 'heartbeat' | 'event-notification', number: number) =>
     hearing.take({ subscription: 's', type, first: number, number, appointments: [] });
   expect(hearing.isComplete()).toBe(false);
@@ -66,7 +66,7 @@ test('a number that is left out tells that another server gets notifications, to
 test('what happened before notifications began, or began anew, is told to nobody: what was read then may have changed', () => {
   let now = 0;
   const changes = createChanges(() => now);
-  const hearing = createHearing(changes, () => now);
+  const hearing = createSubscriptionWatch(changes, () => now);
   const take = (type: 'handshake' | 'event-notification', first: number, number = first) =>
     hearing.take({ subscription: 's', type, first, number, appointments: [] });
   now = 1_000;

@@ -93,13 +93,13 @@ const linesOf = async (url: string | undefined) =>
     .map((line) => JSON.parse(line));
 
 test('the manifest names a file for each type, which hold only what every visitor sees', async () => {
-  const answer = await read('/portal/$bulk-publish');
-  expect(answer.headers).toMatchObject({
+  const response = await read('/portal/$bulk-publish');
+  expect(response.headers).toMatchObject({
     'content-type': expect.stringMatching(/^application\/json/),
     'access-control-allow-origin': '*',
     'cache-control': 'public, max-age=60',
   });
-  const { output, request, transactionTime } = answer.json<Manifest>();
+  const { output, request, transactionTime } = response.json<Manifest>();
   expect([request, transactionTime]).toEqual([
     'https://portal.example/portal/$bulk-publish',
     '2040-01-02T07:00:00.000Z',
@@ -163,9 +163,9 @@ test('of very many Slots the nearest are published, and the manifest says until 
 test('a clinic that does not answer is no empty clinic', async () => {
   clock.now += 61_000;
   isDown = true;
-  const answer = await read('/portal/$bulk-publish');
+  const response = await read('/portal/$bulk-publish');
   isDown = false;
-  expect([answer.statusCode, answer.json().issue[0].code]).toEqual([503, 'transient']);
+  expect([response.statusCode, response.json().issue[0].code]).toEqual([503, 'transient']);
 });
 
 test.each([
@@ -175,11 +175,11 @@ test.each([
   ['closed', 303, '/portal/'],
   ['unknown', 303, '/portal/'],
 ])('the page of the Slot %s answers %d, and takes nothing by itself', async (id, status, location) => {
-  const answer = await aBrowser(app, '192.0.2.7').send(`/portal/slots/${id}`);
-  expect([answer.statusCode, answer.headers.location]).toEqual([status, location]);
+  const response = await aBrowser(app, '192.0.2.7').send(`/portal/slots/${id}`);
+  expect([response.statusCode, response.headers.location]).toEqual([status, location]);
   const isOffered =
     /<form method="post" action="\/portal\/hold" class="hold-now">.*<button name="time" value="Slot\/short /s;
-  expect(isOffered.test(answer.payload)).toBe(id === 'short');
+  expect(isOffered.test(response.payload)).toBe(id === 'short');
 });
 
 test('a portal that publishes nothing has no manifest', async () => {

@@ -153,8 +153,8 @@ test('a long Slot is cut into appointments of the length that the clinic gives',
 test('a booking whose answer is lost is sent again by itself, with the same identifier', async () => {
   const address = await details();
   lost = 1;
-  const answer = await send(address, person);
-  expect([answer.statusCode, answer.headers.location]).toEqual([303, '/portal/appointments/hold?news=booked']);
+  const response = await send(address, person);
+  expect([response.statusCode, response.headers.location]).toEqual([303, '/portal/appointments/hold?news=booked']);
   const values = booked.map(({ identifier }) => identifier?.[0]?.value);
   expect(values).toHaveLength(2);
   expect(new Set(values).size).toBe(1);
@@ -167,10 +167,10 @@ test('a button that the form does not have books, as the Enter key does', async 
 test('a clinic that does not answer at all: what was typed stays, and can be sent again', async () => {
   const address = await details();
   lost = 3;
-  const answer = await send(address, person);
-  expect(answer.statusCode).toBe(409);
-  expect(answer.body).toContain('nothing is booked twice');
-  expect(answer.body).toContain('value="Muster"');
+  const response = await send(address, person);
+  expect(response.statusCode).toBe(409);
+  expect(response.body).toContain('nothing is booked twice');
+  expect(response.body).toContain('value="Muster"');
   expect((await send(address, person)).statusCode).toBe(303);
   expect(new Set(booked.map(({ identifier }) => identifier?.[0]?.value)).size).toBe(1);
 });

@@ -3,7 +3,7 @@ import { parseInstant } from '../../../core/fhir/instant.ts';
 import { offeredFor, offeredUntil, offerReason, stepIn } from '../../../packages/web/appointments.ts';
 import { extensionIn, listOf, textOf } from '../../../packages/web/elements.ts';
 import type { ExtensionUrls } from '../../../packages/web/refusal.ts';
-import { type BookableService, isRefilled } from '../clinic/services.ts';
+import { type BookableService, usesWaitlist } from '../clinic/services.ts';
 import type { State } from '../texts/texts.ts';
 
 /** An appointment as patients see it. What the clinic's record lacks is `undefined`. */
@@ -213,7 +213,7 @@ export function visitView(
     withWhom: undefined,
     where: undefined,
     serviceKey: service?.key,
-    isRefilled: service !== undefined && isRefilled(service),
+    isRefilled: service !== undefined && usesWaitlist(service),
     notes: [...new Set(parts.flatMap(({ notes }) => notes ?? []))].join('\n\n') || undefined,
     bring: [...new Set(parts.flatMap(({ bring }) => bring ?? []))].join('\n\n') || undefined,
     openUntil: least((coming.length > 0 ? coming : changeable).map(({ openUntil }) => openUntil)),

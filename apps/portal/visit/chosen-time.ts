@@ -37,10 +37,10 @@ function isReference(text: string, type: string): boolean {
 }
 
 /** No value of a button is longer; that of a visit has as many steps as a series may have. */
-const LONGEST = 250;
-const LONGEST_VISIT = 12_000;
-const MOST_STEPS = 20;
-const MOST_SLOTS = 50;
+const MAX_LENGTH = 250;
+const MAX_VISIT = 12_000;
+const MAX_STEPS = 20;
+const MAX_SLOTS = 50;
 
 function decoded(text: string): string | undefined {
   try {
@@ -53,7 +53,7 @@ function decoded(text: string): string | undefined {
 function parseStep(text: string): ChosenStep | undefined {
   const [encoded = '', ids = '', from = '', length = '', ...rest] = text.split('|');
   const [name, slots] = [decoded(encoded), ids.split(',')];
-  const isStep = slots.length <= MOST_SLOTS && slots.every(isId) && rest.length === 0;
+  const isStep = slots.length <= MAX_SLOTS && slots.every(isId) && rest.length === 0;
   const isTime = [from, length].every((time) => /^[1-9a-z][0-9a-z]{0,8}$/.test(time));
   const start = Number.parseInt(from, 36);
   return name !== undefined && isStep && isTime
@@ -62,9 +62,9 @@ function parseStep(text: string): ChosenStep | undefined {
 }
 
 function parseVisit(text: string): ChosenTime | undefined {
-  const steps = (text.length > LONGEST_VISIT ? [] : text.split(' ')).map(parseStep);
+  const steps = (text.length > MAX_VISIT ? [] : text.split(' ')).map(parseStep);
   const known = steps.filter((step) => step !== undefined);
-  return known.length === steps.length && known.length <= MOST_STEPS ? chosenVisit(known) : undefined;
+  return known.length === steps.length && known.length <= MAX_STEPS ? chosenVisit(known) : undefined;
 }
 
 /** Reads the value of a button; `undefined` if it is not one. Whether the time can be booked is for the service to say. */
@@ -72,7 +72,7 @@ export function parseTime(text: string): ChosenTime | undefined {
   if (text.includes('|')) {
     return parseVisit(text);
   }
-  const [slot = '', schedule = '', from, to, ...rest] = text.length > LONGEST ? [] : text.split(' ');
+  const [slot = '', schedule = '', from, to, ...rest] = text.length > MAX_LENGTH ? [] : text.split(' ');
   const [start, end] = [parseInstant(from), parseInstant(to)];
   const isTime =
     isReference(slot, 'Slot') && (schedule === '' || isReference(schedule, 'Schedule')) && rest.length === 0;

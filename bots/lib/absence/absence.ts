@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
-import { absenceReason, offerInstead } from '../../../core/absence/offer.ts';
+import { absenceReason, replacementOffer } from '../../../core/absence/offer.ts';
 import {
   type Absent,
   isAbsentAt,
@@ -10,10 +10,11 @@ import {
   patientsOf,
   planAbsence,
 } from '../../../core/absence/plan.ts';
-import { MOST_TRIES, nextStep, type Step } from '../../../core/absence/progress.ts';
+import { MAX_TRIES, nextStep, type Step } from '../../../core/absence/progress.ts';
 import {
   type Absence,
   type Affected,
+  type AffectedStatus,
   absenceOf,
   absenceRow,
   absentBy,
@@ -26,11 +27,10 @@ import {
   newAffected,
   openAbsences,
   openAffected,
-  type Standing,
-  standingOf,
-  withStanding,
+  statusOfRow,
+  withStatus,
 } from '../../../core/absence/rows.ts';
-import { isFromWaitlist, isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
+import { isFromWaitlist, isOpenOffer, offeredFor } from '../../../core/booking/appointment/expiry.ts';
 import { atTime, holderSearch } from '../../../core/booking/appointment/reads.ts';
 import { holdsSlots, isOpen } from '../../../core/booking/appointment/status.ts';
 import { effectivePolicy } from '../../../core/booking/policy/policy.ts';
@@ -40,12 +40,12 @@ import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { creation } from '../../../core/rows/row.ts';
-import { portions, searchUrl } from '../../../core/rows/search.ts';
+import { chunks, searchUrl } from '../../../core/rows/search.ts';
 import { type CalendarSlot, slotIdsOf } from '../../../core/slots/slot.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { toldGroupOf } from '../../../core/visits/group.ts';
+import { notifiedGroupOf } from '../../../core/visits/group.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
-import { standingOf as standingOfEntry } from '../../../core/waitlist/entry.ts';
+import { currentAppointmentOf as standingOfEntry } from '../../../core/waitlist/entry.ts';
 import { offerEnd } from '../../../core/waitlist/refill.ts';
 import { type BookingResult, bookAppointment, isTransient } from '../booking/book.ts';
 import { cancelEntries } from '../booking/cancel.ts';
@@ -55,8 +55,8 @@ import { config } from '../config.ts';
 import { newId, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readAll, readByIds, readInBatch, readInTransaction, readPages } from '../read.ts';
 import { writeRows } from '../rows.ts';
-import { readAffectedVisits, readVisits, withoutTold } from '../visits/affected-visits.ts';
-import { readTold } from '../visits/companions.ts';
+import { readAffectedVisits, readVisits, withoutListed } from '../visits/affected-visits.ts';
+import { readNotifiedTogether } from '../visits/companions.ts';
 import { type Bounds, findInstead, searchEnd, type Whole } from '../visits/offered-visit.ts';
 
 /** How many rows of appointments are made at once. */
@@ -96,17 +96,17 @@ export async function readAffected(
   for await (const pages of searches.length > 0 ? readPages(medplum, searches, { order: 'start' }) : []) {
     found.push(...ofType('Slot', pages.flat()).flatMap(({ id }) => id ?? []));
   }
-  const holders = (await readInBatch(medplum, portions(unique(found)).map(holderSearch))).flat();
+  const holders = (await readInBatch(medplum, chunks(unique(found)).map(holderSearch))).flat();
   const open = [...new Map(ofType('Appointment', holders).map((one) => [one.id, one])).values()];
   const slots = ofType('Slot', await readByIds(medplum, 'Slot', open.flatMap(slotIdsOf)));
   const affected = open
     .filter((one) => (parseInstant(one.start) ?? 0) > now && isAffected(one, slots, absent))
     .sort((one, other) => ((one.start ?? '') < (other.start ?? '') ? -1 : 1));
-  const visits = Map.groupBy(affected, (one) => toldGroupOf(one, config) ?? one.id);
+  const visits = Map.groupBy(affected, (one) => notifiedGroupOf(one, config) ?? one.id);
   const appointments = [...visits.values()].flatMap(([first]) => first ?? []);
   const offers = open.filter(
     (one) =>
-      isOffered(one, now, config) &&
+      isOpenOffer(one, now, config) &&
       isFromWaitlist(one, config) &&
       isAffected({ ...one, status: 'booked' }, slots, absent),
   );
@@ -176,7 +176,7 @@ export async function plan(
     readFree(medplum, ids, now, last),
     readInBatch(
       medplum,
-      portions(patients, 50).map((some) =>
+      chunks(patients, 50).map((some) =>
         searchUrl('Appointment', [
           ['patient', some.map((id) => `Patient/${id}`).join(',')],
           ['status', 'proposed,pending,booked,arrived,checked-in'],
@@ -343,7 +343,7 @@ async function makeRows(
     await withdrawOffers(medplum, read);
     const isNew = ({ id: one = '' }: Appointment): boolean => !open.has(one) && !known.has(one);
     const planned = new Set(absence.plan.map(({ appointment }) => appointment));
-    const fresh = await withoutTold(medplum, appointments.filter(isNew), open);
+    const fresh = await withoutListed(medplum, appointments.filter(isNew), open);
     const unplanned = fresh.filter((one) => !planned.has(one.id ?? '')).slice(0, PORTION);
     const reserved = new Set(
       [...absence.plan, ...[...open.values()].flatMap((one) => affectedOf(one) ?? [])].flatMap(
@@ -398,8 +398,8 @@ const write = async (medplum: MedplumClient, row: Task, entry: BundleEntry[]): P
   await writeRows(medplum, entry, `Task/${row.id}`);
 };
 
-const rowEntry = (row: Task, standing: Standing, more: Parameters<typeof withStanding>[2] = {}): BundleEntry =>
-  updateEntry(row, withStanding(row, standing, more));
+const rowEntry = (row: Task, standing: AffectedStatus, more: Parameters<typeof withStatus>[2] = {}): BundleEntry =>
+  updateEntry(row, withStatus(row, standing, more));
 
 /**
  * Whether others were faster with a booking: they do what is to be done, or the next run.
@@ -432,7 +432,7 @@ async function cancel(medplum: MedplumClient, { row, affected, appointment }: Ac
   const found = await readRelatedAppointment(medplum, appointment?.id ?? '');
   const { appointment: stored } = found;
   if (stored && stored.meta?.versionId === appointment?.meta?.versionId) {
-    const all = affected.proposal?.isVisit ? await readTold(medplum, stored) : undefined;
+    const all = affected.proposal?.isVisit ? await readNotifiedTogether(medplum, stored) : undefined;
     const entries = await cancelEntries(medplum, found, stored, absenceReason('cancel', config), all);
     await write(medplum, row, [rowEntry(row, 'declined'), ...entries]);
   }
@@ -493,7 +493,7 @@ async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
       schedules.flatMap(({ schedule }) =>
         schedule.id && ids.includes(schedule.id) && !but.includes(schedule.id) ? [schedule] : [],
       );
-    return { ...offerInstead(from, to, named(before, after), named(after, before)), ...more };
+    return { ...replacementOffer(from, to, named(before, after), named(after, before)), ...more };
   });
   const target = schedules.find(({ schedule }) => schedule.id === proposal.schedule) ?? schedules[0];
   const begin = Math.min(proposal.start, ...changes.map(({ from }) => parseInstant(from.start) ?? proposal.start));
@@ -523,7 +523,7 @@ async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
   if (isLeftToNext(result)) {
     return;
   }
-  if (affected.tries + 1 >= MOST_TRIES || until <= now) {
+  if (affected.tries + 1 >= MAX_TRIES || until <= now) {
     await write(medplum, row, [rowEntry(row, 'call')]);
     return;
   }
@@ -665,9 +665,9 @@ export async function* absenceActs(
   ).flat();
   const ticked = new Set<string | undefined>();
   const open = ofType('Task', rows).filter(
-    (row) => ['waiting', 'offered', 'call'].includes(standingOf(row)) && row.status !== 'completed',
+    (row) => ['waiting', 'offered', 'call'].includes(statusOfRow(row)) && row.status !== 'completed',
   );
-  for (const some of portions(open)) {
+  for (const some of chunks(open)) {
     const facts = await readFacts(medplum, some);
     for (const row of some) {
       const affected = affectedOf(row);
@@ -678,7 +678,7 @@ export async function* absenceActs(
         const together = facts.together(offered);
         const common = { appointment, offer: offered, together, slots: facts.slots, absent };
         const acting = { ...common, row, affected, absence, secrets };
-        const known = { ...common, row: affected, standing: standingOf(row) };
+        const known = { ...common, row: affected, standing: statusOfRow(row) };
         const step = nextStep(known, Date.now(), config);
         if (step.do === 'tick') {
           ticked.add(row.id);
@@ -708,10 +708,10 @@ async function readFacts(medplum: MedplumClient, rows: readonly Task[]) {
     /** What was offered together with an appointment. */
     together: (one: Appointment | undefined): Appointment[] => {
       const what = one && offeredFor(one, config).join();
-      const group = one && toldGroupOf(one, config);
+      const group = one && notifiedGroupOf(one, config);
       return visits.filter(
         (other) =>
-          other.id !== one?.id && toldGroupOf(other, config) === group && offeredFor(other, config).join() === what,
+          other.id !== one?.id && notifiedGroupOf(other, config) === group && offeredFor(other, config).join() === what,
       );
     },
     slots,

@@ -3,13 +3,13 @@ import type { BundleEntry, HealthcareService, Schedule, Slot } from '@medplum/fh
 import {
   asksForAlternatives,
   candidatesIn,
-  MOST_ALTERNATIVES,
-  MOST_SCHEDULES,
+  MAX_ALTERNATIVES,
+  MAX_SCHEDULES,
   nearbyReads,
-  type Offers,
   proposeIn,
   refusedIn,
   requestAt,
+  type ScheduleSlots,
   sameServiceReads,
 } from '../../../core/booking/booking/alternatives.ts';
 import { schedulesNamed } from '../../../core/booking/booking/apply-policy.ts';
@@ -41,7 +41,7 @@ import { findVisits } from '../visits/visits.ts';
 import { type BookingDecision, decideBooking, type Requestor } from './decide.ts';
 
 /** How many times are judged for one refusal, in the Schedules that it names, and in others. */
-const MOST_JUDGED = 6;
+const MAX_JUDGED = 6;
 
 /** For whom another time is sought, and for what. */
 interface Seeking {
@@ -73,7 +73,7 @@ async function readOffers(
   actors: readonly HealthcareService[],
   refusal: Refusal,
   returning: readonly Slot[] = [],
-): Promise<Offers[]> {
+): Promise<ScheduleSlots[]> {
   const { request, requestor, now } = refusal;
   const named = await read(medplum, searchByIds('HealthcareService', schedules.flatMap(serviceIdsOf)), refusal);
   const services = [...actors, ...resourcesOfType(named, 'HealthcareService')];
@@ -98,7 +98,7 @@ async function accepted(
   requestOf: (one: Alternative) => BookRequest,
 ): Promise<Alternative[]> {
   const found: Alternative[] = [];
-  const judged = candidates.slice(0, MOST_JUDGED);
+  const judged = candidates.slice(0, MAX_JUDGED);
   for (let next = 0; next < judged.length && found.length < most; next += most) {
     const some = judged.slice(next, next + most);
     const plans = await Promise.all(
@@ -135,7 +135,7 @@ async function inTheSamePlace(
   return accepted(
     medplum,
     candidatesIn(groups, request.interval, refused),
-    MOST_ALTERNATIVES,
+    MAX_ALTERNATIVES,
     refusal,
     elsewhereIn(refusal),
   );
@@ -152,7 +152,7 @@ async function elsewhere(
   const found = await read(medplum, sameServiceReads(refusal.request, schedules, state), refusal);
   const others = resourcesOfType(found, 'Schedule').filter(({ id }) => !schedules.some((one) => one.id === id));
   const actors = resourcesOfType(found, 'HealthcareService');
-  const offers = await readOffers(medplum, others.slice(0, MOST_SCHEDULES), actors, refusal);
+  const offers = await readOffers(medplum, others.slice(0, MAX_SCHEDULES), actors, refusal);
   const groups = offers.map((one) => [one]);
   return accepted(medplum, candidatesIn(groups, refusal.request.interval, []), most, refusal, elsewhereIn(refusal));
 }
@@ -166,7 +166,7 @@ async function alternatives(
   const { request, requestor } = refusal;
   const schedules = schedulesNamed(request, state);
   const here = await inTheSamePlace(medplum, schedules, state, refusal, returning);
-  const missing = MOST_ALTERNATIVES - here.length;
+  const missing = MAX_ALTERNATIVES - here.length;
   // A job knows what its requestor could see of the resources it names, but not which other Schedules the requestor may
   // read.
   const mayLookElsewhere = requestor.authorization !== undefined && schedules.length < 2;
@@ -209,14 +209,14 @@ async function wholes(
     const found = await findVisits(medplum, {
       caller: requestor,
       visit,
-      count: MOST_ALTERNATIVES,
+      count: MAX_ALTERNATIVES,
       frame,
       deadline,
       time,
       among,
     });
     const visits = 'nobody' in found ? [] : found.visits;
-    const good = await accepted(medplum, wholesIn(visits, whole, visit), MOST_ALTERNATIVES, seeking, (one) =>
+    const good = await accepted(medplum, wholesIn(visits, whole, visit), MAX_ALTERNATIVES, seeking, (one) =>
       requestFor(one, whole.request, state, config),
     );
     if (good.length > 0) {

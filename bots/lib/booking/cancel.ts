@@ -6,7 +6,7 @@ import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/pol
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { config } from '../config.ts';
-import { type Companion, followingEntries, readCompanions } from '../visits/companions.ts';
+import { type DependentAppointment, followingEntries, readDependentAppointments } from '../visits/companions.ts';
 import { readAppointmentSlots } from './appointment-slots.ts';
 import { completeRelated, type RelatedAppointment, readSchedulesOf } from './related-reads.ts';
 
@@ -14,7 +14,7 @@ import { completeRelated, type RelatedAppointment, readSchedulesOf } from './rel
  * The entries that cancel an appointment, with others of its visit: slots and Tasks follow.
  *
  * @param stored - as it is stored
- * @param companions - what ends with it; if absent, all of a visit that ends as a whole
+ * @param dependents - what ends with it; if absent, all of a visit that ends as a whole
  * @throws ReadError when the server could not be read
  */
 export async function cancelEntries(
@@ -22,10 +22,10 @@ export async function cancelEntries(
   found: RelatedAppointment,
   stored: Appointment,
   cancelationReason: CodeableConcept,
-  companions?: readonly Companion[],
+  dependents?: readonly DependentAppointment[],
 ): Promise<BundleEntry[]> {
   const related = { ...found, ...(await completeRelated(medplum, stored, found)), appointment: stored };
-  const all = [related, ...(companions ?? (await readCompanions(medplum, stored)))].map((one) => {
+  const all = [related, ...(dependents ?? (await readDependentAppointments(medplum, stored)))].map((one) => {
     const cancelled: Appointment = { ...one.appointment, status: 'cancelled', cancelationReason };
     return { ...one, cancelled };
   });

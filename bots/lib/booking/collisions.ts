@@ -21,7 +21,7 @@ import { config } from '../config.ts';
 import { writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, pageUrl, readInBatch, readPages } from '../read.ts';
 import { carryOut } from '../rows.ts';
-import { readCompanions } from '../visits/companions.ts';
+import { readDependentAppointments } from '../visits/companions.ts';
 import { syncAppointment } from './slot-sync.ts';
 
 /** How the Slots are read. */
@@ -84,7 +84,7 @@ async function resolve(medplum: MedplumClient, collision: Collision): Promise<vo
     return;
   }
   // Half of a visit is of no use to anybody.
-  const companions = (await readCompanions(medplum, appointment)).map((one) => one.appointment);
+  const companions = (await readDependentAppointments(medplum, appointment)).map((one) => one.appointment);
   const all = [appointment, ...companions.filter(({ status }) => status === appointment.status)];
   await write(all.map((one) => updateEntry(one, givenWay({ ...collision, appointment: one }, config))));
   for (const one of all) {

@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Reference } from '@medplum/fhirtypes';
-import type { Offer } from '../../../core/booking/appointment/expiry.ts';
+import type { PersonalOffer } from '../../../core/booking/appointment/expiry.ts';
 import {
   limitsReached,
   type RequestorLimit,
@@ -10,7 +10,7 @@ import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import type { ResourceSet } from '../../../core/rows/resource-set.ts';
 import { type BookingPlan, followingReads, planBooking } from '../../../core/visits/plan.ts';
-import { refillRows } from '../../../core/waitlist/refill.ts';
+import { releaseRows } from '../../../core/waitlist/refill.ts';
 import { config } from '../config.ts';
 import { isRateLimit, newId, RATE_LIMIT } from '../medplum.ts';
 import { ReadError } from '../read.ts';
@@ -37,7 +37,7 @@ export interface DecisionOptions {
   /** Whether this is a dry run: then nothing is written while deciding, not even the row of a quota. */
   readonly isDry?: boolean | undefined;
   /** What the service offers with it, if it does. */
-  readonly offer?: Offer | undefined;
+  readonly offer?: PersonalOffer | undefined;
 }
 
 /** Something could not be read. */
@@ -85,7 +85,7 @@ export async function decideBooking(
   const now = Date.now();
   const { request } = parsed;
   const { length } = request.appointments;
-  const base = { now, requestor: id, requester: reference, config, newId, purpose, offer, onReleased: refillRows };
+  const base = { now, requestor: id, requester: reference, config, newId, purpose, offer, onReleased: releaseRows };
   const counts = requestorLimitReads(limits, id, now, config, length);
   try {
     const [{ reading: named, counted }, usage] = await Promise.all([

@@ -3,11 +3,11 @@ import type { Encounter } from '@medplum/fhirtypes';
 import { appointmentsOf, withOwners } from '../../../core/booking/appointment/encounter-owner.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { config } from '../config.ts';
-import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts';
+import { type BundleResponse, sendTransaction, writeInTheEnd } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 
 /** Reads, decides and writes once. */
-async function attempt(medplum: MedplumClient, id: string): Promise<BundleAnswer['kind'] | 'unchanged'> {
+async function attempt(medplum: MedplumClient, id: string): Promise<BundleResponse['kind'] | 'unchanged'> {
   const [found] = await readInBatch(medplum, [`Encounter?_id=${id}`]);
   const [encounter]: Encounter[] = ofType('Encounter', found);
   if (!encounter) {

@@ -43,11 +43,11 @@ import { sendTransaction } from '../medplum.ts';
 import {
   ofType,
   ReadError,
-  readAnswers,
   readByIds,
   readHistories,
   readInBatch,
   readInTransaction,
+  readResponses,
   readRest,
   readStateAs,
   readWhole,
@@ -124,7 +124,7 @@ async function readState(
     authorization === undefined ? entries : entries.filter((one) => !isForRows(one));
   const wanted = [...shownOf(named), ...led];
   const [answers, whole] = await Promise.all([
-    readAnswers(medplum, [...wanted, ...counts], { authorization }),
+    readResponses(medplum, [...wanted, ...counts], { authorization }),
     authorization === undefined ? undefined : readSlots(medplum, named),
   ]);
   const rest = await readRest(medplum, wanted, answers, { authorization });
@@ -143,7 +143,7 @@ async function readState(
       asked.add(one);
     }
     searches.push(...more);
-    const found = await readAnswers(medplum, [...shownOf(more)], { authorization });
+    const found = await readResponses(medplum, [...shownOf(more)], { authorization });
     const others = await readRest(medplum, shownOf(more), found, { authorization });
     state = new Map([...stateIn(found), ...resourceSet(others), ...state]);
   }
@@ -276,7 +276,7 @@ async function readHistoriesOf(
 const ATTEMPTS = 5;
 
 /** How many quotas are counted at the same time: each patient who takes part has one. */
-const QUOTAS_AT_ONCE = 4;
+const QUOTA_CONCURRENCY = 4;
 
 /**
  * The row and the appointments that count for a quota are read as they were at one moment, so that no booking in between is
@@ -347,7 +347,7 @@ export async function readFollowing(
   const [role, nearby, usage, tasks, histories] = await Promise.all([
     asksForRole ? readRole(medplum, context.reader.authorization, ids('ofOthers')) : known.role,
     readNearby(medplum, around, context),
-    mapConcurrently(uncounted, QUOTAS_AT_ONCE, (quota) => readUsage(medplum, quota, context)),
+    mapConcurrently(uncounted, QUOTA_CONCURRENCY, (quota) => readUsage(medplum, quota, context)),
     readTasks(medplum, ids('waiting')),
     readHistoriesOf(medplum, ids('repeated'), context),
   ]);

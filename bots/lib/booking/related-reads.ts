@@ -7,7 +7,7 @@ import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { overbookingMark } from '../../../core/fhir/slot-marks.ts';
 import { byId } from '../../../core/rows/resource-set.ts';
 import { searchByIds } from '../../../core/rows/search.ts';
-import { newTaking } from '../../../core/slots/guard.ts';
+import { newExternalSlot } from '../../../core/slots/guard.ts';
 import { isOfAppointment, reservationsIn, reservationsOf } from '../../../core/slots/reservation.ts';
 import { type CalendarSlot, calendarOf, slotIdsOf } from '../../../core/slots/slot.ts';
 import { type ScheduleServices, withServices } from '../../../core/slots/terms.ts';
@@ -185,7 +185,11 @@ function reservedBy(rows: readonly Task[], author: string): CalendarSlot[] {
     return schedule === undefined
       ? []
       : own.map(({ slots: [id = ''], overbooks, ...time }) =>
-          newTaking(schedule, time, { id, status: 'busy', ...(overbooks && { extension: [overbookingMark(config)] }) }),
+          newExternalSlot(schedule, time, {
+            id,
+            status: 'busy',
+            ...(overbooks && { extension: [overbookingMark(config)] }),
+          }),
         );
   });
 }

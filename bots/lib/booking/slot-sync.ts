@@ -1,10 +1,15 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
-import { loserOf, overlapEntries, rivalEntries, rivalsOf } from '../../../core/booking/appointment/collision.ts';
+import {
+  conflictEntries,
+  conflictsOf,
+  overlapEntries,
+  yieldingAppointmentOf,
+} from '../../../core/booking/appointment/collision.ts';
 import { afterItsEnd } from '../../../core/booking/appointment/expiry.ts';
 import { afterPatientChange } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointment/status.ts';
-import { overlapOf, withTakings } from '../../../core/booking/appointment/synchronize.ts';
+import { overlapOf, withExternalSlots } from '../../../core/booking/appointment/synchronize.ts';
 import { taskEntries } from '../../../core/booking/jobs/confirmation-task.ts';
 import { rowEntry } from '../../../core/calendar/publish/publication.ts';
 import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
@@ -14,10 +19,10 @@ import { publishedKeyOf } from '../../../core/fhir/slot-marks.ts';
 import { slotIdsOf } from '../../../core/slots/slot.ts';
 import { publicationEntry, publicationRow } from '../calendar/request.ts';
 import { config } from '../config.ts';
-import { type BundleAnswer, sendTransaction, writeInTheEnd } from '../medplum.ts';
+import { type BundleResponse, sendTransaction, writeInTheEnd } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { carryOut } from '../rows.ts';
-import { followingEntries, readCompanions } from '../visits/companions.ts';
+import { followingEntries, readDependentAppointments } from '../visits/companions.ts';
 import { readAppointmentSlots, readVersions } from './appointment-slots.ts';
 import { readSurvivors } from './by-id.ts';
 import { completeRelated, readRelatedAppointment } from './related-reads.ts';
@@ -60,7 +65,7 @@ async function attempt(
   seen: Appointment,
   rows: ReadonlyMap<string, Task | undefined> = new Map(),
   slotMove?: SlotMove,
-): Promise<BundleAnswer['kind'] | 'unchanged'> {
+): Promise<BundleResponse['kind'] | 'unchanged'> {
   const found = await readRelatedAppointment(medplum, seen.id ?? '');
   const stored = found.appointment;
   const appointment = stored ? followed(stored, slotMove) : asCancelled(seen);
@@ -76,13 +81,13 @@ async function attempt(
   }
   // An appointment that had ended before its deletion released its slots then; slots that were deleted later stay deleted.
   const missing = stored || holdsSlots(seen) ? slots.lost : [];
-  const [rival] = rivalsOf(changed, slots.others, now, config);
+  const [rival] = conflictsOf(changed, slots.others, now, config);
   if (rival && stored) {
-    const loser = loserOf(changed, rival, config);
+    const loser = yieldingAppointmentOf(changed, rival, config);
     const shared = slots.slots.find(({ id = '' }) => [changed, rival].every((one) => slotIdsOf(one).includes(id)));
     const { kind } = await sendTransaction(
       medplum,
-      rivalEntries(loser, loser === rival ? changed : rival, shared, config),
+      conflictEntries(loser, loser === rival ? changed : rival, shared, config),
     );
     // Either way its slots are looked at again.
     return kind === 'done' ? 'overtaken' : kind;
@@ -106,7 +111,7 @@ async function attempt(
   }
   // What was published while the buffers were still there lacks the time that they give back.
   const since = (following.length === 0 && parseInstant(stored?.meta?.lastUpdated)) || Number.POSITIVE_INFINITY;
-  const held = withTakings(changed, following, slots, config);
+  const held = withExternalSlots(changed, following, slots, config);
   const entry = [
     ...(stored && held !== stored ? [updateEntry(stored, held)] : []),
     ...answered.map(({ one, result }) => updateEntry(one.appointment, result)),
@@ -138,13 +143,13 @@ export async function syncAppointment(medplum: MedplumClient, seen: Appointment,
  */
 async function answeredWith(medplum: MedplumClient, { status, cancelationReason, ...one }: Appointment) {
   const isAnswered = status === 'booked' || status === 'cancelled';
-  const found = isAnswered ? await readCompanions(medplum, { status, ...one }) : [];
+  const found = isAnswered ? await readDependentAppointments(medplum, { status, ...one }) : [];
   return Promise.all(
     found
       .filter(({ appointment }) => appointment.status === 'pending')
-      .map(async (companion) => {
-        const result = { ...companion.appointment, status, ...(cancelationReason && { cancelationReason }) };
-        return { one: companion, result, slots: await readAppointmentSlots(medplum, result, companion) };
+      .map(async (dependent) => {
+        const result = { ...dependent.appointment, status, ...(cancelationReason && { cancelationReason }) };
+        return { one: dependent, result, slots: await readAppointmentSlots(medplum, result, dependent) };
       }),
   );
 }

@@ -9,7 +9,7 @@ import { idIn } from '../../../core/fhir/reference.ts';
 import { isOverbooking } from '../../../core/fhir/slot-marks.ts';
 import { searchUrl } from '../../../core/rows/search.ts';
 import { touchEntry } from '../../../core/slots/entries.ts';
-import { excludes, inLane, planTaking, type Taking } from '../../../core/slots/guard.ts';
+import { type ExternalSlot, excludes, inLane, planExternalSlot } from '../../../core/slots/guard.ts';
 import {
   type Act,
   isOfAppointment,
@@ -86,27 +86,27 @@ const slotsNear = (schedule: string, { start, end }: Interval, reach: number): s
 export const aroundUrl = (schedule: string, { start, end }: Slot): string =>
   slotsNear(schedule, { start: parseInstant(start) ?? 0, end: parseInstant(end) ?? 0 }, REACH);
 
-const laneOf = ({ from, lane }: Taking): string | undefined =>
+const laneOf = ({ from, lane }: ExternalSlot): string | undefined =>
   lane ?? (from.role === 'offer' && !from.isNew ? from.id : undefined);
 
 /** Whether time is reserved already: by the appointment that names the Slot, or before Medplum tried again. */
-const isCovered = (taking: Taking, reservations: readonly Reservation[]): boolean =>
-  reservations.some((one) => contains(one, taking) && (one.lane === undefined || one.lane === laneOf(taking)));
+const isCovered = (external: ExternalSlot, reservations: readonly Reservation[]): boolean =>
+  reservations.some((one) => contains(one, external) && (one.lane === undefined || one.lane === laneOf(external)));
 
 /** What a new Slot must not lie on in any case: time that is held for somebody, or offered to them. */
 async function heldBy(
   medplum: MedplumClient,
-  takings: readonly Taking[],
+  externals: readonly ExternalSlot[],
   calendar: Calendar,
   own: ReadonlySet<string>,
 ): Promise<Reserved | undefined> {
-  const found = takings
+  const found = externals
     .filter(({ against }) => against === 'reservations')
-    .flatMap((taking) =>
+    .flatMap((external) =>
       [...calendar.values()]
         .filter((slot) => slot.status === 'busy-tentative' && !own.has(slot.id))
-        .filter((slot) => overlaps(slot, taking) && excludes(taking.from, slot))
-        .map((by) => ({ kind: 'taken' as const, by, from: taking.from })),
+        .filter((slot) => overlaps(slot, external) && excludes(external.from, slot))
+        .map((by) => ({ kind: 'taken' as const, by, from: external.from })),
     );
   const [holders] = await readInBatch(medplum, found.length > 0 ? [holderSearch(found.map(({ by }) => by.id))] : []);
   const holds = holdersOf(
@@ -118,7 +118,7 @@ async function heldBy(
 async function attempt(
   medplum: MedplumClient,
   hours: KeyedHours,
-  wanted: readonly Taking[],
+  wanted: readonly ExternalSlot[],
   act: Act,
   found: readonly Resource[],
 ): Promise<Reserved> {
@@ -135,7 +135,7 @@ async function attempt(
       .filter((one) => now < one.until && one.author === act.author && !isOfAppointment(one))
       .flatMap(({ slots: [id], lane }) => (id !== undefined && lane !== undefined ? [[id, lane] as const] : [])),
   );
-  const takings = wanted
+  const externals = wanted
     .map((one) =>
       one.types ? { ...one, ...withBuffers(one, neededBuffers(hours, one.from, one.types, config)) } : one,
     )
@@ -144,8 +144,8 @@ async function attempt(
   const judged = all.filter(
     (one) => now < one.until && (one.id === act.id || (isOfAppointment(one) && isSameAct(one, act))),
   );
-  const open = takings.filter((taking) => !isCovered(taking, judged));
-  const done: Reserved = { kind: 'reserved', place: takings[0]?.from.place };
+  const open = externals.filter((external) => !isCovered(external, judged));
+  const done: Reserved = { kind: 'reserved', place: externals[0]?.from.place };
   if (open.length === 0) {
     return done;
   }
@@ -160,7 +160,7 @@ async function attempt(
   const termsOf = termsFor([hours], config);
   const ids = new Set(act.slots);
   const planned = (among: Calendar) =>
-    open.map((taking) => ({ taking, ...planTaking(taking, among, ids, termsOf, config) }));
+    open.map((external) => ({ taking: external, ...planExternalSlot(external, among, ids, termsOf, config) }));
   let plans = planned(calendar);
   if (plans.some(({ conflict }) => conflict?.status === 'busy-tentative')) {
     plans = planned(await withoutEnded(medplum, calendar));
@@ -178,8 +178,8 @@ async function attempt(
   if (open.some(({ against }) => against === 'everything') && excluded.length > MAX_TOUCHED) {
     return { kind: 'too-long' };
   }
-  const isContested = (taking: Taking): boolean =>
-    taking.against !== 'nothing' && reserved.some((one) => overlaps(one, taking) && excludes(taking.from, one));
+  const isContested = (external: ExternalSlot): boolean =>
+    external.against !== 'nothing' && reserved.some((one) => overlaps(one, external) && excludes(external.from, one));
   if (open.some(isContested)) {
     return { kind: 'overtaken' };
   }
@@ -188,10 +188,10 @@ async function attempt(
     all.filter((one) => now < one.until && one.author === act.author).flatMap(({ slots }) => slots),
   );
   const touched = excluded.filter(({ id }) => !authored.has(id)).slice(0, MAX_TOUCHED);
-  const reservations = takings.map((taking): Reservation => {
-    const { start, end, from } = taking;
+  const reservations = externals.map((external): Reservation => {
+    const { start, end, from } = external;
     const overbooks = isOverbooking(from.resource, config);
-    return { start, end, ...act, lane: laneOf(taking), overbooks, until: now + RESERVED_FOR };
+    return { start, end, ...act, lane: laneOf(external), overbooks, until: now + RESERVED_FOR };
   });
   const kept = all.filter((one) => one.id !== act.id);
   const entry = [
@@ -220,20 +220,20 @@ export const reservationSearches = (schedule: string, time: Interval, named: Slo
  * fails, and one that reads after it sees the reservation.
  *
  * @param schedule - id
- * @param takings - of that Schedule
+ * @param externals - of that Schedule
  * @param named - as in `reservationSearches`
  * @throws Error when the calendar could not be read or written
  */
 export async function reserve(
   medplum: MedplumClient,
   schedule: string,
-  takings: readonly Taking[],
+  externals: readonly ExternalSlot[],
   act: Act,
   named: Slot['serviceType'],
 ): Promise<Reserved> {
   const time = {
-    start: Math.min(...takings.map(({ start }) => start)),
-    end: Math.max(...takings.map(({ end }) => end)),
+    start: Math.min(...externals.map(({ start }) => start)),
+    end: Math.max(...externals.map(({ end }) => end)),
   };
   const first = await readAhead(medplum, reservationSearches(schedule, time, named));
   const near = slotsNear(schedule, time, REACH);
@@ -249,7 +249,7 @@ export async function reserve(
       const found = await readInTransaction(reader, [slotsNear(schedule, time, reach), ...rows]);
       const all = [...(known ?? []), ...found.flat()];
       known = undefined;
-      return attempt(medplum, hours, takings, act, all);
+      return attempt(medplum, hours, externals, act, all);
     },
     ({ kind }) => kind === 'overtaken',
     { within: PATIENCE },

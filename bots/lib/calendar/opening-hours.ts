@@ -5,7 +5,7 @@ import { type OpeningHours, openingHoursOf } from '../../../core/calendar/openin
 import { publicationWithServices } from '../../../core/calendar/publish/publication.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { actorTypes, hoursData } from '../../../core/fhir/hours-data.ts';
-import { offersAllServices, serviceIdsOf } from '../../../core/fhir/reference.ts';
+import { servesAll, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { config } from '../config.ts';
 import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
 
@@ -34,7 +34,7 @@ function actorSearches(schedules: readonly Schedule[]): string[] {
 }
 
 function servicesSearches(schedules: readonly Schedule[]): string[] {
-  if (schedules.some(offersAllServices)) {
+  if (schedules.some(servesAll)) {
     return [`HealthcareService?_count=${COUNT}`];
   }
   const ids = schedules.flatMap(serviceIdsOf);
@@ -117,9 +117,7 @@ export async function readOpeningHours(
   const found = (await readInTransaction(medplum, hoursSearches(id, serviceType))).flat();
   const schedules = ofType('Schedule', found);
   const known = new Set(ofType('HealthcareService', found).map((one) => one.id ?? ''));
-  const isComplete = schedules.every(
-    (one) => !offersAllServices(one) && serviceIdsOf(one).every((of) => known.has(of)),
-  );
+  const isComplete = schedules.every((one) => !servesAll(one) && serviceIdsOf(one).every((of) => known.has(of)));
   const services = isComplete ? [] : servicesSearches(schedules);
   const reader = isComplete ? medplum : await readAhead(medplum, services, along);
   const more = await readInTransaction(reader, services);

@@ -15,7 +15,7 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { config } from '../config.ts';
-import { MOST_ATTEMPTS } from '../medplum.ts';
+import { MAX_ATTEMPTS } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { goneHours, type KeyedHours, readOpeningHours } from './opening-hours.ts';
@@ -103,7 +103,7 @@ class Progress {
   /** Writes how far it has come; `false` if another run was faster. */
   async leave(changes: Partial<Publication>): Promise<boolean> {
     const changed = publicationTask({ ...this.publication, ...changes }, config);
-    for (let count = 1; count <= MOST_ATTEMPTS; count++) {
+    for (let count = 1; count <= MAX_ATTEMPTS; count++) {
       const written = await writeRow(this.medplum, this.row, changed);
       if (written || !(await this.isKept())) {
         return written !== undefined;
@@ -128,7 +128,7 @@ async function publishPersistently(
     if (!(await progress.isKept())) {
       return undefined;
     }
-    if (count >= MOST_ATTEMPTS || Date.now() >= until) {
+    if (count >= MAX_ATTEMPTS || Date.now() >= until) {
       return { ...result, kind: 'unfinished' };
     }
   }

@@ -10,7 +10,7 @@ import {
   sweepTask,
 } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { idIn, offersAllServices, serviceIdsOf } from '../../../core/fhir/reference.ts';
+import { idIn, servesAll, serviceIdsOf } from '../../../core/fhir/reference.ts';
 import { rowSearch } from '../../../core/rows/row.ts';
 import { config } from '../config.ts';
 import { sendBundle } from '../medplum.ts';
@@ -36,7 +36,7 @@ const PAGE = 100;
 const MARKED = 20;
 
 /** Whether a Schedule names services, and so may have opening hours. */
-const takesPart = (schedule: Schedule): boolean => offersAllServices(schedule) || serviceIdsOf(schedule).length > 0;
+const takesPart = (schedule: Schedule): boolean => servesAll(schedule) || serviceIdsOf(schedule).length > 0;
 
 /** The rows of Schedules by the Schedule's id. */
 async function rowsOf(medplum: MedplumClient, schedules: readonly Schedule[]): Promise<Map<string | undefined, Task>> {

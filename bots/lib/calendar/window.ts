@@ -5,14 +5,14 @@ import type { CalendarProblem } from '../../../core/calendar/problem.ts';
 import { type PublishState, planSlots, slotsToRead } from '../../../core/calendar/publish/publish.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { besideNew, portions, type SlotChange, slotChangeEntries, touchEntry } from '../../../core/slots/entries.ts';
+import { besideNew, chunks, type SlotChange, slotChangeEntries, touchEntry } from '../../../core/slots/entries.ts';
 import { calendarOf } from '../../../core/slots/slot.ts';
 import { termsFor } from '../../../core/slots/terms.ts';
 import type { Interval } from '../../../core/time/interval.ts';
-import { refillRows } from '../../../core/waitlist/refill.ts';
+import { releaseRows } from '../../../core/waitlist/refill.ts';
 import { config } from '../config.ts';
-import { type BundleAnswer, sendTransaction } from '../medplum.ts';
-import { MOST_RESULTS, ofType, pageUrl, readAll, readInBatch } from '../read.ts';
+import { type BundleResponse, sendTransaction } from '../medplum.ts';
+import { MAX_RESULTS, ofType, pageUrl, readAll, readInBatch } from '../read.ts';
 import type { KeyedHours } from './opening-hours.ts';
 
 const inOrder = { order: 'start' } as const;
@@ -39,7 +39,7 @@ async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise
     _id: ids.join(','),
     '_has:Appointment:slot:status': statusQuery(holdsSlots),
     _fields: 'id',
-    _count: `${MOST_RESULTS}`,
+    _count: `${MAX_RESULTS}`,
   });
   const [found] = await readInBatch(medplum, ids.length > 0 ? [`Slot?${query}`] : []);
   return new Set(ofType('Slot', found).flatMap(({ id }) => id ?? []));
@@ -92,7 +92,7 @@ export interface WindowResult {
    * `published` if nothing is left to do, `unfinished` if the time was over first, `refused` if Medplum does not accept the
    * Slots; otherwise why the window was not written.
    */
-  readonly kind: Exclude<BundleAnswer['kind'], 'done' | 'invalid'> | 'published' | 'unfinished' | 'refused';
+  readonly kind: Exclude<BundleResponse['kind'], 'done' | 'invalid'> | 'published' | 'unfinished' | 'refused';
   /** Why the opening hours are not published, if so: then published Slots stay as they are unless their time is taken. */
   readonly problems: readonly CalendarProblem[];
 }
@@ -123,7 +123,7 @@ export async function publishWindow(
   const offering = { schedule, services: isResource(actor, 'HealthcareService') ? [...services, actor] : services };
   const termsOf = termsFor([hours], config);
   const calendar = new Map(calendarOf(slots, config));
-  const all = portions(changes, CHUNK);
+  const all = chunks(changes, CHUNK);
   for (const [index, chunk] of all.entries()) {
     const locked = row(chunk.some(({ stored }) => !stored));
     if (!locked) {
@@ -132,7 +132,7 @@ export async function publishWindow(
     const written = await sendTransaction(medplum, [
       ...slotChangeEntries(chunk),
       ...besideNew(chunk, calendar, termsOf, config).map((slot) => touchEntry(slot, config)),
-      ...refillRows(chunk, [offering], Date.now(), config, true),
+      ...releaseRows(chunk, [offering], Date.now(), config, true),
       ...locked,
     ]);
     if (written.kind === 'invalid') {

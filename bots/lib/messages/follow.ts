@@ -35,17 +35,17 @@ import {
 } from '../../../core/messages/thread.ts';
 import { creation } from '../../../core/rows/row.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { toldGroupOf } from '../../../core/visits/group.ts';
+import { notifiedGroupOf } from '../../../core/visits/group.ts';
 import { cancelEntries, policiesOf } from '../booking/cancel.ts';
 import { readRelatedAppointment } from '../booking/related-reads.ts';
 import { config } from '../config.ts';
 import { ofType, readHistories, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
-import { groupSearch, readTold } from '../visits/companions.ts';
+import { groupSearch, readNotifiedTogether } from '../visits/companions.ts';
 import { type Addressee, chooseAddressees, readRefused } from './address.ts';
 import { mediaOf, sendMessage } from './send.ts';
 import { type AtOnce, readAtOnce } from './series.ts';
-import { offersEnd, type Undelivered, undelivered, unheard } from './undelivered.ts';
+import { offersEnd, type Undelivered, undelivered, undeliveredOffers } from './undelivered.ts';
 
 /** What is stored about an appointment, or the visit that it belongs to, and the messages about it. */
 interface State {
@@ -65,7 +65,7 @@ const what = (id: string): string => `The messages about Appointment/${id}`;
 async function readSubject(medplum: MedplumClient, id: string) {
   const [found, rows] = await readInTransaction(medplum, [`Appointment?_id=${id}`, threadSearch(id, config)]);
   const [appointments, [row]] = [ofType('Appointment', found), ofType('Task', rows)];
-  const group = appointments[0] ? toldGroupOf(appointments[0], config) : row && threadOf(row).group;
+  const group = appointments[0] ? notifiedGroupOf(appointments[0], config) : row && threadOf(row).group;
   if (group === undefined) {
     return { group, appointments, row };
   }
@@ -207,7 +207,7 @@ async function send(
     updateEntry(claimed, threadTask(after.thread, config, claimed)),
     ...(after.message === 'waiting' ? [] : ended(communication, after.message, reason)),
     ...(after.message === 'given-up'
-      ? await unheard(medplum, givenUp(step, reason ?? '', appointments, members.length > 0))
+      ? await undeliveredOffers(medplum, givenUp(step, reason ?? '', appointments, members.length > 0))
       : []),
   ];
   await writeRows(medplum, entry, what(thread.appointment));
@@ -282,8 +282,8 @@ async function release(
   if (appointment?.status === 'booked') {
     const isWanted = (await policiesOf(medplum, found)).some(({ policy }) => policy.attendanceBy !== undefined);
     const cancelationReason = { ...byPatient, text: 'Nobody has said in time that they come.' };
-    const companions = isWanted ? await readTold(medplum, appointment) : [];
-    const entry = isWanted ? await cancelEntries(medplum, found, appointment, cancelationReason, companions) : [];
+    const dependents = isWanted ? await readNotifiedTogether(medplum, appointment) : [];
+    const entry = isWanted ? await cancelEntries(medplum, found, appointment, cancelationReason, dependents) : [];
     await writeRows(medplum, [...entry, ...kept], what(id));
   }
 }

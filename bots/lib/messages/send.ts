@@ -3,7 +3,7 @@ import { clearTimeout, setTimeout } from 'node:timers';
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Mail, Message } from '../../../core/messages/message.ts';
 import type { Medium } from '../../../core/messages/recipient.ts';
-import { type Answer, post, type Unanswered } from '../medplum.ts';
+import { type BotResponse, post, type RequestFailure } from '../medplum.ts';
 
 /** What has come of an attempt; why, for staff and operators. */
 type Attempt = { readonly kind: 'taken' } | { readonly kind: 'refused' | 'unanswered'; readonly reason: string };
@@ -29,14 +29,14 @@ export const mediaOf = (secrets: BotEvent['secrets']): Medium[] => [
 /** How long the gateway for SMS may take, in milliseconds: the Bot has ten seconds. */
 const LIMIT = 4_000;
 
-const ofAnswer = (answer: Answer | Unanswered, who: string): Attempt => {
-  if (answer === 'not-connected') {
+const ofAnswer = (response: BotResponse | RequestFailure, who: string): Attempt => {
+  if (response === 'not-connected') {
     return { kind: 'refused', reason: `${who} cannot be reached.` };
   }
-  if (typeof answer === 'string') {
+  if (typeof response === 'string') {
     return { kind: 'unanswered', reason: `${who} did not answer.` };
   }
-  const { status } = answer;
+  const { status } = response;
   return status >= 200 && status < 300
     ? { kind: 'taken' }
     : { kind: 'refused', reason: `${who} answered with status ${status}.` };
@@ -62,11 +62,11 @@ async function sendSms({ url, secret }: Gateway, id: string, to: string, text: s
     'webhook-timestamp': timestamp,
     'webhook-signature': `v1,${signature}`,
   };
-  const { promise: late, resolve } = Promise.withResolvers<Unanswered>();
+  const { promise: late, resolve } = Promise.withResolvers<RequestFailure>();
   const timer = setTimeout(() => resolve('too-late'), LIMIT);
   const sent = fetch(url, { method: 'POST', redirect: 'error', headers, body }).then(
-    ({ status }): Answer => ({ status, body: undefined }),
-    (): Unanswered => 'no-answer',
+    ({ status }): BotResponse => ({ status, body: undefined }),
+    (): RequestFailure => 'no-answer',
   );
   return ofAnswer(await Promise.race([sent, late]).finally(() => clearTimeout(timer)), 'The gateway for SMS');
 }

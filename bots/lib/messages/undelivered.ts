@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
-import { openAffected, withStanding } from '../../../core/absence/rows.ts';
-import { endOf, isForAssistant, isOffered, offeredFor, reasonOf } from '../../../core/booking/appointment/expiry.ts';
+import { openAffected, withStatus } from '../../../core/absence/rows.ts';
+import { endOf, isForAssistant, isOpenOffer, offeredFor, reasonOf } from '../../../core/booking/appointment/expiry.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { endedCommunication, numberSearch } from '../../../core/messages/message.ts';
@@ -51,10 +51,10 @@ export const offersEnd = (appointments: readonly Appointment[]): number[] =>
  * who waits; in an absence the person is among those to be called, whatever was to be done if they said nothing. One that
  * a portal was told of as well stands: whoever accepts it there in time has it.
  */
-export async function unheard(medplum: MedplumClient, message: Undelivered): Promise<BundleEntry[]> {
+export async function undeliveredOffers(medplum: MedplumClient, message: Undelivered): Promise<BundleEntry[]> {
   const found = await readRelatedAppointment(medplum, message.appointment);
   const { appointment } = found;
-  if (!appointment || !isOffered(appointment, Date.now(), config) || isForAssistant(appointment, config)) {
+  if (!appointment || !isOpenOffer(appointment, Date.now(), config) || isForAssistant(appointment, config)) {
     return [undelivered(message)];
   }
   if ((await readReaches(medplum, [appointment], {})).includes('portal')) {
@@ -62,7 +62,7 @@ export async function unheard(medplum: MedplumClient, message: Undelivered): Pro
   }
   const replaced = offeredFor(appointment, config).map((id) => `Appointment/${id}`);
   const [rows] = await readInTransaction(medplum, [`${openAffected(config)}&focus=${replaced.join(',')}`]);
-  const called = ofType('Task', rows).map((row) => updateEntry(row, withStanding(row, 'call')));
+  const called = ofType('Task', rows).map((row) => updateEntry(row, withStatus(row, 'call')));
   const reason = reasonOf('hold-expired', 'The message with the offer did not arrive.', config);
   const ended = await cancelEntries(medplum, found, appointment, reason);
   return [...(called.length > 0 ? called : [undelivered({ ...message, until: [] })]), ...ended];
@@ -94,7 +94,7 @@ export async function messageReturned(medplum: MedplumClient, number: string, st
     const entry = [
       updateEntry(sent, returned),
       ...asked.map((row) => updateEntry(row, threadTask({ ...threadOf(row), answerBy: undefined }, config, row))),
-      ...(await unheard(medplum, message)),
+      ...(await undeliveredOffers(medplum, message)),
     ];
     return (await writeUnlessOvertaken(medplum, entry, `The message ${number}`)) ? true : 'overtaken';
   };

@@ -4,7 +4,7 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import type { EventContent } from '../../../core/notifications/events/bundle.ts';
 import { type Event, eventOf, eventsQuery } from '../../../core/notifications/events/event.ts';
 import { couldRead } from '../../../core/notifications/events/read-access.ts';
-import { portions } from '../../../core/rows/search.ts';
+import { chunks } from '../../../core/rows/search.ts';
 import { config } from '../config.ts';
 import { type RequestOptions, sendBundle } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
@@ -26,7 +26,7 @@ export async function readEvents(
 ): Promise<ReadonlyMap<string, readonly Event[]>> {
   const found = await readInTransaction(
     medplum,
-    portions(wanted, CHUNK).map((chunk) => eventsQuery(chunk, config)),
+    chunks(wanted, CHUNK).map((chunk) => eventsQuery(chunk, config)),
   );
   const stored = new Map(found.flatMap((resources) => ofType('Communication', resources)).map((one) => [one.id, one]));
   const numbers = new Map<string, Set<number>>();

@@ -17,7 +17,7 @@ import {
   storedParameters,
 } from '../../../core/notifications/subscription/subscription-parameters.ts';
 import { creation, rowSearch } from '../../../core/rows/row.ts';
-import { portions } from '../../../core/rows/search.ts';
+import { chunks } from '../../../core/rows/search.ts';
 import { config } from '../config.ts';
 import { sendTransaction } from '../medplum.ts';
 import { ofType, pageUrl, readAll, readInTransaction } from '../read.ts';
@@ -67,7 +67,7 @@ export const readOpenRows = async (medplum: MedplumClient, concerned?: string): 
 
 /** The searches for the Subscriptions of some subscribers. */
 function subscriptionQueries(subscribers: readonly string[]): string[] {
-  return portions(subscribers).map((some) => {
+  return chunks(subscribers).map((some) => {
     const tags = some.map((one) => requestorQuery(one, config)).join(',');
     return `Subscription?_tag=${encodeURIComponent(tags)}`;
   });

@@ -96,11 +96,11 @@ export async function searchAsCaller(
 }
 
 async function describeCaller(medplum: MedplumClient, { authorization }: Subscriber): Promise<unknown> {
-  const answer = await get(medplum, 'auth/me', { authorization });
-  if (!answer) {
+  const response = await get(medplum, 'auth/me', { authorization });
+  if (!response) {
     throw new Error('Medplum does not describe the caller.');
   }
-  return answer.status === 200 ? answer.body : undefined;
+  return response.status === 200 ? response.body : undefined;
 }
 
 /**

@@ -13,7 +13,7 @@ const NOT_OVER = 'requested,active,error';
  * How many Subscriptions the Medplum project may have that are not over, those of others and of the service included: all
  * are read when an appointment is deleted, and every ten minutes to find what can be removed.
  */
-const MOST_OF_ALL = 1_000;
+const MAX_TOTAL = 1_000;
 
 /** The most Subscriptions whose outboxes one row keeps, those included that are over and can be started anew. */
 const MOST = 1_000;
@@ -25,12 +25,12 @@ const exceeded: Issue = {
 
 const full: Issue = {
   code: 'subscriptions-exceeded',
-  diagnostics: `The whole project has the ${MOST_OF_ALL} Subscriptions that the service can keep: ask the clinic to remove some, or delete your own.`,
+  diagnostics: `The whole project has the ${MAX_TOTAL} Subscriptions that the service can keep: ask the clinic to remove some, or delete your own.`,
 };
 
 /** Finds one Subscription when the project is full. */
 function lastPlaceQuery(): string {
-  const offset = String(MOST_OF_ALL - 1);
+  const offset = String(MAX_TOTAL - 1);
   return `Subscription?${new URLSearchParams({ status: NOT_OVER, _offset: offset, _count: '1', _fields: 'id' })}`;
 }
 
@@ -52,7 +52,10 @@ function openSubscriptionsQuery(subscriber: string): string {
  * @returns the row of the subscriber; or why there is no place; or `overtaken` if this must be called again
  * @throws ReadError when Medplum does not answer
  */
-export async function findPlace(medplum: MedplumClient, subscriber: string): Promise<OutboxRow | Issue | 'overtaken'> {
+export async function findSubscriptionPermit(
+  medplum: MedplumClient,
+  subscriber: string,
+): Promise<OutboxRow | Issue | 'overtaken'> {
   const [tasks = [], open = [], last = []] = await readInTransaction(medplum, [
     outboxesSearch([subscriber], config),
     openSubscriptionsQuery(subscriber),

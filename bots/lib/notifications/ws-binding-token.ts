@@ -4,7 +4,7 @@ import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { messageSubscription } from '../../../core/notifications/delivery/message.ts';
 import { config } from '../config.ts';
-import { type Answer, get, sendBundle } from '../medplum.ts';
+import { type BotResponse, get, sendBundle } from '../medplum.ts';
 import { refuse, type Subscriber, unavailable } from './subscriber.ts';
 
 /** Whatever Medplum's reason, the subscriber can only use another channel. */
@@ -15,7 +15,11 @@ function unsupported(outcome: OperationOutcome): Issue {
 }
 
 /** Asks Medplum for a token with the caller's own rights. */
-function askForToken(medplum: MedplumClient, id: string, { authorization }: Subscriber): Promise<Answer | undefined> {
+function askForToken(
+  medplum: MedplumClient,
+  id: string,
+  { authorization }: Subscriber,
+): Promise<BotResponse | undefined> {
   const url = medplum.fhirUrl('Subscription', id, '$get-ws-binding-token').toString();
   return get(medplum, url, { authorization });
 }
@@ -42,9 +46,9 @@ export async function createBindingToken(
   if (!isResource(created, 'Subscription')) {
     return refuse([unavailable]);
   }
-  const answer = await askForToken(medplum, created.id ?? '', caller);
-  const body = answer?.body;
-  if (answer?.status === 400 && isResource(body, 'OperationOutcome')) {
+  const response = await askForToken(medplum, created.id ?? '', caller);
+  const body = response?.body;
+  if (response?.status === 400 && isResource(body, 'OperationOutcome')) {
     return refuse([unsupported(body)]);
   }
   if (!isResource(body, 'Parameters')) {

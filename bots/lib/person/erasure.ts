@@ -12,9 +12,9 @@ const hash = (text: string): string => createHash('sha256').update(text).digest(
 
 /** Removes a resource with all its versions, which only an administrator may. */
 async function expunge(medplum: MedplumClient, reference: string): Promise<void> {
-  const answer = await post(medplum, `fhir/R4/${reference}/$expunge`, {});
-  if (typeof answer === 'string' || answer.status >= 300) {
-    throw new Error(`${reference} could not be removed: ${typeof answer === 'string' ? answer : answer.status}.`);
+  const response = await post(medplum, `fhir/R4/${reference}/$expunge`, {});
+  if (typeof response === 'string' || response.status >= 300) {
+    throw new Error(`${reference} could not be removed: ${typeof response === 'string' ? response : response.status}.`);
   }
 }
 

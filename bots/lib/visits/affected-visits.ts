@@ -5,11 +5,11 @@ import { isAffected } from '../../../core/absence/rows.ts';
 import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { resourceSet } from '../../../core/rows/resource-set.ts';
-import { portions, searchByIds } from '../../../core/rows/search.ts';
+import { chunks, searchByIds } from '../../../core/rows/search.ts';
 import { slotIdsOf } from '../../../core/slots/slot.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { partOf, STAYS, type StepTaken, stepFits } from '../../../core/visits/check.ts';
-import { siblingsOf, toldGroupOf, visitOf } from '../../../core/visits/group.ts';
+import { notifiedGroupOf, otherAppointmentsOf, visitOf } from '../../../core/visits/group.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { ofType, readByIds, readInBatch } from '../read.ts';
@@ -31,24 +31,24 @@ const TOGETHER = 20;
 
 /** The open appointments of the visits to which some belong; those of a series are none. */
 export async function readVisits(medplum: MedplumClient, appointments: readonly Appointment[]): Promise<Appointment[]> {
-  const groups = [...new Set(appointments.flatMap((one) => toldGroupOf(one, config) ?? []))];
+  const groups = [...new Set(appointments.flatMap((one) => notifiedGroupOf(one, config) ?? []))];
   const found: Appointment[] = [];
-  for (const some of portions(groups, TOGETHER)) {
+  for (const some of chunks(groups, TOGETHER)) {
     found.push(...(await readInBatch(medplum, some.map(groupSearch))).flatMap((all) => ofType('Appointment', all)));
   }
   return found;
 }
 
 /** Those of whose visits nobody is told by a line that there is already: a visit is one line, whoever is absent. */
-export async function withoutTold(
+export async function withoutListed(
   medplum: MedplumClient,
   appointments: readonly Appointment[],
   lines: ReadonlySet<string> | ReadonlyMap<string, unknown>,
 ): Promise<readonly Appointment[]> {
   const told = (await readVisits(medplum, appointments))
     .filter(({ id = '' }) => lines.has(id))
-    .flatMap((one) => toldGroupOf(one, config) ?? []);
-  return appointments.filter((one) => lines.has(one.id ?? '') || !told.includes(toldGroupOf(one, config) ?? ''));
+    .flatMap((one) => notifiedGroupOf(one, config) ?? []);
+  return appointments.filter((one) => lines.has(one.id ?? '') || !told.includes(notifiedGroupOf(one, config) ?? ''));
 }
 
 /** What the visits of some appointments allow in place of them. */
@@ -71,7 +71,7 @@ export async function readAffectedVisits(
   const known = resourceSet(read.flat());
   const found = ofType('Slot', slots);
   const othersOf = (one: Appointment): Appointment[] =>
-    toldGroupOf(one, config) === undefined ? [] : siblingsOf(one, state, now, config);
+    notifiedGroupOf(one, config) === undefined ? [] : otherAppointmentsOf(one, state, now, config);
   const taken = (one: Appointment, time: Interval, schedules: readonly Schedule[], path: string): StepTaken[] => {
     const mark = stepOf(one, config);
     return mark ? [{ ...time, step: mark.step, schedules, path }] : [];

@@ -1,16 +1,16 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Task } from '@medplum/fhirtypes';
 import type { Patients } from '../../../core/booking/appointment/change.ts';
-import { isOffer } from '../../../core/booking/appointment/expiry.ts';
+import { isPersonalOffer } from '../../../core/booking/appointment/expiry.ts';
 import { usesOf } from '../../../core/booking/appointment/reads.ts';
 import { type RelatedSlots, slotEntriesOf } from '../../../core/booking/appointment/synchronize.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { resourceSet } from '../../../core/rows/resource-set.ts';
 import { searchUrl } from '../../../core/rows/search.ts';
-import { isByItself, siblingsOf, toldGroupOf, tookPlace, visitGroupOf } from '../../../core/visits/group.ts';
+import { isByItself, notifiedGroupOf, otherAppointmentsOf, visitGroupOf, wasHeld } from '../../../core/visits/group.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
-import { refillRows } from '../../../core/waitlist/refill.ts';
+import { releaseRows } from '../../../core/waitlist/refill.ts';
 import type { AppointmentSlots } from '../booking/appointment-slots.ts';
 import { completeRelated, type RelatedAppointment, readRelatedAppointment } from '../booking/related-reads.ts';
 import { config } from '../config.ts';
@@ -18,7 +18,7 @@ import { newId } from '../medplum.ts';
 import { readInBatch } from '../read.ts';
 
 /** An appointment that changes together with another one of its visit, and what it depends on. */
-export interface Companion extends RelatedAppointment {
+export interface DependentAppointment extends RelatedAppointment {
   readonly appointment: Appointment;
   readonly patients: Patients;
   readonly tasks: readonly Task[];
@@ -37,7 +37,10 @@ export const groupSearch = (group: string): string =>
  *
  * @throws ReadError when the server could not be read
  */
-export async function readCompanions(medplum: MedplumClient, one: Appointment): Promise<Companion[]> {
+export async function readDependentAppointments(
+  medplum: MedplumClient,
+  one: Appointment,
+): Promise<DependentAppointment[]> {
   const [group, mark] = [visitGroupOf(one, config), stepOf(one, config)];
   if (group === undefined || !mark) {
     return [];
@@ -47,8 +50,8 @@ export async function readCompanions(medplum: MedplumClient, one: Appointment): 
     searchUrl('HealthcareService', [['_id', mark.service]]),
   ]);
   const state = resourceSet(found.flat());
-  const isAlone = isByItself(one, state, config) && !isOffer(one, config);
-  const others = isAlone ? [] : siblingsOf(one, state, Date.now(), config);
+  const isAlone = isByItself(one, state, config) && !isPersonalOffer(one, config);
+  const others = isAlone ? [] : otherAppointmentsOf(one, state, Date.now(), config);
   return relatedTo(medplum, one, others);
 }
 
@@ -57,17 +60,21 @@ export async function readCompanions(medplum: MedplumClient, one: Appointment): 
  *
  * @throws ReadError when the server could not be read
  */
-export async function readTold(medplum: MedplumClient, one: Appointment): Promise<Companion[]> {
-  const group = toldGroupOf(one, config);
+export async function readNotifiedTogether(medplum: MedplumClient, one: Appointment): Promise<DependentAppointment[]> {
+  const group = notifiedGroupOf(one, config);
   const [found = []] = group === undefined ? [] : await readInBatch(medplum, [groupSearch(group)]);
-  return relatedTo(medplum, one, siblingsOf(one, resourceSet(found), Date.now(), config));
+  return relatedTo(medplum, one, otherAppointmentsOf(one, resourceSet(found), Date.now(), config));
 }
 
-function relatedTo(medplum: MedplumClient, one: Appointment, others: readonly Appointment[]): Promise<Companion[]> {
+function relatedTo(
+  medplum: MedplumClient,
+  one: Appointment,
+  others: readonly Appointment[],
+): Promise<DependentAppointment[]> {
   const now = Date.now();
-  const own = others.filter((other) => ownerOf(other, config) === ownerOf(one, config) && !tookPlace(other, now));
+  const own = others.filter((other) => ownerOf(other, config) === ownerOf(one, config) && !wasHeld(other, now));
   return Promise.all(
-    own.map(async (appointment): Promise<Companion> => {
+    own.map(async (appointment): Promise<DependentAppointment> => {
       const related = await readRelatedAppointment(medplum, appointment.id ?? '');
       const current = related.appointment ?? appointment;
       return { ...related, ...(await completeRelated(medplum, current, related)), appointment: current };
@@ -118,5 +125,5 @@ export function followingEntries(
 ): BundleEntry[] {
   const [only] = read;
   const related = read.length === 1 && only ? only : relatedOf(appointments, read);
-  return slotEntriesOf(appointments, related, config, newId, Date.now(), refillRows);
+  return slotEntriesOf(appointments, related, config, newId, Date.now(), releaseRows);
 }

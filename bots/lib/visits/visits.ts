@@ -8,7 +8,14 @@ import type { Interval } from '../../../core/time/interval.ts';
 import { daysOf } from '../../../core/time/local-day.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { type Bookable, bookableSchedules, type Frame, openStep, poolOf } from '../../../core/visits/openings.ts';
-import { FIRST_PAGE, namedServiceReads, offeringReads, PAGE, poolReads, slotPage } from '../../../core/visits/reads.ts';
+import {
+  FIRST_PAGE,
+  namedServiceReads,
+  PAGE,
+  poolReads,
+  scheduleReadsFor,
+  slotPage,
+} from '../../../core/visits/reads.ts';
 import { type OpenStep, type Proposal, searchVisits } from '../../../core/visits/search.ts';
 import {
   bestSeries,
@@ -21,13 +28,13 @@ import { type Pool, plainStep, type Series, type Visit, type VisitStep } from '.
 import type { Requestor } from '../booking/decide.ts';
 import { config } from '../config.ts';
 import type { ProcessorTime } from '../processor-time.ts';
-import { readAnswers, readStateAs, stateIn } from '../read.ts';
+import { readResponses, readStateAs, stateIn } from '../read.ts';
 
 /** How many free Slots are read for one request. */
-const MOST_SLOTS = 40_000;
+const MAX_SLOTS = 40_000;
 
 /** How many days of starts are looked at for a series. */
-const MOST_DAYS = 28;
+const MAX_DAYS = 28;
 
 /** What is looked for, and for whom. */
 export interface Wish {
@@ -106,7 +113,7 @@ async function readOn(all: readonly Offers[], from: number, finding: Finding): P
       ? slotPage(ids, { start: from, end: period.end }, undefined, pages[index])
       : slotPage(ids, period, until, pages[index]),
   );
-  const answers = await readAnswers(medplum, entries, caller);
+  const answers = await readResponses(medplum, entries, caller);
   stateIn(answers);
   for (const [index, one] of reading.entries()) {
     const answer = answers[index];
@@ -120,7 +127,7 @@ async function readOn(all: readonly Offers[], from: number, finding: Finding): P
     one.until = until;
   }
   const total = all.reduce((sum, { byId }) => sum + byId.size, 0);
-  return total < MOST_SLOTS && Date.now() < deadline;
+  return total < MAX_SLOTS && Date.now() < deadline;
 }
 
 /** The visits that were found, with what they are made of, and whether there may be more that were not looked for. */
@@ -193,8 +200,8 @@ async function findSteps(finding: Finding): Promise<Omit<FoundVisits, 'bookable'
 async function readWindows(offers: Offers, windows: readonly Interval[], finding: Finding): Promise<boolean> {
   const { medplum, caller, deadline } = finding;
   let open = windows.map((time): { time: Interval; from?: number } => ({ time }));
-  while (open.length > 0 && offers.byId.size < MOST_SLOTS && Date.now() < deadline) {
-    const answers = await readAnswers(
+  while (open.length > 0 && offers.byId.size < MAX_SLOTS && Date.now() < deadline) {
+    const answers = await readResponses(
       medplum,
       open.map(({ time, from }) => slotPage(offers.ids, time, from)),
       caller,
@@ -230,7 +237,7 @@ async function findSeries(series: Series, finding: Finding): Promise<Omit<FoundV
     if (complete >= count) {
       break;
     }
-    if (days >= MOST_DAYS || !isWhole) {
+    if (days >= MAX_DAYS || !isWhole) {
       isWhole = false;
       break;
     }
@@ -258,7 +265,7 @@ async function readBookable(pools: readonly Pool[], frame: Frame, medplum: Medpl
   const named = await readStateAs(medplum, poolReads(pools), caller);
   const inPools = new Set(pools.flatMap((pool) => (pool.kind === 'service' ? [pool.service] : [])));
   const ofPools = resourcesOfType(named, 'HealthcareService').filter(({ id = '' }) => inPools.has(id));
-  const offering = await readStateAs(medplum, offeringReads(ofPools), caller);
+  const offering = await readStateAs(medplum, scheduleReadsFor(ofPools), caller);
   const schedules = resourcesOfType(new Map([...named, ...offering]), 'Schedule');
   const known = new Set(ofPools.map(({ id = '' }) => id));
   const rows = { request: { method: 'GET' as const, url: recentRows(frame.now, config) } };

@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, BundleEntry, HealthcareService, Slot, Task } from '@medplum/fhirtypes';
-import { isOffered, offeredFor } from '../../../core/booking/appointment/expiry.ts';
+import { isOpenOffer, offeredFor } from '../../../core/booking/appointment/expiry.ts';
 import { atTime } from '../../../core/booking/appointment/reads.ts';
 import { canBeMoved } from '../../../core/booking/appointment/status.ts';
 import { isForPerson } from '../../../core/booking/patients/identity.ts';
@@ -15,40 +15,40 @@ import { compareEntries } from '../../../core/fhir/waitlist-order.ts';
 import { isOfClinic } from '../../../core/messages/recipient.ts';
 import { findResource, resourceSet } from '../../../core/rows/resource-set.ts';
 import { creation } from '../../../core/rows/row.ts';
-import { portions, searchUrl, tokensOf } from '../../../core/rows/search.ts';
+import { chunks, searchUrl, tokensOf } from '../../../core/rows/search.ts';
 import { RESERVED_FOR } from '../../../core/slots/reservation.ts';
 import { slotIdsOf } from '../../../core/slots/slot.ts';
 import type { ScheduleServices } from '../../../core/slots/terms.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { siblingsOf } from '../../../core/visits/group.ts';
+import { otherAppointmentsOf } from '../../../core/visits/group.ts';
 import type { Proposal } from '../../../core/visits/search.ts';
 import type { Visit } from '../../../core/visits/visit.ts';
 import {
-  afterOffer,
   byTurns,
+  currentAppointmentOf,
+  type FreedTime,
   fits,
   inFreedTime,
-  type Offered,
   offeredTo,
   periodsFor,
   servedTypes,
-  standingOf,
   takesFreed,
   visitsFor,
   wantedActors,
+  withHalvedWaiting,
 } from '../../../core/waitlist/entry.ts';
 import {
   askedSearch,
   callRow,
-  earliestOffer,
-  isRefilled,
-  MOST_ASKED,
+  earlierOffers,
+  earliestOfferStart,
+  MAX_ASKED,
   nextOfferEnd,
   offeredTime,
-  offersBefore,
-  type Refill,
-  refillOf,
-  refillRow,
+  releaseOf,
+  releaseRow,
+  usesWaitlist,
+  type WaitlistRelease,
 } from '../../../core/waitlist/refill.ts';
 import { bookAppointment, isTransient } from '../booking/book.ts';
 import { readReaches } from '../booking/reach.ts';
@@ -61,7 +61,7 @@ import { readVisits } from '../visits/affected-visits.ts';
 import { firstVisit, searchEnd } from '../visits/offered-visit.ts';
 
 /** How many free Slots of one release are offered at once; what begins later goes on in a row of its own. */
-const MOST_SLOTS = 50;
+const MAX_SLOTS = 50;
 
 /** For how many of those who wait something is looked for before the first of them is asked. */
 const TOGETHER = 20;
@@ -104,7 +104,7 @@ async function readWaiting(
   const found = ofType(
     'Appointment',
     await readAll(medplum, [
-      ...portions([...new Set(types)]).map(
+      ...chunks([...new Set(types)]).map(
         (some) => `${WAITING}&${new URLSearchParams({ 'service-type': some.join() })}`,
       ),
       `${WAITING}&service-type:missing=true`,
@@ -120,17 +120,17 @@ async function readWaiting(
     readByIds(
       medplum,
       'Appointment',
-      entries.flatMap((one) => standingOf(one) ?? []),
+      entries.flatMap((one) => currentAppointmentOf(one) ?? []),
     ),
     readFormer(medplum, [...new Set(portals)]),
   ]);
   const movable = ofType('Appointment', stand).filter(canBeMoved);
   const visits = resourceSet(await readVisits(medplum, movable));
-  const offers = found.filter((one) => isOffered(one, now, config));
+  const offers = found.filter((one) => isOpenOffer(one, now, config));
   return {
     entries,
     standing: new Map(
-      movable.map((one) => [one.id ?? '', [one, ...siblingsOf(one, visits, now, config)].toSorted(byStart)]),
+      movable.map((one) => [one.id ?? '', [one, ...otherAppointmentsOf(one, visits, now, config)].toSorted(byStart)]),
     ),
     services,
     asked: new Set(offers.flatMap((one) => offeredFor(one, config))),
@@ -144,7 +144,7 @@ const byStart = (one: Appointment, other: Appointment): number =>
 /** An entry with a new version: of two offers to one person, or an offer and a leaving, one is overtaken. */
 function touched(entry: Appointment): BundleEntry {
   const meta = markChange(entry.meta, ownerOf(entry, config) ?? '', entry.meta?.versionId, config);
-  return updateEntry(entry, { ...afterOffer(entry, Date.now()), meta });
+  return updateEntry(entry, { ...withHalvedWaiting(entry, Date.now()), meta });
 }
 
 /** What is written with an offer: its entry is touched, and staff call whoever hears of it in no other way. */
@@ -228,7 +228,7 @@ async function withoutAsked(
 }
 
 /** Time that was released, and when it may be offered. */
-interface Freed extends Refill {
+interface Freed extends WaitlistRelease {
   readonly calendar: ScheduleServices;
   readonly policy: EffectivePolicy;
   readonly now: number;
@@ -250,7 +250,9 @@ async function findWhole(
   const before = parseInstant(standing[0]?.start) ?? Number.POSITIVE_INFINITY;
   const [payerKind] = payerKindsOf(entry, config);
   for (const visit of visits) {
-    for (const period of Date.now() < deadline ? periodsFor(entry, visit, freed, earliestOffer(policy, now)) : []) {
+    for (const period of Date.now() < deadline
+      ? periodsFor(entry, visit, freed, earliestOfferStart(policy, now))
+      : []) {
       const frame = { ...caller, period, hours: ALL_DAY, actors: wantedActors(entry), payerKind, now, config };
       const isWanted = (proposal: Proposal): boolean =>
         takesFreed(proposal, visit, schedule.id ?? '', freed) && (proposal[0]?.start ?? 0) < before;
@@ -267,8 +269,8 @@ async function findWhole(
 function candidates(medplum: MedplumClient, { entries, standing, services }: Waiting, freed: Freed) {
   const visits = new Map(entries.map((one) => [one, visitsFor(one, services, config)]));
   const wholes = new Map<Appointment, Promise<readonly Appointment[]>>();
-  const standingFor = (entry: Appointment) => standing.get(standingOf(entry) ?? '') ?? [];
-  return async (entry: Appointment, slot: Slot, offered: Offered): Promise<Candidate | undefined> => {
+  const standingFor = (entry: Appointment) => standing.get(currentAppointmentOf(entry) ?? '') ?? [];
+  return async (entry: Appointment, slot: Slot, offered: FreedTime): Promise<Candidate | undefined> => {
     const beside = standingFor(entry);
     const wanted = visits.get(entry) ?? [];
     if (wanted.length === 0) {
@@ -301,7 +303,7 @@ function candidate(
 async function offerSlot(
   medplum: MedplumClient,
   slot: Slot,
-  offered: Offered,
+  offered: FreedTime,
   { entries, asked, former }: Waiting,
   candidateFor: ReturnType<typeof candidates>,
   freed: Freed,
@@ -309,9 +311,9 @@ async function offerSlot(
   secrets: BotEvent['secrets'],
 ): Promise<number | string | undefined> {
   const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
-  const before = offersBefore(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
+  const before = earlierOffers(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
   const askedForIt = new Set(before.flatMap((one) => offeredFor(one, config)));
-  if (new Set(before.map((one) => offeredFor(one, config)[0])).size >= MOST_ASKED) {
+  if (new Set(before.map((one) => offeredFor(one, config)[0])).size >= MAX_ASKED) {
     return undefined;
   }
   const until = nextOfferEnd(freed.policy, offered.start, freed.now, before, config);
@@ -323,7 +325,7 @@ async function offerSlot(
   const others = inTurn.slice(passed).filter(({ id = '' }) => !askedForIt.has(id) && !asked.has(id));
   const busy = entries.filter(({ id = '' }) => !askedForIt.has(id) && asked.has(id));
   // Nobody waits for what is looked for on behalf of those far behind.
-  for (const some of portions(others, TOGETHER)) {
+  for (const some of chunks(others, TOGETHER)) {
     const wanted: Candidate[] = [];
     for (const entry of some) {
       const one = await candidateFor(entry, slot, offered);
@@ -359,7 +361,7 @@ async function offerSlot(
  * @param limit - until when one after the other is tried who may not have a time; milliseconds since 1970 UTC
  * @throws Error when the server could not be read or written; the next run goes on
  */
-export async function refill(
+export async function offerReleasedTime(
   medplum: MedplumClient,
   id: string,
   secrets: BotEvent['secrets'],
@@ -371,18 +373,18 @@ export async function refill(
     'Appointment?status=waitlist&_count=1&_fields=id',
   ]);
   const [row] = ofType('Task', rows);
-  const freed = row && refillOf(row);
+  const freed = row && releaseOf(row);
   if (!row || !freed?.due || freed.due > now) {
     return;
   }
-  const close = (due: number | undefined, end = freed.end, after?: Refill['after']) => {
-    const rest = end < freed.end ? [creation(refillRow({ ...freed, start: end, due: now, after }, config))] : [];
-    const closed = updateEntry<Task>(row, refillRow({ ...freed, end, due, after: undefined }, config, row));
+  const close = (due: number | undefined, end = freed.end, after?: WaitlistRelease['after']) => {
+    const rest = end < freed.end ? [creation(releaseRow({ ...freed, start: end, due: now, after }, config))] : [];
+    const closed = updateEntry<Task>(row, releaseRow({ ...freed, end, due, after: undefined }, config, row));
     return writeRows(medplum, [closed, ...rest], `Task/${id}`);
   };
   const [calendar] = somebody.length > 0 ? await readSchedules(medplum, [freed.schedule]) : [];
   const policy = calendar && effectivePolicy(calendar.schedule, calendar.services, config);
-  if (!calendar || !policy || !isRefilled(policy) || calendar.schedule.active === false) {
+  if (!calendar || !policy || !usesWaitlist(policy) || calendar.schedule.active === false) {
     await close(undefined);
     return;
   }
@@ -397,7 +399,7 @@ export async function refill(
       ['status', 'free'],
       ...atTime(freed),
       ['_sort', 'start,_id'],
-      ['_count', String(MOST_SLOTS)],
+      ['_count', String(MAX_SLOTS)],
     ]),
   ]);
   const slots = ofType('Slot', found);
@@ -408,7 +410,7 @@ export async function refill(
   const due = () => (again.length > 0 ? now + Math.min(...again) : undefined);
   const at = slots.findIndex(({ id }) => id === freed.after?.slot);
   for (const [index, slot] of waiting && waiting.entries.length > 0 ? slots.entries() : []) {
-    const time = offeredTime(slot, freed, calendar, earliestOffer(policy, now), config);
+    const time = offeredTime(slot, freed, calendar, earliestOfferStart(policy, now), config);
     if (time && waiting && candidateFor) {
       const whole = { ...time, schedule: calendar.schedule };
       const after = index === at ? freed.after?.entry : index < at ? 'all' : undefined;
@@ -424,5 +426,5 @@ export async function refill(
   const ends = slots.map(({ end }) => parseInstant(end) ?? freed.end);
   // Of places at one time, so many are enough.
   const next = last > freed.start ? last : Math.min(...ends);
-  await close(due(), slots.length < MOST_SLOTS ? undefined : Math.min(next, freed.end));
+  await close(due(), slots.length < MAX_SLOTS ? undefined : Math.min(next, freed.end));
 }

@@ -7,7 +7,7 @@ import { idIn, parseReference } from '../../fhir/reference.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { isActivePatient } from '../patients/identity.ts';
 import { addedActorIssues, displayIssues } from './actors.ts';
-import { immutableIssues, isMoved, MOST_SLOTS, otherPatientIssues, reservedIssues } from './elements.ts';
+import { immutableIssues, isMoved, MAX_SLOTS, otherPatientIssues, reservedIssues } from './elements.ts';
 import { hasRunOut } from './expiry.ts';
 import { profileIssues, publisherIssues } from './profile.ts';
 import { type Changer, isOpen, neededSlotStatus, statusIssues, transitionIssues } from './status.ts';
@@ -131,7 +131,7 @@ function moveIssues(stored: Appointment, result: Appointment, now: number): Issu
   }
   const isStartMoved = parseInstant(stored.start) !== time.start;
   const unknown = (result.slot ?? []).flatMap((one, index) => (idIn(one, 'Slot') === undefined ? [index] : []));
-  const most = `An appointment can have ${MOST_SLOTS} Slots at most.`;
+  const most = `An appointment can have ${MAX_SLOTS} Slots at most.`;
   return [
     ...(isStartMoved && time.start <= now
       ? [
@@ -147,7 +147,7 @@ function moveIssues(stored: Appointment, result: Appointment, now: number): Issu
       diagnostics: 'It names no Slot of this server.',
       expression: `Appointment.slot[${index}]`,
     })),
-    ...((result.slot ?? []).length > MOST_SLOTS
+    ...((result.slot ?? []).length > MAX_SLOTS
       ? [{ code: 'malformed-request' as const, diagnostics: most, expression: 'Appointment.slot' }]
       : []),
   ];

@@ -125,7 +125,7 @@ const rankOf = ({ status }: Appointment): number => (status === 'proposed' ? 0 :
  * Of two appointments that hold one Slot, the one that gives way: the less binding one; of two of a kind the one that did
  * not come through the service, which alone takes Slots with a lock, else the later one.
  */
-export function loserOf(one: Appointment, other: Appointment, config: BookingConfig): Appointment {
+export function yieldingAppointmentOf(one: Appointment, other: Appointment, config: BookingConfig): Appointment {
   const isOurs = (appointment: Appointment): number => (ownerOf(appointment, config) === undefined ? 1 : 0);
   const since = ({ meta }: Appointment): string => meta?.lastUpdated ?? '';
   const order =
@@ -136,7 +136,7 @@ export function loserOf(one: Appointment, other: Appointment, config: BookingCon
 }
 
 /** Other open appointments that hold a Slot of an appointment although none of them says that it is an overbooking. */
-export function rivalsOf(
+export function conflictsOf(
   appointment: Appointment,
   others: readonly Appointment[],
   now: number,
@@ -160,7 +160,7 @@ export function overlapEntries(appointment: Appointment, taking: CalendarSlot, c
 }
 
 /** What becomes of two appointments that hold one Slot. */
-export function rivalEntries(
+export function conflictEntries(
   loser: Appointment,
   winner: Appointment,
   slot: Slot | undefined,

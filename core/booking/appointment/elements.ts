@@ -32,7 +32,7 @@ interface ElementRule {
 }
 
 /** The most slots that one appointment can have. */
-export const MOST_SLOTS = 50;
+export const MAX_SLOTS = 50;
 
 const moment = (value: unknown): unknown => parseInstant(value) ?? value;
 
@@ -58,7 +58,7 @@ const elements: Readonly<Record<string, ElementRule>> = {
     unitedBy: ({ reference }, baseUrl) => String(reference).replace(`${baseUrl}/`, ''),
     isPersonal: true,
   },
-  slot: { most: MOST_SLOTS, changedBy: 'book', compared: slots, isSetAnew: true },
+  slot: { most: MAX_SLOTS, changedBy: 'book', compared: slots, isSetAnew: true },
   start: { isRequired: true, changedBy: 'book', compared: moment, isSetAnew: true },
   end: { isRequired: true, changedBy: 'book', compared: moment, isSetAnew: true },
   minutesDuration: { isLength: true },

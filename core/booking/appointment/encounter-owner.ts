@@ -3,12 +3,12 @@ import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { formatReference, parseReference } from '../../fhir/reference.ts';
 import { ownerOf, requestorTag, tagsOfOthers } from '../../fhir/tags.ts';
 
-const MOST_APPOINTMENTS = 50;
+const MAX_APPOINTMENTS = 50;
 
 /** The appointments that an encounter names: `Appointment/id`, each once, and only the first fifty. */
 export function appointmentsOf({ appointment = [] }: Encounter, { baseUrl }: PublicConfig): string[] {
   const named = appointment.flatMap(({ reference }) => parseReference(reference, baseUrl, ['Appointment']) ?? []);
-  return [...new Set(named.map(formatReference))].slice(0, MOST_APPOINTMENTS);
+  return [...new Set(named.map(formatReference))].slice(0, MAX_APPOINTMENTS);
 }
 
 /** Whether a patient takes part in an appointment. */

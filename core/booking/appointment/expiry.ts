@@ -8,7 +8,7 @@ import type { Interval } from '../../time/interval.ts';
 import type { EffectivePolicy } from '../policy/policy.ts';
 
 /** What an offer to one person says. */
-export interface Offer {
+export interface PersonalOffer {
   readonly reason: 'waitlist' | 'absence' | 'visit' | 'assistant';
   /** Ids of the waitlist entry, and of the appointments that it would replace: one, or those of a visit. */
   readonly for: readonly string[];
@@ -19,7 +19,7 @@ export interface Offer {
 }
 
 /** The extensions that make an appointment an offer. What it was for stays in what it becomes. */
-export function offerExtensions({ reason, for: ids, until }: Offer, config: PublicConfig): Extension[] {
+export function offerExtensions({ reason, for: ids, until }: PersonalOffer, config: PublicConfig): Extension[] {
   const said = ids.map((id) => ({ url: 'for', valueReference: { reference: `Appointment/${id}` } }));
   return [
     { url: artefactUri(config, 'LocalHeldUntil'), valueInstant: formatInstant(until) },
@@ -131,7 +131,7 @@ export function isHold(appointment: Appointment, config: PublicConfig): boolean 
 }
 
 /** Whether an appointment is time that the service offers to one person, or was it when it was cancelled. */
-export function isOffer(appointment: Appointment, config: PublicConfig): boolean {
+export function isPersonalOffer(appointment: Appointment, config: PublicConfig): boolean {
   return endOf('offer', appointment, config) !== undefined;
 }
 
@@ -151,12 +151,12 @@ const isUnderWay = (kind: Expiring, appointment: Appointment, now: number, confi
  * offered to the person for whom an assistant has asked.
  */
 export function isHolding(appointment: Appointment, now: number, config: PublicConfig): boolean {
-  const isOwn = !isOffer(appointment, config) || isForAssistant(appointment, config);
+  const isOwn = !isPersonalOffer(appointment, config) || isForAssistant(appointment, config);
   return isUnderWay('hold', appointment, now, config) && isOwn;
 }
 
 /** Whether an appointment is an offer that can be accepted at a given time, and is not refused for time then. */
-export function isOffered(appointment: Appointment, now: number, config: PublicConfig): boolean {
+export function isOpenOffer(appointment: Appointment, now: number, config: PublicConfig): boolean {
   return isUnderWay('offer', appointment, now, config);
 }
 

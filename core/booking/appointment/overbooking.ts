@@ -3,7 +3,7 @@ import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { timeOf } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isOverbooking } from '../../fhir/slot-marks.ts';
-import { newTaking, type Taking } from '../../slots/guard.ts';
+import { type ExternalSlot, newExternalSlot } from '../../slots/guard.ts';
 import { type CalendarSlot, isTaken } from '../../slots/slot.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, withBuffers } from '../../slots/terms.ts';
 import { type Interval, overlaps, subtract, union } from '../../time/interval.ts';
@@ -27,7 +27,7 @@ export function uncoveredTime(appointment: Appointment, named: readonly Calendar
 /** The buffers of an appointment that names no Slot of a Schedule. */
 export function buffersWithoutSlot(of: ScheduleServices, appointment: Appointment, config: PublicConfig): Buffers {
   const time = timeOf(appointment) ?? { start: 0, end: 0 };
-  const slot = newTaking(of.schedule.id ?? '', time, { status: 'busy' });
+  const slot = newExternalSlot(of.schedule.id ?? '', time, { status: 'busy' });
   return neededBuffers(of, slot, appointment.serviceType ?? of.schedule.serviceType ?? [], config);
 }
 
@@ -54,7 +54,7 @@ export function timesTaken(
   schedules: readonly ScheduleServices[],
   isKnown: boolean,
   config: PublicConfig,
-): Omit<Taking, 'against'>[] {
+): Omit<ExternalSlot, 'against'>[] {
   const time = timeOf(appointment);
   return schedules.flatMap(({ schedule, services }) => {
     const id = schedule.id ?? '';
@@ -69,7 +69,7 @@ export function timesTaken(
     const rest = (isKnown ? uncoveredTime(appointment, own) : []).map((uncovered) => {
       const needed = buffersWithoutSlot({ schedule, services }, appointment, config);
       const interval = withNeeded(uncovered, appointment, needed);
-      return { from: newTaking(id, interval, { status: 'busy' }), ...interval };
+      return { from: newExternalSlot(id, interval, { status: 'busy' }), ...interval };
     });
     return [...parts, ...rest];
   });

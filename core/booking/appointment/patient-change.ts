@@ -7,7 +7,7 @@ import { reasonOf } from './expiry.ts';
 import { isOpen } from './status.ts';
 
 /** How many merges in a row are followed to the survivor. */
-const LONGEST_CHAIN = 8;
+const MAX_CHAIN = 8;
 
 /** The id of the patient into which a patient was merged, if it was. */
 export function replacedBy({ link }: Patient): string | undefined {
@@ -29,7 +29,7 @@ export function unknownSurvivors(patients: Patients): string[] {
  */
 export function survivorOf(id: string, patients: Patients): string | undefined {
   let current: string | undefined = id;
-  for (let merges = 0; current !== undefined && merges <= LONGEST_CHAIN; merges++) {
+  for (let merges = 0; current !== undefined && merges <= MAX_CHAIN; merges++) {
     const patient = patients.get(current);
     if (!patient) {
       return undefined;

@@ -14,7 +14,7 @@ import {
 } from '../../fhir/slot-marks.ts';
 import { isByService } from '../../fhir/tags.ts';
 import { calendarEntries, type Released, slotChanges } from '../../slots/entries.ts';
-import { newTaking } from '../../slots/guard.ts';
+import { newExternalSlot } from '../../slots/guard.ts';
 import { settle, withGivenBack, withTaken } from '../../slots/settle.ts';
 import {
   bufferOf,
@@ -308,7 +308,7 @@ function withOwnBuffers(
       const buffer =
         first?.role === 'offer'
           ? made
-          : newTaking(schedule, made, { id: made.id, status, ...(comment !== undefined && { comment }) });
+          : newExternalSlot(schedule, made, { id: made.id, status, ...(comment !== undefined && { comment }) });
       if (!isThere(buffer)) {
         result.set(buffer.id, buffer);
       }
@@ -322,7 +322,7 @@ function withOwnBuffers(
  *
  * @returns empty if it has what it needs
  */
-function missingTakings(
+function missingExternalSlots(
   calendar: Calendar,
   appointment: Appointment,
   related: RelatedSlots,
@@ -337,7 +337,7 @@ function missingTakings(
   return [...schedulesOf(named, related)].flatMap((schedule) => {
     const own = named.filter((slot) => slot.schedule === schedule);
     const make = (time: Interval, more: Pick<Slot, 'status' | 'comment'>): CalendarSlot =>
-      newTaking(schedule, time, { id: newId(), ...more });
+      newExternalSlot(schedule, time, { id: newId(), ...more });
     return uncoveredTime(appointment, own).flatMap((time): CalendarSlot[] => {
       const around = withNeeded(time, appointment, buffersIn(schedule, related, appointment, config));
       const buffers = [
@@ -353,7 +353,7 @@ function missingTakings(
  * An open appointment with the Slots that it takes without having named them (`slotEntries`), instead of those that are void
  * or deleted, and without those that it has left.
  */
-export function withTakings(
+export function withExternalSlots(
   appointment: Appointment,
   entries: readonly BundleEntry[],
   { slots, left = [] }: RelatedSlots,
@@ -486,7 +486,9 @@ export function slotEntriesOf(
   const deleted = lostSlots(missing.filter(wasOffered), system, now, config, newId);
   const free = deleted.map((slot): CalendarSlot => ({ ...slot, status: 'free' }));
   const given = withSlots(withGivenBack(before, ids, config), free);
-  const takings = appointments.flatMap((one) => (isHolding ? missingTakings(given, one, related, newId, config) : []));
+  const takings = appointments.flatMap((one) =>
+    isHolding ? missingExternalSlots(given, one, related, newId, config) : [],
+  );
   const after = (isHolding ? appointments : []).reduce(
     (calendar, one) => withOwnBuffers(taken(calendar, one, related), one, related, newId, config),
     given,

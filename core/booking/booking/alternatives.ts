@@ -2,17 +2,17 @@ import type { BundleEntry, Schedule, Slot } from '@medplum/fhirtypes';
 import { formatInstant, timeOf } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
 import { type Alternative, containsPath, type Issue } from '../../fhir/outcome/outcome.ts';
-import { offeredServiceIds } from '../../fhir/reference.ts';
+import { serviceIdsOfSchedule } from '../../fhir/reference.ts';
 import { findResource, type ResourceSet } from '../../rows/resource-set.ts';
 import { type SearchQuery, search, tokensOf } from '../../rows/search.ts';
 import { findChain } from '../../slots/chain.ts';
 import type { Interval } from '../../time/interval.ts';
-import { MOST_SLOTS } from '../appointment/elements.ts';
+import { MAX_SLOTS } from '../appointment/elements.ts';
 import type { StartBounds } from '../policy/judge.ts';
 import type { AppointmentRequest, BookRequest } from '../request/request.ts';
 
 /** How many alternatives a refusal proposes at most. */
-export const MOST_ALTERNATIVES = 3;
+export const MAX_ALTERNATIVES = 3;
 
 /** The refusals that propose other times. */
 export const proposing: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
@@ -70,10 +70,10 @@ export function requestAt(
 }
 
 /** How many free Slots of a Schedule are looked at before the wanted time, and how many after it. */
-const MOST_SLOTS_READ = '20';
+const MAX_SLOTS_READ = '20';
 
 /** How many Schedules of the same service are looked at. */
-export const MOST_SCHEDULES = 8;
+export const MAX_SCHEDULES = 8;
 
 /**
  * The searches for the free Slots of a Schedule that are nearest to a time: one for those that begin before it, and one for
@@ -87,7 +87,7 @@ export function nearbyReads({ id }: Schedule, wanted: Interval, { earliest, late
   const common: SearchQuery = [
     ['schedule', `Schedule/${id}`],
     ['status', 'free'],
-    ['_count', MOST_SLOTS_READ],
+    ['_count', MAX_SLOTS_READ],
     ...until,
   ];
   return [
@@ -119,13 +119,13 @@ export function sameServiceReads(
   schedules: readonly Schedule[],
   state: ResourceSet,
 ): BundleEntry[] {
-  const services = [...new Set(schedules.flatMap(offeredServiceIds))];
+  const services = [...new Set(schedules.flatMap(serviceIdsOfSchedule))];
   const types = tokensOf(wantedTypes(request, schedules, state));
   const query: SearchQuery = [
     ['active:not', 'false'],
     ['_include', 'Schedule:actor'],
     ['_sort', '_id'],
-    ['_count', String(MOST_SCHEDULES + schedules.length)],
+    ['_count', String(MAX_SCHEDULES + schedules.length)],
   ];
   return [
     ...(types.length > 0 ? [search('Schedule', [['service-type', types.join(',')], ...query])] : []),
@@ -136,18 +136,18 @@ export function sameServiceReads(
 }
 
 /** Free Slots of one Schedule, and when an appointment in it may start. */
-export interface Offers {
+export interface ScheduleSlots {
   readonly slots: readonly Slot[];
   readonly bounds: StartBounds;
 }
 
 /** The same, with readable times. */
-interface TimedOffers extends Pick<Offers, 'bounds'> {
+interface TimedOffers extends Pick<ScheduleSlots, 'bounds'> {
   readonly slots: readonly (Interval & { readonly id: string })[];
 }
 
 /** How many starts in one long slot are considered, besides the last possible one. */
-const MOST_OF_SLOT = 4;
+const MAX_OF_SLOT = 4;
 
 /**
  * Possible starts for a length of time in a slot: steps of that length from the start of the slot, of many those nearest to
@@ -162,7 +162,7 @@ function startsIn(slot: Interval, length: number, wanted: number, { earliest, la
   const from = Math.max(slot.start, earliest);
   const goal = Math.min(Math.max(wanted, from), Math.min(last, latest));
   const near = Math.round((goal - slot.start) / length);
-  const steps = Array.from({ length: MOST_OF_SLOT }, (_, index) => near + index - Math.floor(MOST_OF_SLOT / 2) + 1);
+  const steps = Array.from({ length: MAX_OF_SLOT }, (_, index) => near + index - Math.floor(MAX_OF_SLOT / 2) + 1);
   const inSteps = steps.map((step) => slot.start + step * length).filter((start) => start <= last);
   return [...new Set([...inSteps, last])].filter((start) => start >= slot.start);
 }
@@ -173,11 +173,11 @@ function slotsAt(group: readonly TimedOffers[], interval: Interval): string[] | 
     interval.start >= earliest && interval.start <= latest ? findChain(slots, interval) : undefined,
   );
   const slots = chains.flatMap((chain) => chain ?? []).map(({ id }) => id);
-  return chains.includes(undefined) || slots.length > MOST_SLOTS ? undefined : slots;
+  return chains.includes(undefined) || slots.length > MAX_SLOTS ? undefined : slots;
 }
 
 /** The times of one group of Schedules, all of which are needed at once. */
-function timesOf(offers: readonly Offers[], wanted: Interval): Alternative[] {
+function timesOf(offers: readonly ScheduleSlots[], wanted: Interval): Alternative[] {
   const group = offers.map(({ slots, bounds }) => ({
     bounds,
     slots: slots.flatMap((slot) => {
@@ -205,7 +205,7 @@ function timesOf(offers: readonly Offers[], wanted: Interval): Alternative[] {
  * @param refused - ids of the slots that were refused
  */
 export function candidatesIn(
-  groups: readonly (readonly Offers[])[],
+  groups: readonly (readonly ScheduleSlots[])[],
   wanted: Interval,
   refused: readonly string[],
 ): Alternative[] {

@@ -3,7 +3,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { findResource, type ResourceSet, schedulesOfSlots } from '../../rows/resource-set.ts';
 import { slotIdsOf } from '../../slots/slot.ts';
 import { endedIssues } from '../appointment/change.ts';
-import { hasEnded, isHold, isOffered } from '../appointment/expiry.ts';
+import { hasEnded, isHold, isOpenOffer } from '../appointment/expiry.ts';
 import { policyIssues } from '../policy/judge.ts';
 import { type EffectivePolicy, effectivePolicy } from '../policy/policy.ts';
 import { holdQuota, policyQuotas, type Quota } from '../policy/quota.ts';
@@ -23,7 +23,7 @@ export function schedulesNamed({ slots, schedule }: AppointmentRequest, state: R
 }
 
 /** What the policies of the Schedules concerned say about a booking. */
-export interface PolicyVerdict {
+export interface PolicyResult {
   readonly policies: readonly EffectivePolicy[];
   /** They bind requestors only. */
   readonly issues: readonly Issue[];
@@ -63,7 +63,7 @@ export function applyPolicy(
   patients: readonly Patient[],
   state: ResourceSet,
   context: BookingContext,
-): PolicyVerdict {
+): PolicyResult {
   const { now, config, purpose = 'book', reached = new Set() } = context;
   const { interval, appointment } = request;
   const policiesOf = (schedules: readonly Schedule[]) =>
@@ -73,7 +73,7 @@ export function applyPolicy(
     return { policies, issues: [], quotas: [] };
   }
   // What the clinic itself has offered is not refused for its time.
-  const isOfClinic = earlier.previous !== undefined && isOffered(earlier.previous, now, config);
+  const isOfClinic = earlier.previous !== undefined && isOpenOffer(earlier.previous, now, config);
   return {
     policies,
     issues: [

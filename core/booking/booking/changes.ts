@@ -102,7 +102,7 @@ export function outcomeOf(situation: Situation, terms: Terms): Outcome {
 }
 
 /** The entries that store the submitted answers, with the patient of the booking as subject. */
-export function answersEntries(
+export function questionnaireResponseEntries(
   { answers }: Pick<Situation['request'], 'answers'>,
   { patient }: Pick<Situation['resolved'], 'patient'>,
   { requestor, config, newId }: Pick<BookingContext, 'requestor' | 'config' | 'newId'>,

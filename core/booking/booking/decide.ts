@@ -18,8 +18,8 @@ export function decide(
 ): Situation & { readonly issues: readonly Issue[] } {
   const { request, state, earlier, resolved, context } = prepared;
   const selected = selectSlots(request, state, calendar.calendar);
-  const verdict = applyPolicy(request, earlier, patientsIn(resolved, { request, state, ...context }), state, context);
-  const situation = { ...prepared, ...calendar, selected, verdict };
+  const result = applyPolicy(request, earlier, patientsIn(resolved, { request, state, ...context }), state, context);
+  const situation = { ...prepared, ...calendar, selected, verdict: result };
   return { ...situation, issues: issuesOf(situation) };
 }
 

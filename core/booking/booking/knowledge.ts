@@ -6,7 +6,7 @@ import type { SlotUses } from '../../slots/slot.ts';
 import { type ScheduleServices, withServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import type { Patients } from '../appointment/change.ts';
-import type { Offer } from '../appointment/expiry.ts';
+import type { PersonalOffer } from '../appointment/expiry.ts';
 import type { Role } from '../policy/caller-role.ts';
 import type { Usage } from '../policy/quota.ts';
 import type { RequestorLimit } from '../policy/requestor-limits.ts';
@@ -28,7 +28,7 @@ export interface BookingContext {
   /** What the request is for; by default a booking. */
   readonly purpose?: Purpose | undefined;
   /** What the offer says that the service makes, if it is one. */
-  readonly offer?: Offer | undefined;
+  readonly offer?: PersonalOffer | undefined;
   /** What else follows where time is given back. */
   readonly onReleased?: Released | undefined;
 }

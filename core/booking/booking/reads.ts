@@ -6,13 +6,13 @@ import { findResource, type ResourceSet, resourcesOfType } from '../../rows/reso
 import { rowSearch } from '../../rows/row.ts';
 import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../../rows/search.ts';
 import type { Interval } from '../../time/interval.ts';
-import { isOffer, offeredFor } from '../appointment/expiry.ts';
+import { isPersonalOffer, offeredFor } from '../appointment/expiry.ts';
 import { atTime, inTheWay } from '../appointment/reads.ts';
 import type { AppointmentRequest, Leads } from '../request/request.ts';
 import { answersReferredTo } from '../request/supporting-information.ts';
 
 /** How many free slots at the time of an appointment are looked at when only a schedule is named. */
-export const MOST_OFFERS = 500;
+export const MAX_OFFERS = 500;
 
 /** How many Slots at a time one search finds: as many as Medplum finds and includes, less what is included. */
 const AT_THE_TIME = '950';
@@ -38,7 +38,7 @@ function offers({ schedule, slots, interval }: AppointmentRequest): BundleEntry[
           ['status', 'free'],
           ...atTime(interval),
           ['_sort', 'start'],
-          ['_count', String(MOST_OFFERS)],
+          ['_count', String(MAX_OFFERS)],
         ]),
       ]
     : [];
@@ -177,7 +177,7 @@ export function leadingReads(
   const { id } = request.appointment.value;
   const previous = id === undefined ? undefined : findResource(state, 'Appointment', id);
   const isMissing = (type: ResourceType) => (one: string) => !state.has(`${type}/${one}`);
-  const offered = previous && isOffer(previous, config) ? offeredFor(previous, config) : [];
+  const offered = previous && isPersonalOffer(previous, config) ? offeredFor(previous, config) : [];
   const services = resourcesOfType(state, 'Schedule').flatMap(serviceIdsOf);
   return [
     ...(isMisled(request, leads, state)

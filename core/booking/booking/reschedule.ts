@@ -3,7 +3,7 @@ import type { PublicConfig } from '../../fhir/artefacts.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { findResource, type ResourceSet } from '../../rows/resource-set.ts';
 import { type Patients, patientIdsOf } from '../appointment/change.ts';
-import { endingOf, hasRunOut, isHold, isOffer, isProlonged, offeredFor } from '../appointment/expiry.ts';
+import { endingOf, hasRunOut, isHold, isPersonalOffer, isProlonged, offeredFor } from '../appointment/expiry.ts';
 import { replacedBy, survivorOf } from '../appointment/patient-change.ts';
 import { canBeMoved } from '../appointment/status.ts';
 import { isActivePatient } from '../patients/identity.ts';
@@ -57,7 +57,7 @@ interface EarlierContext {
 /** What keeps an appointment from being sent to `$hold` again. */
 function prolongationIssues(previous: Appointment, path: string, { config, now }: EarlierContext): Issue[] {
   const expression = `${path}.id`;
-  if (isOffer(previous, config)) {
+  if (isPersonalOffer(previous, config)) {
     const diagnostics = `Appointment/${previous.id} is an offer, whose end stays: accept it by $book, or decline it.`;
     return [{ code: 'appointment-closed', diagnostics, expression }];
   }
@@ -110,7 +110,7 @@ export function findEarlierAppointments(
   const { value, path } = request.appointment;
   const previous = value.id === undefined ? undefined : findResource(state, 'Appointment', value.id);
   const offered =
-    previous && isOffer(previous, context.config)
+    previous && isPersonalOffer(previous, context.config)
       ? offeredFor(previous, context.config).flatMap((id) => findResource(state, 'Appointment', id) ?? [])
       : [];
   const named = request.replaced.map((one) => ({ one, found: findResource(state, 'Appointment', one.value) }));
@@ -155,7 +155,7 @@ function patientsOfEarlier(earlier: EarlierAppointments, baseUrl: string): strin
  *   if that was not needed
  * @returns the id of an active patient; `undefined` if the patient is to be judged as in any other booking
  */
-export function heirOf(
+export function successorPatientOf(
   id: string,
   earlier: EarlierAppointments,
   patients: Patients | undefined,

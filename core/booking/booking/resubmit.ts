@@ -15,10 +15,10 @@ import type { Located } from '../request/parameters.ts';
 type Entry = Readonly<Record<string, unknown>>;
 
 /** How long the lists of its `meta` may become, unless what is stored is already longer. */
-const MOST_MARKS = 100;
+const MAX_MARKS = 100;
 
 /** The most characters to which an appointment may grow by re-submissions, as JSON. */
-const LONGEST = 1024 * 1024;
+const MAX_LENGTH = 1024 * 1024;
 
 /** How much longer one that is already too long may become: its times and slots change. */
 const MOVED = 1024;
@@ -119,15 +119,15 @@ const unitedCount = (name: 'tag' | 'profile', sent: Meta | undefined, stored: Me
  * @param united - as `resubmitted` gives it; its `meta` is the one that was sent
  * @returns a `malformed-request` for each list that is too long, and for the whole if it is too large
  */
-export function growthIssues({ value: united, path }: Located<Appointment>, stored: Appointment): Issue[] {
+export function sizeIssues({ value: united, path }: Located<Appointment>, stored: Appointment): Issue[] {
   const marks = (['tag', 'profile'] as const).flatMap((name): Issue[] => {
-    const most = Math.max(MOST_MARKS, unitedCount(name, stored.meta, undefined));
+    const most = Math.max(MAX_MARKS, unitedCount(name, stored.meta, undefined));
     const count = unitedCount(name, united.meta, stored.meta);
     const expression = `${path}.meta.${name}`;
     const diagnostics = `${expression} can have at most ${most} entries, including those already stored; it would have ${count}.`;
     return count > most ? [{ code: 'malformed-request', diagnostics, expression }] : [];
   });
-  const longest = Math.max(LONGEST, JSON.stringify(stored).length + MOVED);
+  const longest = Math.max(MAX_LENGTH, JSON.stringify(stored).length + MOVED);
   const most = sizeBeyond(stored, { values: MOVED, text: MOVED, listed: MOVED });
   const tooLarge =
     sizeProblem(united, most) ??

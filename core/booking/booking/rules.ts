@@ -4,12 +4,12 @@ import { isResource } from '../../fhir/resource.ts';
 import { findResource } from '../../rows/resource-set.ts';
 import { slotIdsOf } from '../../slots/slot.ts';
 import { displayIssues } from '../appointment/actors.ts';
-import { isHold, isOffer } from '../appointment/expiry.ts';
+import { isHold, isPersonalOffer } from '../appointment/expiry.ts';
 import { profileIssues, publisherIssues } from '../appointment/profile.ts';
 import { isSameQuota, type Quota, quotaIssues } from '../policy/quota.ts';
 import { questionnaireResponseIssues } from '../request/questionnaire-response.ts';
-import { answersReferredTo, unreadableAnswersIssues } from '../request/supporting-information.ts';
-import { growthIssues, isForSamePatient } from './resubmit.ts';
+import { answersReferredTo, unreadableResponseIssues } from '../request/supporting-information.ts';
+import { isForSamePatient, sizeIssues } from './resubmit.ts';
 import { payerKindIssues, serviceTypeIssues } from './service-type.ts';
 import type { Situation } from './situation.ts';
 import { granularityIssues, longestIssues, slotIssues } from './slot-issues.ts';
@@ -48,7 +48,7 @@ const timeRule: Rule = ({ request: { appointment, interval }, context: { now } }
 const answersRule: Rule = ({ request: { appointment }, earlier, state, context: { config } }) => {
   const attached = new Set(answersReferredTo(earlier.previous ?? {}, config.baseUrl).map(({ id }) => id));
   const named = answersReferredTo(appointment.value, config.baseUrl, appointment.path);
-  return unreadableAnswersIssues(
+  return unreadableResponseIssues(
     named.filter(({ id }) => !attached.has(id)),
     state,
   );
@@ -63,7 +63,7 @@ const rightsRule: Rule = ({ request: { appointment }, earlier: { previous }, sta
 };
 
 const growthRule: Rule = ({ request: { appointment }, earlier: { previous } }) =>
-  previous ? growthIssues(appointment, previous) : [];
+  previous ? sizeIssues(appointment, previous) : [];
 
 /** A re-submission that does not name its service type keeps the stored one. */
 const publisherRule: Rule = ({ request: { appointment }, earlier: { previous }, context }) => {
@@ -114,7 +114,7 @@ const assistantRule: Rule = ({ resolved, state, request: { appointment, replaced
 
 /** An offer is accepted as it is: the time and the person are the clinic's choice. */
 const offerRule: Rule = ({ request, earlier: { previous }, resolved, context: { config } }) => {
-  if (!previous || !isOffer(previous, config)) {
+  if (!previous || !isPersonalOffer(previous, config)) {
     return [];
   }
   const { appointment, interval, slots } = request;

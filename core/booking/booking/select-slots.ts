@@ -4,10 +4,10 @@ import { findResource, type ResourceSet } from '../../rows/resource-set.ts';
 import { findChain, type Mismatch, mismatches } from '../../slots/chain.ts';
 import type { Calendar, CalendarSlot } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';
-import { MOST_SLOTS } from '../appointment/elements.ts';
+import { MAX_SLOTS } from '../appointment/elements.ts';
 import type { Located } from '../request/parameters.ts';
 import type { AppointmentRequest } from '../request/request.ts';
-import { MOST_OFFERS } from './reads.ts';
+import { MAX_OFFERS } from './reads.ts';
 
 /** The slots from which a booking takes its time, or the reasons why there are none. */
 export interface SelectedSlots {
@@ -132,11 +132,11 @@ function selectInGroup(group: Group, calendar: Calendar, interval: Interval, slo
 /** Why no slots of a schedule cover the time asked for, or why those that do are not selected. */
 function uncovered(schedule: string, isCovered: boolean, offers: number, expression: string): Issue {
   if (isCovered) {
-    const diagnostics = `From start to end, Schedule/${schedule} has more than ${MOST_SLOTS} free slots, the most that one appointment can take: ask for a shorter time.`;
+    const diagnostics = `From start to end, Schedule/${schedule} has more than ${MAX_SLOTS} free slots, the most that one appointment can take: ask for a shorter time.`;
     return { code: 'slot-mismatch', diagnostics, expression };
   }
-  if (offers >= MOST_OFFERS) {
-    const diagnostics = `From start to end, Schedule/${schedule} has more free slots than the ${MOST_OFFERS} that are considered: name the slots in Appointment.slot.`;
+  if (offers >= MAX_OFFERS) {
+    const diagnostics = `From start to end, Schedule/${schedule} has more free slots than the ${MAX_OFFERS} that are considered: name the slots in Appointment.slot.`;
     return { code: 'slot-mismatch', diagnostics, expression };
   }
   const diagnostics = `Schedule/${schedule} has no free slots that cover the time from start to end.`;
@@ -157,7 +157,7 @@ function selectInSchedule(
     ({ status, resource }) => status === 'free' && idIn(resource.schedule, 'Schedule') === value,
   );
   const chain = findChain(free, request.interval);
-  return chain && chain.length <= MOST_SLOTS
+  return chain && chain.length <= MAX_SLOTS
     ? { slots: chain, issues: [] }
     : { slots: [], issues: [uncovered(value, chain !== undefined, free.length, path)] };
 }

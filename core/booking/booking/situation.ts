@@ -13,9 +13,15 @@ import { slotsToGiveBack } from '../appointment/reads.ts';
 import { allOf, clinicPartOf, type Submitted, submittedOf } from '../appointment/submitted.ts';
 import type { Quota } from '../policy/quota.ts';
 import type { AppointmentRequest } from '../request/request.ts';
-import { type PolicyVerdict, schedulesNamed } from './apply-policy.ts';
+import { type PolicyResult, schedulesNamed } from './apply-policy.ts';
 import { type BookingContext, type Knowledge, servicesOf } from './knowledge.ts';
-import { changedBy, type EarlierAppointments, findEarlierAppointments, givingBack, heirOf } from './reschedule.ts';
+import {
+  changedBy,
+  type EarlierAppointments,
+  findEarlierAppointments,
+  givingBack,
+  successorPatientOf,
+} from './reschedule.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import { isForSamePatient, keptParticipants, resubmitted } from './resubmit.ts';
 import type { SelectedSlots } from './select-slots.ts';
@@ -57,7 +63,7 @@ export interface BookingCalendar {
 /** The decision about one appointment. */
 export interface Situation extends Prepared, BookingCalendar {
   readonly selected: SelectedSlots;
-  readonly verdict: PolicyVerdict;
+  readonly verdict: PolicyResult;
 }
 
 /** The slots as they are stored, as far as they were read. */
@@ -148,7 +154,7 @@ function participantsOf(
   clinic: Submitted,
   { state, known, context }: Given,
 ): ResolvedParticipants {
-  const heir = (id: string) => heirOf(id, earlier, known.patients, context.config.baseUrl);
+  const heir = (id: string) => successorPatientOf(id, earlier, known.patients, context.config.baseUrl);
   const resolved = resolveParticipants(request, state, heir, context);
   const { previous } = earlier;
   const [before, after] = [schedulesOfSlots(slotIdsOf(previous), state), schedulesNamed(request, state)];
@@ -231,7 +237,7 @@ export function isForStaffToKeep({ earlier: { previous }, context: { now, config
 }
 
 /** Slots that are free for this booking alone, because it gives its own time back. */
-export function returningIn({ stored, calendar }: BookingCalendar): Slot[] {
+export function freedForRequest({ stored, calendar }: BookingCalendar): Slot[] {
   return [...calendar.values()]
     .filter(({ id, status, isNew }) => status === 'free' && !isNew && stored.get(id)?.status !== 'free')
     .map(({ resource, start, end }) => ({

@@ -121,7 +121,7 @@ export const waitsSince = ({ authoredOn, meta }: Task): number | undefined =>
   parseInstant(authoredOn ?? meta?.lastUpdated);
 
 /** How often a left-over job is tried before it is refused. */
-export const MOST_ATTEMPTS = 20;
+export const MAX_ATTEMPTS = 20;
 
 const ATTEMPTS = 'attempts';
 

@@ -116,7 +116,7 @@ function isOperationName(value: string): value is FhirPathOperationName {
  * What the operations of one FHIRPath Patch may cost together: elements looked at, each once for every step of a path. A
  * hundred simple operations on an appointment with two hundred elements in lists stay below it.
  */
-export const MOST_COST = 100_000;
+export const MAX_COST = 100_000;
 
 /** The number of entries in all lists of a JSON value: how many elements a path may have to visit. */
 function entriesIn(value: unknown): number {

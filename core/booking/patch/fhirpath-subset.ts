@@ -24,7 +24,7 @@ const functions: ReadonlySet<string> = new Set([
 ]);
 
 /** Longest path, in characters. */
-const LONGEST_PATH = 500;
+const MAX_PATH_LENGTH = 500;
 
 /** Deepest nesting of parentheses. */
 const DEEPEST = 4;
@@ -52,8 +52,8 @@ function nameProblem(name: string, isCalled: boolean): string | undefined {
  * @returns what is wrong with it, as a sentence; `undefined` if it may be evaluated
  */
 export function pathProblem(path: string): string | undefined {
-  if (path.length === 0 || path.length > LONGEST_PATH) {
-    return `A path has 1 to ${LONGEST_PATH} characters; this one has ${path.length}.`;
+  if (path.length === 0 || path.length > MAX_PATH_LENGTH) {
+    return `A path has 1 to ${MAX_PATH_LENGTH} characters; this one has ${path.length}.`;
   }
   let depth = 0;
   /** Whether the last token ends an expression, which the parser takes for the whole path; and whether it is a name. */

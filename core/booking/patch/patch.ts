@@ -14,7 +14,7 @@ import {
   costOf,
   type Evaluate,
   type FhirPathOperation,
-  MOST_COST,
+  MAX_COST,
   readFhirPathOperation,
 } from './fhirpath-patch.ts';
 import { readJsonOperation } from './json-patch.ts';
@@ -30,13 +30,13 @@ const isFhirPath = (operation: Operation): operation is FhirPathOperation => 'ty
 const isIssue = (read: Operation | Issue): read is Issue => 'code' in read;
 
 /** The most operations that a patch can have. */
-const MOST_OPERATIONS = 100;
+const MAX_OPERATIONS = 100;
 
 /**
  * The longest patch, and the longest result after any of its operations, as JSON, in characters. An appointment that is
  * already longer may stay so; otherwise it could not be cancelled.
  */
-export const LONGEST_PATCH = 256 * 1024;
+export const MAX_PATCH_LENGTH = 256 * 1024;
 
 /** How much longer an appointment that is already too long may become: enough for its cancellation with a reason. */
 const CANCELLATION = 1024;
@@ -49,10 +49,10 @@ const invalid = (diagnostics: string, expression = 'http.body'): { readonly issu
 });
 
 function lengthProblem(operations: readonly unknown[], text: string): string | undefined {
-  if (operations.length === 0 || operations.length > MOST_OPERATIONS) {
-    return `A patch has 1 to ${MOST_OPERATIONS} operations; this one has ${operations.length}.`;
+  if (operations.length === 0 || operations.length > MAX_OPERATIONS) {
+    return `A patch has 1 to ${MAX_OPERATIONS} operations; this one has ${operations.length}.`;
   }
-  return text.length > LONGEST_PATCH ? `A patch has at most ${LONGEST_PATCH} characters.` : undefined;
+  return text.length > MAX_PATCH_LENGTH ? `A patch has at most ${MAX_PATCH_LENGTH} characters.` : undefined;
 }
 
 /**
@@ -159,10 +159,10 @@ export function applyPatch(
   patch: Patch,
   evaluate: Evaluate,
 ): Patched | { readonly issues: readonly Issue[] } {
-  if (costOf(stored, patch.filter(isFhirPath)) > MOST_COST) {
+  if (costOf(stored, patch.filter(isFhirPath)) > MAX_COST) {
     return invalid('The patch is too costly: send fewer operations, with shorter paths, or a JSON Patch.');
   }
-  const longest = Math.max(LONGEST_PATCH, JSON.stringify(stored).length + CANCELLATION);
+  const longest = Math.max(MAX_PATCH_LENGTH, JSON.stringify(stored).length + CANCELLATION);
   let document: unknown = stored;
   for (const [index, operation] of patch.entries()) {
     const edited = applyOperation(document, operation, evaluate);

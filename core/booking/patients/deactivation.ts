@@ -14,7 +14,7 @@ export interface PolicedAppointment {
 }
 
 /** How many open appointments of a patient are looked at, at most. */
-export const MOST_APPOINTMENTS = 100;
+export const MAX_APPOINTMENTS = 100;
 
 const PATH = 'Patient.active';
 
@@ -54,8 +54,8 @@ export function deactivationIssues(
   now: number,
   config: PublicConfig,
 ): Issue[] {
-  if (open.length >= MOST_APPOINTMENTS) {
-    return [expected(`${MOST_APPOINTMENTS} open appointments or more`)];
+  if (open.length >= MAX_APPOINTMENTS) {
+    return [expected(`${MAX_APPOINTMENTS} open appointments or more`)];
   }
   const issues = open.flatMap((one) => appointmentIssues(one, requestor, now, config));
   return [...new Map(issues.map((issue) => [issue.diagnostics, issue])).values()];
@@ -63,6 +63,6 @@ export function deactivationIssues(
 
 /** The search for the open appointments of a patient, with their slots. */
 export function openAppointmentsQuery({ id = '' }: Patient): string {
-  const query = { patient: `Patient/${id}`, status: statusQuery(isOpen), _count: String(MOST_APPOINTMENTS) };
+  const query = { patient: `Patient/${id}`, status: statusQuery(isOpen), _count: String(MAX_APPOINTMENTS) };
   return `Appointment?${new URLSearchParams(query)}&_include=Appointment:slot`;
 }

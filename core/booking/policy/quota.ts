@@ -4,12 +4,12 @@ import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import type { BookingErrorCode } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { idIn, offeredServiceIds } from '../../fhir/reference.ts';
+import { idIn, serviceIdsOfSchedule } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
 import { findResource, type ResourceSet, scheduleOf } from '../../rows/resource-set.ts';
 import { newRow, rowSearch, valueIn } from '../../rows/row.ts';
-import { portions, type SearchQuery, searchByIds } from '../../rows/search.ts';
+import { chunks, type SearchQuery, searchByIds } from '../../rows/search.ts';
 import { slotIdsOf } from '../../slots/slot.ts';
 import type { Interval } from '../../time/interval.ts';
 import { intervalOf, localDayOf } from '../../time/local-day.ts';
@@ -50,7 +50,7 @@ interface QuotaContext {
 }
 
 /** The most appointments that are read to count them, as many as Medplum returns: with that many, the quota is used up. */
-const MOST_COUNTED = 1_000;
+const MAX_COUNTED = 1_000;
 
 /** How many Slots one search asks for; it includes their Schedules, too. */
 const SLOTS_PER_SEARCH = 100;
@@ -65,7 +65,7 @@ function patientRow({ birthDate, id, identifier, name }: Patient): number {
 }
 
 function queryFor(more: SearchQuery, { requestor, config }: QuotaContext): SearchQuery {
-  return [['_tag', requestorQuery(requestor, config)], ['_count', String(MOST_COUNTED)], ...more];
+  return [['_tag', requestorQuery(requestor, config)], ['_count', String(MAX_COUNTED)], ...more];
 }
 
 function patientQuota(
@@ -173,7 +173,7 @@ function isInScope(appointment: Appointment, scope: string | undefined, found: R
   return slotIdsOf(appointment).some((id) => {
     const slot = findResource(found, 'Slot', id);
     const schedule = slot && scheduleOf(found, slot);
-    const services = schedule ? offeredServiceIds(schedule) : [];
+    const services = schedule ? serviceIdsOfSchedule(schedule) : [];
     return slot?.schedule.reference === scope || services.some((service) => `HealthcareService/${service}` === scope);
   });
 }
@@ -194,8 +194,8 @@ export function countedReads({ scope, person }: Quota, appointments: readonly Ap
     participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []),
   );
   return [
-    ...portions(ids, SLOTS_PER_SEARCH).flatMap((part) => searchByIds('Slot', part, [['_include', 'Slot:schedule']])),
-    ...portions([...new Set(person ? patients : [])]).flatMap((part) => searchByIds('Patient', part)),
+    ...chunks(ids, SLOTS_PER_SEARCH).flatMap((part) => searchByIds('Slot', part, [['_include', 'Slot:schedule']])),
+    ...chunks([...new Set(person ? patients : [])]).flatMap((part) => searchByIds('Patient', part)),
   ];
 }
 
@@ -226,7 +226,7 @@ export function quotaIssues(
     const others = counted.filter(({ id = '' }) => !rewritten.includes(id));
     // Where the limit was lowered below what there is, what there is can still be moved.
     const limit = Math.max(quota.limit, counted.length);
-    const isUsedUp = others.length + ahead(quota) >= limit || appointments.length >= MOST_COUNTED;
+    const isUsedUp = others.length + ahead(quota) >= limit || appointments.length >= MAX_COUNTED;
     const { code, diagnostics } = quota;
     return isUsedUp ? [{ code, diagnostics, expression }] : [];
   });

@@ -73,7 +73,7 @@ const wantsParameters = (headers: unknown): boolean => isObject(headers) && head
  * @returns the Appointment, or several in a Bundle; if the request asks for it, Parameters with `return` for each, and
  *   `existing`
  */
-export function formatBookingAnswer(
+export function formatBookingResponse(
   { appointments, isExisting }: BookingAnswer,
   headers: unknown,
 ): Appointment | Bundle | Parameters {
@@ -109,14 +109,14 @@ const DRY_RUN = 'dry-run';
  * What the Bots return for a `dry-run`. The gateway gets it in Parameters, because Medplum itself answers an empty result
  * with a similar OperationOutcome.
  */
-export function formatDryRunAnswer(headers: unknown): OperationOutcome | Parameters {
+export function formatDryRunResponse(headers: unknown): OperationOutcome | Parameters {
   return wantsParameters(headers)
     ? { resourceType: 'Parameters', parameter: [{ name: DRY_RUN, resource: wouldBeCarriedOut }] }
     : wouldBeCarriedOut;
 }
 
 /** Whether a Bot has answered that a request would be carried out. */
-export function isDryRunAnswer(body: unknown): boolean {
+export function isDryRunResponse(body: unknown): boolean {
   return isResource(body, 'Parameters') && body.parameter?.some(({ name }) => name === DRY_RUN) === true;
 }
 
@@ -125,7 +125,7 @@ export function isDryRunAnswer(body: unknown): boolean {
  *
  * @returns `undefined` if there is no stored Appointment in it
  */
-export function parseBookingAnswer(body: unknown): BookingAnswer | undefined {
+export function parseBookingResponse(body: unknown): BookingAnswer | undefined {
   const parameters = isResource(body, 'Parameters') ? (body.parameter ?? []) : [];
   const returned = parameters.filter(({ name }) => name === 'return').map(({ resource }) => resource);
   const found = returned.length > 0 ? returned : [body];

@@ -22,7 +22,7 @@ export interface LocatedAppointment extends Located<Appointment> {
 }
 
 /** The most appointments that one request books. */
-export const MOST_APPOINTMENTS = 20;
+export const MAX_APPOINTMENTS = 20;
 
 /** The inputs of `$book` from its body: their structure is checked, their content is not. */
 export interface BookInputs {
@@ -64,13 +64,13 @@ type Definitions = Readonly<Record<string, ParameterDefinition>>;
 
 /** The parameters of `$book` by name (specification 4.4). */
 const definitions: Definitions = {
-  'appt-resource': { ...appointment, most: MOST_APPOINTMENTS },
-  appointment: { ...appointment, most: MOST_APPOINTMENTS },
-  patient: { input: 'patient', resourceType: 'Patient', bounds: personBounds, most: MOST_APPOINTMENTS },
+  'appt-resource': { ...appointment, most: MAX_APPOINTMENTS },
+  appointment: { ...appointment, most: MAX_APPOINTMENTS },
+  patient: { input: 'patient', resourceType: 'Patient', bounds: personBounds, most: MAX_APPOINTMENTS },
   'related-person': { input: 'relatedPerson', resourceType: 'RelatedPerson', bounds: personBounds },
   patientSubmittedInformation: { input: 'answers', resourceType: 'QuestionnaireResponse', most: 20 },
   schedule: { input: 'schedule' },
-  'cancelled-appt-id': { input: 'replaced', uri: true, most: MOST_APPOINTMENTS },
+  'cancelled-appt-id': { input: 'replaced', uri: true, most: MAX_APPOINTMENTS },
   'dry-run': { input: 'dryRun', boolean: true },
 };
 
@@ -90,7 +90,7 @@ const waitlistDefinitions: Definitions = {
 const definitionsOf = { book: definitions, hold: holdDefinitions, waitlist: waitlistDefinitions } as const;
 
 /** An operation that takes an appointment and those who take part. */
-type Taking = keyof typeof definitionsOf;
+type ExternalSlot = keyof typeof definitionsOf;
 
 /** A parsed parameter: its content, or its problems. */
 interface ReadParameter {
@@ -185,7 +185,7 @@ function readValue(
   return issues.length > 0 ? { issues } : { input, located, issues };
 }
 
-function readParameter(parameter: unknown, path: string, operation: Taking, config: PublicConfig): ReadParameter {
+function readParameter(parameter: unknown, path: string, operation: ExternalSlot, config: PublicConfig): ReadParameter {
   const definitions = definitionsOf[operation];
   const name = isObject(parameter) ? parameter.name : undefined;
   if (!isObject(parameter) || typeof name !== 'string') {
@@ -201,7 +201,7 @@ function readParameter(parameter: unknown, path: string, operation: Taking, conf
 }
 
 /** @returns a `malformed-request` for each parameter that is given more often than it may be */
-function repetitionIssues(parameters: readonly unknown[], operation: Taking): Issue[] {
+function repetitionIssues(parameters: readonly unknown[], operation: ExternalSlot): Issue[] {
   const definitions = definitionsOf[operation];
   const counts = new Map<Input, number>();
   return parameters.flatMap((parameter, index) => {
@@ -233,7 +233,7 @@ function isLocated<T extends ResourceType>(type: T) {
 }
 
 /** The most parameters of one request: more than if each were given as often as it may be. */
-const MOST_PARAMETERS = 100;
+const MAX_PARAMETERS = 100;
 
 const hopeless = (issues: readonly Issue[]): ReadInputs => ({
   inputs: { appointments: [], patients: [], answers: [], replaced: [] },
@@ -242,10 +242,10 @@ const hopeless = (issues: readonly Issue[]): ReadInputs => ({
   isHopeless: true,
 });
 
-function readParameters(parameters: readonly unknown[], operation: Taking, config: PublicConfig): ReadInputs {
+function readParameters(parameters: readonly unknown[], operation: ExternalSlot, config: PublicConfig): ReadInputs {
   const repeated = repetitionIssues(parameters, operation);
-  if (parameters.length > MOST_PARAMETERS || repeated.length > 0) {
-    const issues = boundIssues({ parameter: parameters }, { parameter: MOST_PARAMETERS }, 'Parameters');
+  if (parameters.length > MAX_PARAMETERS || repeated.length > 0) {
+    const issues = boundIssues({ parameter: parameters }, { parameter: MAX_PARAMETERS }, 'Parameters');
     return hopeless([...issues, ...repeated]);
   }
   const read = parameters.map((parameter, index) =>
@@ -276,7 +276,7 @@ function readParameters(parameters: readonly unknown[], operation: Taking, confi
  *   `profile-violation`) for each part that is not what the operation takes
  * @see specification 4.4; https://hl7.org/fhir/R4/operations.html#request
  */
-export function readInputs(body: unknown, config: PublicConfig, operation: Taking = 'book'): ReadInputs {
+export function readInputs(body: unknown, config: PublicConfig, operation: ExternalSlot = 'book'): ReadInputs {
   const tooLarge = sizeProblem(body);
   if (tooLarge) {
     return hopeless([malformed(`The body of $${operation} must not ${tooLarge}.`, 'http.body')]);

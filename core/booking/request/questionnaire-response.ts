@@ -15,11 +15,11 @@ function hasText(response: QuestionnaireResponse): boolean {
 function untitledItems(items: readonly QuestionnaireResponseItem[] | undefined, path: string): string[] {
   return (Array.isArray(items) ? items : []).flatMap((item, index) => {
     const itemPath = `${path}.item[${index}]`;
-    const answers: readonly QuestionnaireResponseItemAnswer[] = Array.isArray(item?.answer) ? item.answer : [];
+    const responses: readonly QuestionnaireResponseItemAnswer[] = Array.isArray(item?.answer) ? item.answer : [];
     return [
       ...(typeof item?.text === 'string' && item.text.trim() !== '' ? [] : [itemPath]),
       ...untitledItems(item?.item, itemPath),
-      ...answers.flatMap((answer, position) => untitledItems(answer?.item, `${itemPath}.answer[${position}]`)),
+      ...responses.flatMap((response, position) => untitledItems(response?.item, `${itemPath}.answer[${position}]`)),
     ];
   });
 }

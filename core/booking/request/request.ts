@@ -14,7 +14,7 @@ import {
   type Issue,
   serverRejectionIssues,
   uniqueIssues,
-  withoutConsequences,
+  withoutDependentIssues,
 } from '../../fhir/outcome/outcome.ts';
 import { isId, parseReference } from '../../fhir/reference.ts';
 import { isResource, parametersIn } from '../../fhir/resource.ts';
@@ -191,9 +191,9 @@ function readOne(
     : isOther
       ? undefined
       : only;
-  const isAbout = (answer: Located<QuestionnaireResponse>): boolean =>
-    patient?.value.id !== undefined && localId(answer.value.subject?.reference) === patient.value.id;
-  const answers = isOneOfSeveral ? inputs.answers.filter(isAbout) : inputs.answers;
+  const isAbout = (response: Located<QuestionnaireResponse>): boolean =>
+    patient?.value.id !== undefined && localId(response.value.subject?.reference) === patient.value.id;
+  const responses = isOneOfSeveral ? inputs.answers.filter(isAbout) : inputs.answers;
   const slots = readSlots(appointment, baseUrl);
   const schedule = readReference(inputs.schedule, baseUrl, 'Schedule');
   const participation = readParticipants(appointment, { patient, relatedPerson, isOneOfSeveral }, baseUrl);
@@ -218,7 +218,7 @@ function readOne(
       replaced,
       patient,
       relatedPerson,
-      answers,
+      answers: responses,
     },
     issues: [
       ...missingElements(appointment, patient !== undefined || isHolding || !areParametersRead),
@@ -291,7 +291,7 @@ export function parseBookRequest(body: unknown, config: PublicConfig, purpose: P
     ...togetherIssues(inputs, replaced),
     ...familyIssues(inputs),
   ]);
-  const found = [...issues, ...withoutConsequences(more, unreadable)];
+  const found = [...issues, ...withoutDependentIssues(more, unreadable)];
   return {
     request: {
       appointments: read.map(({ request }) => request),

@@ -23,7 +23,7 @@ export function answersReferredTo(
  * @param state - what the caller may see
  * @returns a `profile-violation` for each reference to answers that the caller cannot see
  */
-export function unreadableAnswersIssues(referred: ReturnType<typeof answersReferredTo>, state: ResourceSet): Issue[] {
+export function unreadableResponseIssues(referred: ReturnType<typeof answersReferredTo>, state: ResourceSet): Issue[] {
   return referred
     .filter(({ id }) => !findResource(state, 'QuestionnaireResponse', id))
     .map(({ id, path }) => ({

@@ -12,7 +12,7 @@ import {
   capacity,
   type Layer,
   length,
-  MOST_CLOSURES,
+  MAX_CLOSURES,
   parametersIn,
   timeZone,
   tooMany,
@@ -59,7 +59,7 @@ function closureProblems(
   timeOf: typeof closedTime = ({ period, path }, timeZone) => periodInterval(period, timeZone, path),
   stored: readonly Closure[] = [],
 ): readonly CalendarProblem[] {
-  const problems = tooMany(closures.length, MOST_CLOSURES, 'closures', holder);
+  const problems = tooMany(closures.length, MAX_CLOSURES, 'closures', holder);
   const changed = closures.filter((closure) => !stored.some((one) => sameDays(one, closure)));
   return problems.length > 0 ? problems : changed.flatMap((closure) => timeOf(closure, 'UTC').problems);
 }

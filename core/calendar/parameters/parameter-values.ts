@@ -20,7 +20,7 @@ export interface Alignment {
 const MINUTES_OF_A_DAY = 1440;
 
 /** The most places at the same time. */
-const MOST_PLACES = 100;
+const MAX_PLACES = 100;
 
 /** Scheduling parameters as one resource gives them. */
 export interface Layer {
@@ -124,19 +124,19 @@ export function capacity(layers: readonly Layer[]): Checked<number> {
   }
   const { valuePositiveInt, valueInteger, valueUnsignedInt } = found.extension;
   const places = valuePositiveInt ?? valueInteger ?? valueUnsignedInt ?? Number.NaN;
-  return Number.isInteger(places) && places >= 1 && places <= MOST_PLACES
+  return Number.isInteger(places) && places >= 1 && places <= MAX_PLACES
     ? sound(places)
-    : faulty('capacity-invalid', `The parameter slotCapacity must be from 1 to ${MOST_PLACES}.`, `${found.path}.value`);
+    : faulty('capacity-invalid', `The parameter slotCapacity must be from 1 to ${MAX_PLACES}.`, `${found.path}.value`);
 }
 
 /** The most entries of opening hours that one resource can have. */
-export const MOST_HOURS = 200;
+export const MAX_HOURS = 200;
 
 /** The most closures that one resource can have. */
-export const MOST_CLOSURES = 1000;
+export const MAX_CLOSURES = 1000;
 
 /** The most Slots that one service, and that all services of a Schedule, can ask for on a day that is open all day. */
-export const MOST_SLOTS_A_DAY = { service: 3_000, schedule: 10_000 } as const;
+export const MAX_SLOTS_A_DAY = { service: 3_000, schedule: 10_000 } as const;
 
 /** How many Slots a service asks for on a day that is open all day. */
 export const slotsADay = ({ interval }: Alignment, capacity: number): number =>
@@ -153,10 +153,10 @@ export function tooMany(count: number, most: number, what: string, path: string)
 export function tooManySlots(alignment: Alignment, capacity: number, path: string): readonly CalendarProblem[] {
   const count = slotsADay(alignment, capacity);
   const found = `An appointment every ${alignment.interval} minutes at ${capacity} places makes ${count} slots a day`;
-  return count > MOST_SLOTS_A_DAY.service
+  return count > MAX_SLOTS_A_DAY.service
     ? faulty(
         'slots-too-many',
-        `${found}, and at most ${MOST_SLOTS_A_DAY.service} are possible. Choose a longer alignment interval or fewer places.`,
+        `${found}, and at most ${MAX_SLOTS_A_DAY.service} are possible. Choose a longer alignment interval or fewer places.`,
         path,
       ).problems
     : [];

@@ -1,8 +1,8 @@
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
-import { offersAllServices, serviceIdsOf } from '../../fhir/reference.ts';
+import { servesAll, serviceIdsOf } from '../../fhir/reference.ts';
 import type { CalendarProblem } from '../problem.ts';
-import { MOST_SLOTS_A_DAY, slotsADay } from './parameter-values.ts';
+import { MAX_SLOTS_A_DAY, slotsADay } from './parameter-values.ts';
 import { type SchedulingParameters, schedulingParameters } from './scheduling-parameters.ts';
 
 /** A service that a Schedule offers, with its hours and lengths. */
@@ -61,7 +61,7 @@ function actorProblems({ schedule, actor }: ScheduleContext): CalendarProblem[] 
 
 const tooDense = (count: number): CalendarProblem => ({
   code: 'slots-too-many',
-  diagnostics: `All services of the Schedule together make ${count} slots a day, and at most ${MOST_SLOTS_A_DAY.schedule} are possible. Name fewer services, or give them a longer alignment interval.`,
+  diagnostics: `All services of the Schedule together make ${count} slots a day, and at most ${MAX_SLOTS_A_DAY.schedule} are possible. Name fewer services, or give them a longer alignment interval.`,
   expression: 'Schedule.serviceType',
 });
 
@@ -76,8 +76,8 @@ export function publishingOf(context: ScheduleContext, config: PublicConfig): Pu
     return { kind: 'off', reason: 'switched-off' };
   }
   const ids = serviceIdsOf(schedule);
-  const isOffered = ({ id = '' }: HealthcareService): boolean => offersAllServices(schedule) || ids.includes(id);
-  if (ids.length === 0 && !offersAllServices(schedule)) {
+  const isOffered = ({ id = '' }: HealthcareService): boolean => servesAll(schedule) || ids.includes(id);
+  if (ids.length === 0 && !servesAll(schedule)) {
     return { kind: 'off', reason: 'no-service' };
   }
   if (schedule.active === false) {
@@ -92,7 +92,7 @@ export function publishingOf(context: ScheduleContext, config: PublicConfig): Pu
     0,
   );
   const problems = [
-    ...(total > MOST_SLOTS_A_DAY.schedule ? [tooDense(total)] : []),
+    ...(total > MAX_SLOTS_A_DAY.schedule ? [tooDense(total)] : []),
     ...missingServices(ids, services),
     ...actorProblems(context),
     ...read.flatMap(({ found }) => found.problems),

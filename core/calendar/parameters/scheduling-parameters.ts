@@ -1,7 +1,7 @@
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from '../../fhir/scheduling-parameters.ts';
 import type { Interval } from '../../time/interval.ts';
-import { type Checked, faulty, sound, together } from '../problem.ts';
+import { type Checked, combine, faulty, sound } from '../problem.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
 import { alwaysOpen, scheduleHours, serviceHours, type WeeklyHours } from '../time/weekly-hours.ts';
 import {
@@ -11,7 +11,7 @@ import {
   capacity,
   type Layer,
   length,
-  MOST_CLOSURES,
+  MAX_CLOSURES,
   parametersIn,
   timeZone,
   tooMany,
@@ -38,17 +38,17 @@ export interface SchedulingParameters {
 function hours({ availableTime }: HealthcareService, [ofSchedule]: readonly [Layer, Layer], path: string) {
   const availabilities = parametersIn(ofSchedule, 'availability');
   if (availabilities.length > 0) {
-    return together(availabilities.map(({ extension, path }) => scheduleHours(extension, path)));
+    return combine(availabilities.map(({ extension, path }) => scheduleHours(extension, path)));
   }
   return availableTime ? serviceHours(availableTime, `${path}.availableTime`) : sound(alwaysOpen);
 }
 
 function closedTimes(closures: readonly Closure[], zone: string, path: string): Checked<readonly Interval[]> {
-  const problems = tooMany(closures.length, MOST_CLOSURES, 'closures', path);
+  const problems = tooMany(closures.length, MAX_CLOSURES, 'closures', path);
   if (problems.length > 0) {
     return { value: undefined, problems };
   }
-  return together(
+  return combine(
     closures.map(({ period, path }) => {
       const { value, problems } = periodInterval(period, zone, path);
       return { value: value && [value], problems };

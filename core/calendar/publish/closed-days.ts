@@ -9,7 +9,7 @@ import { type Closure, periodInterval, serviceClosures } from '../time/not-avail
 import { closedSlot, type WantedSlot } from './offers.ts';
 
 /** The longest closure, in milliseconds. */
-const LONGEST = 366 * DAY;
+const MAX_LENGTH = 366 * DAY;
 
 /** The days on which the whole installation is closed. */
 export function closedDays(services: readonly HealthcareService[], config: PublicConfig): Closure[] {
@@ -23,7 +23,7 @@ export function closedTime({ period, path }: Closure, timeZone: string): Checked
   const time = periodInterval(period, timeZone, path);
   const length = time.value ? time.value.end - time.value.start : 0;
   const rule = Number.isFinite(length) ? 'can last at most a year' : 'must have a start and an end';
-  const { problems } = length > LONGEST ? faulty('period-invalid', `Closed days ${rule}.`, path) : time;
+  const { problems } = length > MAX_LENGTH ? faulty('period-invalid', `Closed days ${rule}.`, path) : time;
   return { ...time, problems };
 }
 

@@ -16,7 +16,7 @@ import { openIntervals } from '../time/weekly-hours.ts';
 const MINUTE = 60_000;
 
 /** The longest appointment with its buffers, in milliseconds. */
-const LONGEST = 3 * DAY;
+const MAX_LENGTH = 3 * DAY;
 
 /** How far ahead a Schedule is published at most, whatever its planning horizon: two years, in milliseconds. */
 export const FURTHEST = 2 * 366 * DAY;
@@ -31,7 +31,7 @@ export function publishedPeriod(
   now: number,
   horizonWeeks: number,
 ): Checked<Interval> {
-  const rolling = { start: now - LONGEST, end: nextMidnight(now + horizonWeeks * 7 * DAY, timeZone) };
+  const rolling = { start: now - MAX_LENGTH, end: nextMidnight(now + horizonWeeks * 7 * DAY, timeZone) };
   if (!planningHorizon?.start && !planningHorizon?.end) {
     return sound(rolling);
   }

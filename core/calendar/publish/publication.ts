@@ -172,7 +172,7 @@ export function reservationEntry(
 const WINDOW = 14;
 
 /** How many Slots one decision covers at most: Medplum does nothing else in the meantime. */
-const AT_ONCE = 1_500;
+const CONCURRENCY = 1_500;
 
 /** How much of a calendar is published at once, in milliseconds: the more Slots a day it has, the less. */
 function windowLength(publishing: Publishing | undefined): number {
@@ -181,7 +181,7 @@ function windowLength(publishing: Publishing | undefined): number {
     (sum, { parameters }) => sum + slotsADay(parameters.alignment, parameters.capacity),
     0,
   );
-  return Math.max(1, Math.min(WINDOW, Math.floor(AT_ONCE / Math.max(1, perDay)))) * DAY;
+  return Math.max(1, Math.min(WINDOW, Math.floor(CONCURRENCY / Math.max(1, perDay)))) * DAY;
 }
 
 /**

@@ -18,7 +18,7 @@ import { type TermsOf, termsFor } from '../../slots/terms.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { DAY } from '../../time/time-zone.ts';
 import type { Publishing, ServiceCalendar } from '../parameters/schedule-calendar.ts';
-import { type CalendarProblem, together } from '../problem.ts';
+import { type CalendarProblem, combine } from '../problem.ts';
 import type { Closure } from '../time/not-available.ts';
 import { closedSlots } from './closed-days.ts';
 import { publishedPeriod, type WantedSlot, wantedSlots } from './offers.ts';
@@ -71,7 +71,7 @@ function ahead({ start, end }: Interval, now: number): Interval {
 
 function wantedOf({ schedule, publishing, closedDays, now, window, horizonWeeks }: PublishState, config: PublicConfig) {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
-  const periods = together(
+  const periods = combine(
     calendars.map((calendar) => {
       const { value, problems } = publishedPeriod(schedule, calendar.parameters.timeZone, now, horizonWeeks);
       const near = value && intersection(value, slotsToRead(window));

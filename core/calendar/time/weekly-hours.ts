@@ -2,8 +2,8 @@ import type { Extension, HealthcareServiceAvailableTime } from '@medplum/fhirtyp
 import { type Interval, type IntervalSet, intersect, union } from '../../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { weekdays } from '../../time/weekly-rows.ts';
-import { MOST_HOURS, tooMany } from '../parameters/parameter-values.ts';
-import { type Checked, faulty, sound, together } from '../problem.ts';
+import { MAX_HOURS, tooMany } from '../parameters/parameter-values.ts';
+import { type Checked, combine, faulty, sound } from '../problem.ts';
 
 /** A time of the week at which a Schedule is open. */
 export interface WeeklyHours {
@@ -67,10 +67,10 @@ function all<T>(
   read: (entry: T, index: number) => Checked<WeeklyHours | undefined>,
   path: string,
 ): Checked<readonly WeeklyHours[]> {
-  const problems = tooMany(entries.length, MOST_HOURS, 'entries of opening hours', path);
+  const problems = tooMany(entries.length, MAX_HOURS, 'entries of opening hours', path);
   return problems.length > 0
     ? { value: undefined, problems }
-    : together(entries.map(read).map(({ value, problems }) => ({ value: value && [value], problems })));
+    : combine(entries.map(read).map(({ value, problems }) => ({ value: value && [value], problems })));
 }
 
 /** Reads `HealthcareService.availableTime`; an empty list is never open. */

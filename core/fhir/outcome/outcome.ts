@@ -29,7 +29,7 @@ export const containsPath = (outer: string, inner: string): boolean =>
   inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
 
 /** The issues that are not consequences of something that could not be read, which has an issue of its own. */
-export function withoutConsequences(issues: readonly Issue[], unreadable: readonly string[] = []): readonly Issue[] {
+export function withoutDependentIssues(issues: readonly Issue[], unreadable: readonly string[] = []): readonly Issue[] {
   return issues.filter(({ expression: path = '' }) =>
     unreadable.every((element) => !containsPath(element, path) && !containsPath(path, element)),
   );
@@ -80,14 +80,14 @@ export function statusOf(
 }
 
 /** The most issues in one outcome. */
-export const MOST_ISSUES = 50;
+export const MAX_ISSUES = 50;
 
 /** The issues that are reported; if there are too many, the first ones, and then how many more there are. */
 function reported(issues: readonly Issue[], interaction: Interaction): readonly Issue[] {
-  if (issues.length <= MOST_ISSUES) {
+  if (issues.length <= MAX_ISSUES) {
     return issues;
   }
-  const shown = issues.slice(0, MOST_ISSUES - 1);
+  const shown = issues.slice(0, MAX_ISSUES - 1);
   const gravest = issues.find((issue) => statusOf([issue], interaction) === statusOf(issues, interaction));
   const diagnostics = `There are ${issues.length - shown.length} more problems; solve these first.`;
   return [...shown, { code: gravest?.code ?? 'malformed-request', diagnostics }];
@@ -139,7 +139,7 @@ export function toOperationOutcome(
 }
 
 /** The most characters of what was sent that a sentence repeats. */
-const LONGEST = 100;
+const MAX_LENGTH = 100;
 
 /**
  * What was sent, as a sentence repeats it: in quotes, and only its beginning.
@@ -148,7 +148,7 @@ const LONGEST = 100;
  */
 export function quoted(sent: unknown): string {
   const text = typeof sent === 'string' ? sent : (JSON.stringify(sent) ?? 'nothing');
-  return `'${text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text}'`;
+  return `'${text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text}'`;
 }
 
 /**

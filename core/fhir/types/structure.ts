@@ -44,7 +44,7 @@ const moments: ReadonlySet<string> = new Set(['instant', 'dateTime']);
 const emptyOf = { boolean: false, number: 0, string: '' } as const;
 
 /** The most characters of a name that a path repeats. */
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 function misshapen(path: string, wanted: string, { issues, unreadable }: Findings): undefined {
   issues.push({ code: 'malformed-request', diagnostics: `${path} must be ${wanted}.`, expression: path });
@@ -79,7 +79,7 @@ function readMembers(value: object, type: string, path: string, found: Findings)
   const present = Object.entries(value).filter(([, member]) => member !== undefined);
   const members = present.flatMap(([name, member]: [string, unknown]): [string, unknown][] => {
     const element = elementNamed(name, elements);
-    const own = `${path}.${name.slice(0, LONGEST_NAME)}`;
+    const own = `${path}.${name.slice(0, MAX_NAME_LENGTH)}`;
     if (element) {
       const { choice = name } = element;
       const named = name.replace(/^_/, '');

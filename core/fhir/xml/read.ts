@@ -1,5 +1,5 @@
 import { SaxesParser } from 'saxes';
-import { MOST_VALUES } from '../bounds.ts';
+import { MAX_VALUES } from '../bounds.ts';
 import type { Issue } from '../outcome/outcome.ts';
 import { type Frame, outermostFrame, type Report } from './frames.ts';
 
@@ -10,10 +10,10 @@ export type XmlReading = { readonly value: unknown } | { readonly issues: readon
 class Unreadable extends Error {}
 
 /** How many problems are reported at most. */
-const MOST_ISSUES = 50;
+const MAX_ISSUES = 50;
 
 /** No element of FHIR or of a narrative needs more. */
-const MOST_ATTRIBUTES = 50;
+const MAX_ATTRIBUTES = 50;
 
 /** Reads an XML text piece by piece. */
 interface XmlReader {
@@ -35,7 +35,7 @@ export function xmlReader(depth: number): XmlReader {
   const issues: Issue[] = [];
   const report: Report = (diagnostics, expression) => {
     issues.push({ code: 'malformed-request', diagnostics, ...(expression && { expression }) });
-    if (issues.length >= MOST_ISSUES) {
+    if (issues.length >= MAX_ISSUES) {
       throw new Unreadable();
     }
   };
@@ -59,15 +59,15 @@ export function xmlReader(depth: number): XmlReader {
   let elements = 0;
   parser.on('opentagstart', () => {
     elements++;
-    if (elements > MOST_VALUES) {
-      fail(`The body has more than ${MOST_VALUES} elements.`);
+    if (elements > MAX_VALUES) {
+      fail(`The body has more than ${MAX_VALUES} elements.`);
     }
     attributes = 0;
   });
   parser.on('attribute', () => {
     attributes++;
-    if (attributes > MOST_ATTRIBUTES) {
-      fail(`An element has more than ${MOST_ATTRIBUTES} attributes.`);
+    if (attributes > MAX_ATTRIBUTES) {
+      fail(`An element has more than ${MAX_ATTRIBUTES} attributes.`);
     }
   });
   parser.on('opentag', (tag) => {

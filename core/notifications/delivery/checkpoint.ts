@@ -10,7 +10,7 @@ import { newRow, rowSearch } from '../../rows/row.ts';
 export const OVERLAP = 2 * 60_000;
 
 /** How many changed appointments one run reads. */
-export const CHANGED_AT_ONCE = 1000;
+export const MAX_CHANGED = 1000;
 
 /** How far the events are recorded: moments in milliseconds since 1970 UTC. */
 export interface Recorded {
@@ -58,5 +58,5 @@ export const checkpointSearch = (config: PublicConfig): string => rowSearch(['an
  */
 export function changedQuery(stored: Task | undefined, now: number): string {
   const from = Math.min(parseInstant(stored?.executionPeriod?.end) ?? now, now) - OVERLAP;
-  return `Appointment?_lastUpdated=ge${formatInstant(from)}&_sort=_lastUpdated&_count=${CHANGED_AT_ONCE}`;
+  return `Appointment?_lastUpdated=ge${formatInstant(from)}&_sort=_lastUpdated&_count=${MAX_CHANGED}`;
 }

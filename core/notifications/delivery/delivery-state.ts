@@ -11,11 +11,11 @@ export const SHARE = 4;
 /** If a requested delivery has not begun after this time, in milliseconds, it is requested again. */
 export const OVERDUE = 10_000;
 
-const LONGEST_WAIT = 8 * 60 * 60_000;
+const MAX_WAIT = 8 * 60 * 60_000;
 
 /** How long to wait for the next attempt, in milliseconds: doubling, up to 8 hours. */
 export function waitAfter(attempts: number, { retryAfter }: Pick<NotificationSettings, 'retryAfter'>): number {
-  return Math.min(retryAfter * 1000 * 2 ** (attempts - 1), LONGEST_WAIT);
+  return Math.min(retryAfter * 1000 * 2 ** (attempts - 1), MAX_WAIT);
 }
 
 /** New events were recorded: they are to be sent, unless the Subscription must wait. */
@@ -61,20 +61,20 @@ export function failed(
         ...outbox,
         status: 'on-hold',
         attempts,
-        error: error.slice(0, LONGEST_ERROR),
+        error: error.slice(0, MAX_ERROR_LENGTH),
         until: now + waitAfter(attempts, settings),
       };
 }
 
 /** The most characters that an outbox keeps of what went wrong: a row has those of many Subscriptions. */
-const LONGEST_ERROR = 300;
+const MAX_ERROR_LENGTH = 300;
 
 /** The Subscription is in error. */
 export const abandoned = (outbox: Outbox, error: string): Outbox => ({
   ...outbox,
   until: undefined,
   status: 'failed',
-  error: error.slice(0, LONGEST_ERROR),
+  error: error.slice(0, MAX_ERROR_LENGTH),
 });
 
 /** The Subscription is requested again: the handshake is sent. Changes made while it was over are not events. */

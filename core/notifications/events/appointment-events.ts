@@ -1,5 +1,5 @@
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
-import { isHold, isOffer } from '../../booking/appointment/expiry.ts';
+import { isHold, isPersonalOffer } from '../../booking/appointment/expiry.ts';
 import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { isResource } from '../../fhir/resource.ts';
@@ -93,7 +93,7 @@ function isOfTopic(change: Change, name: TopicName, config: PublicConfig): boole
   const topic: Topic = topics[name];
   const wasHold = previous === undefined || isHold(previous, config);
   const isOfHold = isHold(current, config) && wasHold;
-  return name === 'appointment-offer' ? isOffer(current, config) : !isOfHold && topic.covers(change);
+  return name === 'appointment-offer' ? isPersonalOffer(current, config) : !isOfHold && topic.covers(change);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Identifier, Meta } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 
 /** The most tags of an appointment by which outboxes are searched; with more of them, all outboxes are read. */
-const MOST_TAGS = 50;
+const MAX_TAGS = 50;
 
 /** Stands for criteria that do not ask for a tag: any appointment may meet them. */
 const anyAppointment = (config: PublicConfig): Identifier => ({
@@ -53,5 +53,5 @@ export function tagTokens(metas: readonly (Meta | undefined)[]): ReadonlySet<str
  */
 export function concernQuery(tags: ReadonlySet<string>, config: PublicConfig): string | undefined {
   const { system, value } = anyAppointment(config);
-  return tags.size > MOST_TAGS ? undefined : [...tags, `${system}|${value}`].join(',');
+  return tags.size > MAX_TAGS ? undefined : [...tags, `${system}|${value}`].join(',');
 }

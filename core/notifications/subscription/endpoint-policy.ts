@@ -79,7 +79,7 @@ export function addressesInHosts(hosts: string, host: string): string[] {
 }
 
 /** The most characters of an endpoint's address. */
-const LONGEST_ENDPOINT = 2_000;
+const MAX_ENDPOINT_LENGTH = 2_000;
 
 /**
  * Reads the address of an endpoint as far as it can be judged without resolving its name.
@@ -87,8 +87,8 @@ const LONGEST_ENDPOINT = 2_000;
  * @returns the URL, or a sentence that says why notifications are not sent there
  */
 export function parseEndpoint(endpoint: string): URL | string {
-  if (endpoint.length > LONGEST_ENDPOINT) {
-    return `The endpoint can have at most ${LONGEST_ENDPOINT} characters.`;
+  if (endpoint.length > MAX_ENDPOINT_LENGTH) {
+    return `The endpoint can have at most ${MAX_ENDPOINT_LENGTH} characters.`;
   }
   if (!URL.canParse(endpoint)) {
     return `The endpoint must be an absolute URL, not ${quoted(endpoint)}.`;

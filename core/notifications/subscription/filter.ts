@@ -51,7 +51,7 @@ function readCondition([sent, text]: [string, string], baseUrl: string): Conditi
 }
 
 /** The most characters of one filter. */
-const LONGEST_FILTER = 4_000;
+const MAX_FILTER_LENGTH = 4_000;
 
 /**
  * Reads the text of a `backport-filter-criteria`: a search on Appointment by status, actor and patient.
@@ -63,8 +63,8 @@ const LONGEST_FILTER = 4_000;
  */
 export function parseFilter(text: unknown, expression: string, baseUrl: string): readonly Condition[] | Issue {
   const issue = (diagnostics: string): Issue => ({ code: 'filter-unsupported', diagnostics, expression });
-  if (typeof text === 'string' && text.length > LONGEST_FILTER) {
-    return issue(`A filter can have at most ${LONGEST_FILTER} characters.`);
+  if (typeof text === 'string' && text.length > MAX_FILTER_LENGTH) {
+    return issue(`A filter can have at most ${MAX_FILTER_LENGTH} characters.`);
   }
   const query = typeof text === 'string' ? /^Appointment\?(.+)$/.exec(text.trim())?.[1] : undefined;
   if (!query) {

@@ -37,10 +37,10 @@ export function parseHeader(line: unknown): readonly [name: string, value: strin
 }
 
 /** The most headers of one Subscription. */
-const MOST_HEADERS = 20;
+const MAX_HEADERS = 20;
 
 /** The most characters of all headers of one Subscription: HTTP servers refuse requests with much more. */
-const MOST_CHARACTERS = 8_000;
+const MAX_CHARACTERS = 8_000;
 
 /**
  * What is wrong with the headers that a subscriber sends: they are too many, too long, or such that a notification cannot
@@ -58,11 +58,11 @@ export function headerIssues(sent: unknown): Issue[] {
     diagnostics,
     expression: `Subscription.channel.header${index === undefined ? '' : `[${index}]`}`,
   });
-  if (lines.length > MOST_HEADERS) {
-    return [issue(`A Subscription can have at most ${MOST_HEADERS} headers.`)];
+  if (lines.length > MAX_HEADERS) {
+    return [issue(`A Subscription can have at most ${MAX_HEADERS} headers.`)];
   }
-  if (lines.reduce<number>((sum, line) => sum + (typeof line === 'string' ? line.length : 0), 0) > MOST_CHARACTERS) {
-    return [issue(`The headers of a Subscription can have at most ${MOST_CHARACTERS} characters in total.`)];
+  if (lines.reduce<number>((sum, line) => sum + (typeof line === 'string' ? line.length : 0), 0) > MAX_CHARACTERS) {
+    return [issue(`The headers of a Subscription can have at most ${MAX_CHARACTERS} characters in total.`)];
   }
   const malformed =
     'A header must have the form Name: value. Headers of the connection or of the notification itself cannot be set.';

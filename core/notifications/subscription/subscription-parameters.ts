@@ -41,7 +41,7 @@ export interface SubscriptionParameters {
 const USUAL_TIMEOUT = 5;
 
 /** No subscriber may take longer, so that a delivery ends within the time that Medplum gives a Bot. */
-const LONGEST_TIMEOUT = 8;
+const MAX_TIMEOUT = 8;
 
 /** The content type of notifications; over a websocket they are JSON. */
 const payloads: Readonly<Record<ChannelType, readonly string[]>> = {
@@ -70,7 +70,7 @@ function readTopic(sent: unknown, config: BookingConfig): Read<TopicName> {
 }
 
 /** The most filters of one Subscription. */
-const MOST_FILTERS = 10;
+const MAX_FILTERS = 10;
 
 function readConditions(element: unknown, { baseUrl }: BookingConfig): Read<Condition[]> {
   const expression = 'Subscription.criteria';
@@ -80,8 +80,8 @@ function readConditions(element: unknown, { baseUrl }: BookingConfig): Read<Cond
     const diagnostics = `A filter is an extension ${backport.filterCriteria}; there is no other extension of the criteria.`;
     return [undefined, { code: 'filter-unsupported', diagnostics, expression }];
   }
-  if (filters.length > MOST_FILTERS) {
-    const diagnostics = `A Subscription can have at most ${MOST_FILTERS} filters.`;
+  if (filters.length > MAX_FILTERS) {
+    const diagnostics = `A Subscription can have at most ${MAX_FILTERS} filters.`;
     return [undefined, { code: 'filter-unsupported', diagnostics, expression }];
   }
   const read = filters.map((text) => parseFilter(text, expression, baseUrl));
@@ -203,7 +203,7 @@ export function readSubscriptionParameters(
   if (issues.length > 0 || !topic || !conditions || !mediaType || !content) {
     return { issues };
   }
-  const timeout = Math.min(seconds || USUAL_TIMEOUT, LONGEST_TIMEOUT) * 1000;
+  const timeout = Math.min(seconds || USUAL_TIMEOUT, MAX_TIMEOUT) * 1000;
   const wantsOwnChanges = extensionValues(sent, artefactUri(config, 'LocalOwnChanges')).includes(true);
   const settings = { topic, conditions, endpoint, mediaType, content, timeout, wantsOwnChanges, end };
   return { settings: { ...settings, heartbeat: heartbeat || undefined }, issues };

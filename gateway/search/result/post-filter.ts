@@ -15,7 +15,7 @@ const looked = { pages: 10, atOnce: MAX_COUNT } as const;
 const defaultCount = 20;
 
 /** The longest query of an address, in characters. */
-const LONGEST = 4_000;
+const MAX_LENGTH = 4_000;
 
 /** Parameters that shape a page; they do not count while the gateway looks for matches. */
 const paging: readonly string[] = ['_count', '_offset', '_cursor', '_total'];
@@ -56,7 +56,7 @@ async function matchingIds(
   ]);
   const ids: string[] = [];
   for (let page = 0; page < looked.pages && query !== undefined; page++) {
-    const bundle = await searchMedplum(type, query, query.length > LONGEST ? 'POST' : 'GET', exchange, context);
+    const bundle = await searchMedplum(type, query, query.length > MAX_LENGTH ? 'POST' : 'GET', exchange, context);
     if (!isBundle(bundle)) {
       return bundle;
     }

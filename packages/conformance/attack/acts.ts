@@ -1,6 +1,6 @@
 import { type Named, nameOf } from '../client.ts';
 import type { Act } from './adapters.ts';
-import { type Ground, instant, inWords, type Offer } from './calendar.ts';
+import { type BookableItem, type Ground, instant, inWords } from './calendar.ts';
 import type { Operation, Period } from './history.ts';
 import type { Network, World } from './network.ts';
 import { type Outcome, type Party, perform } from './perform.ts';
@@ -11,7 +11,7 @@ export interface Known {
   readonly owner: Party;
   readonly act: Act;
   time: Period;
-  offer: Offer | undefined;
+  offer: BookableItem | undefined;
   /** Whether somebody has begun to end or to move it, and was not refused. */
   isEnding: boolean;
   /** Whether its end was acknowledged. */
@@ -33,20 +33,21 @@ export interface Playing {
   /** Responses that claim nothing, and how often they came. */
   readonly ignored: Map<string, number>;
   /** The offers that were found, by how they were found: portals and staff may search in different places. */
-  readonly offers: Map<string, readonly Offer[]>;
+  readonly offers: Map<string, readonly BookableItem[]>;
   /** The times on offer in the beginning: what is left of one may move to another Slot. */
   readonly whole: readonly Period[];
 }
 
 /** The offers that somebody knows. */
-export const offersFor = ({ offers }: Playing, { adapter }: Party): readonly Offer[] => offers.get(adapter.find) ?? [];
+export const offersFor = ({ offers }: Playing, { adapter }: Party): readonly BookableItem[] =>
+  offers.get(adapter.find) ?? [];
 
 /** An element by chance. */
 export const pick = <T>({ random }: World, some: readonly T[]): T | undefined =>
   some[Math.floor(random() * some.length)];
 
 /** Whether somebody can ask for a time with an offer: for a part of it, or the whole. */
-export const isFor = (offer: Offer, { start, end }: Period, { adapter }: Party): boolean =>
+export const isFor = (offer: BookableItem, { start, end }: Period, { adapter }: Party): boolean =>
   adapter.parts ? offer.start <= start && end <= offer.end : offer.start === start && offer.end === end;
 
 /** The subject of an act: its mark, the time that it asks for, and the name of what it is about. */
@@ -60,7 +61,7 @@ interface Subject {
 interface Carried {
   readonly party: Party;
   readonly act: Act;
-  readonly offer: Offer | undefined;
+  readonly offer: BookableItem | undefined;
   readonly target: Known | undefined;
   readonly takes: Operation['takes'];
   readonly made: Named | undefined;

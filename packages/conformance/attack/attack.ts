@@ -5,7 +5,7 @@ import { clinic, slotOn } from '../preparation/bodies.ts';
 import { isObject, isResource } from '../resource.ts';
 import { type Data, fill } from '../template.ts';
 import type { Adapter } from './adapters.ts';
-import { type Ground, instant, offersIn } from './calendar.ts';
+import { bookableItemsIn, type Ground, instant } from './calendar.ts';
 import type { Period, Terms } from './history.ts';
 import type { Bounds, Violation } from './judge.ts';
 import { networkOf, randomOf, type Trouble, trouble, until, type World } from './network.ts';
@@ -118,11 +118,11 @@ const serviceOn = (day: number, { terms, grid }: { terms: Terms; grid: number })
 async function create(client: Client, body: object, data: Data): Promise<Named> {
   const resource = fill(body, data);
   const path = `/${isObject(resource) ? resource.resourceType : ''}`;
-  const answer = await client.send({ method: 'POST', path, body: resource });
-  if (answer.status !== 201 || !isNamed(answer.resource)) {
-    throw new Error(`POST ${path}: ${answer.status} ${answer.text.slice(0, 300)}`);
+  const response = await client.send({ method: 'POST', path, body: resource });
+  if (response.status !== 201 || !isNamed(response.resource)) {
+    throw new Error(`POST ${path}: ${response.status} ${response.text.slice(0, 300)}`);
   }
-  return answer.resource;
+  return response.resource;
 }
 
 /** Makes a calendar on a day of its own. */
@@ -229,7 +229,7 @@ export async function attack(given: Attack): Promise<Findings> {
     }
     const times = await until(
       world,
-      async () => timesOf(await offersIn(first, ground, world), first.adapter.parts === true),
+      async () => timesOf(await bookableItemsIn(first, ground, world), first.adapter.parts === true),
       (found) => found.length >= 2,
       PUBLISHED,
     );

@@ -20,7 +20,7 @@ export interface Ground {
 }
 
 /** Something on offer: a free Slot, or an Appointment that is proposed. */
-export interface Offer extends Period {
+export interface BookableItem extends Period {
   readonly resource: Slot | Appointment;
   /** When it was asked for: it was on offer later. */
   readonly found: number;
@@ -64,11 +64,11 @@ interface Finder {
 }
 
 /** What is on offer in a calendar. */
-export async function offersIn(
+export async function bookableItemsIn(
   { client, adapter }: Finder,
   { data }: Pick<Ground, 'data'>,
   { now }: Pick<World, 'now'>,
-): Promise<readonly Offer[]> {
+): Promise<readonly BookableItem[]> {
   const asked = now();
   const resources = await resourcesOf(client, adapter.find, data);
   return resources.flatMap((resource) =>

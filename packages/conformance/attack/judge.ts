@@ -18,7 +18,7 @@ export interface Violation {
 }
 
 /** What can be said of a history: that answers contradict each other, and which; or that there were too many orders to try. */
-type Verdict =
+type CheckResult =
   | { readonly kind: 'possible' }
   | { readonly kind: 'impossible'; readonly operations: readonly Operation[] }
   | { readonly kind: 'undecided' };
@@ -75,7 +75,7 @@ export function mayTake(calendar: Calendar, operation: Operation, terms: Terms):
 }
 
 /** Whether an appointment's time must be on offer: places are left, whichever the others have. */
-export function mustBeOffered(calendar: Calendar, operation: Operation, terms: Terms): boolean {
+export function mustBeBookable(calendar: Calendar, operation: Operation, terms: Terms): boolean {
   const { others } = othersAt(calendar, operation, terms);
   return others.length < terms.capacity && others.every(({ isBlock }) => !isBlock);
 }
@@ -120,7 +120,7 @@ const claimsOnly = ({ outcome, sees }: Operation): boolean => outcome === 'refus
  *
  * @see Wing and Gong, Testing and verifying concurrent objects (1993); Lowe, Testing for linearizability (2017)
  */
-function search(history: readonly Operation[], terms: Terms, situations: number): Verdict['kind'] {
+function search(history: readonly Operation[], terms: Terms, situations: number): CheckResult['kind'] {
   const operations = history.toSorted((one, other) => one.answered - other.answered);
   const seen = new Set<string>();
   const stack: { readonly done: Uint8Array; readonly calendar: Calendar }[] = [
@@ -230,7 +230,7 @@ const freedBy = ({ frees }: Operation, history: readonly Operation[]): Period[] 
  * `undecided` where there are too many orders; parts of the calendar that have nothing to do with each other are judged
  * for themselves.
  */
-export function judge(history: readonly Operation[], terms: Terms, { within, situations }: Bounds): Verdict {
+export function judge(history: readonly Operation[], terms: Terms, { within, situations }: Bounds): CheckResult {
   const judged = history.filter((one) => one.outcome !== 'refused' || !isExcused(one, history, terms, within));
   const isNear = (one: Operation, other: Operation): boolean =>
     namesIn(one).some((name) => namesIn(other).includes(name)) ||

@@ -1,4 +1,4 @@
-import type { Answer, Client, Sent } from '../client.ts';
+import type { Client, KitResponse, Sent } from '../client.ts';
 
 /** What is not the same at every run. */
 export interface World {
@@ -75,16 +75,16 @@ export interface Network {
 export function networkOf({ random, wait }: World, { late, cut, repeated, longest }: Trouble): Network {
   let isCalm = true;
   let failed = 0;
-  const underWay = new Set<Promise<Answer>>();
+  const underWay = new Set<Promise<KitResponse>>();
   const happens = (rate: number): boolean => !isCalm && random() < rate;
 
-  async function pass(client: Client, request: Sent): Promise<Answer> {
+  async function pass(client: Client, request: Sent): Promise<KitResponse> {
     const answering = client.send(request);
     underWay.add(answering);
     try {
-      const answer = await answering;
-      failed += answer.status >= 500 ? 1 : 0;
-      return answer;
+      const response = await answering;
+      failed += response.status >= 500 ? 1 : 0;
+      return response;
     } catch (error) {
       failed += 1;
       throw error;
@@ -93,7 +93,7 @@ export function networkOf({ random, wait }: World, { late, cut, repeated, longes
     }
   }
 
-  async function send(client: Client, request: Sent): Promise<Answer> {
+  async function send(client: Client, request: Sent): Promise<KitResponse> {
     if (happens(late)) {
       await wait(random() * longest);
     }

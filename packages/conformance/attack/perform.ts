@@ -1,10 +1,10 @@
 import { evalFhirPath } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
-import { type Answer, type Client, isNamed, type Named } from '../client.ts';
+import { type Client, isNamed, type KitResponse, type Named } from '../client.ts';
 import { isObject, isResource } from '../resource.ts';
 import { type Data, fill, fillRequest } from '../template.ts';
 import type { Act, Adapter, Answers, Step } from './adapters.ts';
-import { appointmentIn, type Offer } from './calendar.ts';
+import { appointmentIn, type BookableItem } from './calendar.ts';
 
 /** Somebody who acts. */
 export interface Party {
@@ -30,27 +30,27 @@ function holds(expression: string, resource: unknown): boolean {
   return isObject(resource) && evalFhirPath(expression, resource)[0] === true;
 }
 
-const fits = ({ status, that }: Answers, answer: Answer): boolean =>
-  status.includes(answer.status) && (that === undefined || holds(that, answer.resource));
+const fits = ({ status, that }: Answers, response: KitResponse): boolean =>
+  status.includes(response.status) && (that === undefined || holds(that, response.resource));
 
-function inShort({ status, resource }: Answer): string {
+function inShort({ status, resource }: KitResponse): string {
   const issue = isResource(resource, 'OperationOutcome') ? resource.issue?.[0] : undefined;
   const why = issue?.details?.coding?.[0]?.code ?? issue?.details?.text ?? issue?.diagnostics ?? '';
   return `${status} ${why.slice(0, 80)}`.trim();
 }
 
-const isIn = (step: Step, answer: Answer): Outcome['kind'] => {
-  if (fits(step.done, answer)) {
+const isIn = (step: Step, response: KitResponse): Outcome['kind'] => {
+  if (fits(step.done, response)) {
     return 'done';
   }
-  if (step.refused?.some((one) => fits(one, answer))) {
+  if (step.refused?.some((one) => fits(one, response))) {
     return 'refused';
   }
-  return answer.status >= 400 && answer.status < 500 ? 'nothing' : 'unknown';
+  return response.status >= 400 && response.status < 500 ? 'nothing' : 'unknown';
 };
 
 /** What an offer becomes when an appointment is asked for. */
-function proposalOf({ resource }: Offer, patient: string, mark: string): object {
+function proposalOf({ resource }: BookableItem, patient: string, mark: string): object {
   const participant = resource.resourceType === 'Appointment' ? resource.participant : [];
   return {
     ...resource,
@@ -63,7 +63,7 @@ function proposalOf({ resource }: Offer, patient: string, mark: string): object 
 interface About {
   readonly data: Data;
   readonly mark: string;
-  readonly offer?: Offer;
+  readonly offer?: BookableItem;
   readonly start?: string;
   readonly end?: string;
   readonly appointment?: Named;
@@ -80,7 +80,7 @@ function dataFor({ data, offer, appointment, ...about }: About, patient: string)
 }
 
 /** What a step has made: the resource in its answer, if it has the id that all have. */
-function madeBy({ resource }: Answer): Outcome['made'] {
+function madeBy({ resource }: KitResponse): Outcome['made'] {
   const made = appointmentIn(resource) ?? resource;
   return isNamed(made) ? made : undefined;
 }
@@ -95,15 +95,15 @@ export async function perform({ adapter, client, patient }: Party, act: Act, abo
     const lost = (told: string): Outcome => ({ kind: method === 'GET' && !hasWritten ? 'nothing' : 'unknown', told });
     const headers = fill(step.headers ?? {}, data) as Record<string, string>;
     const request = { method, path, headers, body: fill(step.body, data) };
-    let answer: Answer;
+    let response: KitResponse;
     try {
-      answer = await client.send(request);
+      response = await client.send(request);
     } catch (error) {
       return lost(error instanceof Error ? error.message.slice(0, 80) : 'no answer');
     }
-    const kind = isIn(step, answer);
-    const made = step.keep ? madeBy(answer) : undefined;
-    outcome = { ...outcome, kind, told: inShort(answer), ...(made && { made }) };
+    const kind = isIn(step, response);
+    const made = step.keep ? madeBy(response) : undefined;
+    outcome = { ...outcome, kind, told: inShort(response), ...(made && { made }) };
     if (kind !== 'done') {
       return hasWritten || kind === 'unknown' ? { ...outcome, ...lost(outcome.told) } : outcome;
     }
@@ -111,7 +111,7 @@ export async function perform({ adapter, client, patient }: Party, act: Act, abo
       return { kind: 'unknown', told: `${outcome.told}, but no resource` };
     }
     hasWritten ||= method !== 'GET';
-    data = { ...data, ...(step.keep && { [step.keep]: { ...made, header: answer.header } }) };
+    data = { ...data, ...(step.keep && { [step.keep]: { ...made, header: response.header } }) };
   }
   return outcome;
 }

@@ -2,7 +2,7 @@ import type { Bundle } from '@medplum/fhirtypes';
 import { nameOf } from '../client.ts';
 import { carryOutAct, isFor, type Known, meanings, offersFor, type Playing, pick } from './acts.ts';
 import { type Act, acts } from './adapters.ts';
-import { instant, inWords, offersIn, timeOf } from './calendar.ts';
+import { bookableItemsIn, instant, inWords, timeOf } from './calendar.ts';
 import type { Operation } from './history.ts';
 import { overlaps } from './history.ts';
 import { type Bounds, type Calendar, judge, type Violation } from './judge.ts';
@@ -18,7 +18,7 @@ import {
   isOpen,
   operationsOn,
   resolveUnknown,
-  wrongOffers,
+  wrongBookableItems,
 } from './stored.ts';
 import { dueFor, eventsOf, missingIn, wrongIn } from './told.ts';
 
@@ -63,7 +63,7 @@ const findersOf = ({ portals, staff }: Pick<Stage, 'portals' | 'staff'>): readon
 async function begin({ world, network, ground, portals, staff }: Stage): Promise<Playing> {
   const offers: Playing['offers'] = new Map();
   for (const party of findersOf({ portals, staff })) {
-    offers.set(party.adapter.find, await offersIn(party, ground, world));
+    offers.set(party.adapter.find, await bookableItemsIn(party, ground, world));
   }
   const whole = [...offers.values()].flat().map(({ start, end }) => ({ start, end }));
   return {
@@ -102,7 +102,7 @@ async function live(playing: Playing, count: number): Promise<void> {
       await carryOutAct(playing, party, act, isTaking && time, target);
     }
     if (world.random() < 0.15) {
-      const fresh = await offersIn(party, ground, world).catch(() => []);
+      const fresh = await bookableItemsIn(party, ground, world).catch(() => []);
       const all = [...offersFor(playing, party), ...fresh].map((one) => [one.resource.id ?? one.start, one] as const);
       offers.set(party.adapter.find, [...new Map(all).values()]);
     }
@@ -112,7 +112,7 @@ async function live(playing: Playing, count: number): Promise<void> {
   async function race(): Promise<void> {
     const time = timeByChance();
     for (const party of findersOf(playing)) {
-      offers.set(party.adapter.find, await offersIn(party, ground, world).catch(() => []));
+      offers.set(party.adapter.find, await bookableItemsIn(party, ground, world).catch(() => []));
     }
     await Promise.all(
       [...portals, ...staff].map((party) => {
@@ -171,7 +171,11 @@ const faultsOfOffers = (playing: Judged): Promise<Violation[]> =>
   until(
     playing.world,
     async () =>
-      wrongOffers(playing, await heldIn(playing), await offersIn(playing.finder, playing.ground, playing.world)),
+      wrongBookableItems(
+        playing,
+        await heldIn(playing),
+        await bookableItemsIn(playing.finder, playing.ground, playing.world),
+      ),
     (wrong) => wrong.length === 0,
     playing.bounds.within,
   );
@@ -244,7 +248,7 @@ async function tryOffers(playing: Judged): Promise<void> {
   const { world, bounds, ground, offers, finder } = playing;
   await world.wait(bounds.within);
   for (const time of ground.times) {
-    offers.set(finder.adapter.find, await offersIn(finder, ground, world));
+    offers.set(finder.adapter.find, await bookableItemsIn(finder, ground, world));
     await carryOutAct(playing, finder, 'book', time);
   }
   await endAll(playing);
@@ -324,17 +328,17 @@ export async function playRound(stage: Stage): Promise<Round> {
   }
   const violations = await violationsOf(playing, stage.isThorough);
   const { history, ignored, ground } = playing;
-  const verdict = judge(history, ground.terms, bounds);
-  if (verdict.kind === 'impossible') {
+  const result = judge(history, ground.terms, bounds);
+  if (result.kind === 'impossible') {
     const says = 'These answers cannot all be true, in whatever order.';
-    violations.unshift({ rule: 'order', says, operations: verdict.operations });
+    violations.unshift({ rule: 'order', says, operations: result.operations });
   }
   return {
     operations: history.length + [...ignored.values()].reduce((sum, times) => sum + times, 0),
     booked: history.filter(({ takes, outcome }) => takes && outcome === 'done').length,
     told: notifications && countTold(stage) - toldBefore,
     ignored,
-    isUndecided: verdict.kind === 'undecided',
+    isUndecided: result.kind === 'undecided',
     violations,
   };
 }

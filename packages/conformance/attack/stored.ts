@@ -2,9 +2,9 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { type Named, nameOf } from '../client.ts';
 import { type Draft, type Known, meanings, type Playing } from './acts.ts';
 import { OPEN } from './adapters.ts';
-import { appointmentsOf, blocksIn, inWords, type Offer, timeOf } from './calendar.ts';
+import { appointmentsOf, type BookableItem, blocksIn, inWords, timeOf } from './calendar.ts';
 import { around, isCrowded, type Operation, overlaps, type Period } from './history.ts';
-import { type Bounds, type Calendar, type Held, mayTake, mustBeOffered, type Violation } from './judge.ts';
+import { type Bounds, type Calendar, type Held, mayTake, mustBeBookable, type Violation } from './judge.ts';
 import { isSo, type Party } from './perform.ts';
 
 /** The appointments of all patients, as the server shows them to each party. */
@@ -208,7 +208,7 @@ const asking = (time: Period): Operation => ({
 });
 
 /** Compares the offers with who has which time. */
-export function wrongOffers(playing: Playing, calendar: Calendar, offers: readonly Offer[]): Violation[] {
+export function wrongBookableItems(playing: Playing, calendar: Calendar, offers: readonly BookableItem[]): Violation[] {
   const { ground, history, known } = playing;
   const { terms, times } = ground;
   const isOffered = (time: Period): boolean => offers.some(({ start, end }) => start <= time.start && time.end <= end);
@@ -219,7 +219,7 @@ export function wrongOffers(playing: Playing, calendar: Calendar, offers: readon
     });
     return { rule, says, operations };
   };
-  const lost = times.find((time) => mustBeOffered(calendar, asking(time), terms) && !isOffered(time));
+  const lost = times.find((time) => mustBeBookable(calendar, asking(time), terms) && !isOffered(time));
   const certain = withoutOverbooked(playing, calendar);
   const bare = { ...terms, before: 0, after: 0 };
   const taken =

@@ -3,7 +3,7 @@ import { isResource } from '../resource.ts';
 import type { Operation } from './history.ts';
 
 /** An event of a notification: its number in its Subscription, and what it is about. */
-export interface Told {
+export interface NotifiedEvent {
   readonly number: number;
   readonly about: string;
   readonly timestamp: string;
@@ -39,7 +39,7 @@ export const hasEvents = (notification: Bundle): boolean =>
   stateIn(notification).some(({ name }) => name === 'notification-event');
 
 /** The events that a Subscription was told, in the order in which they came; of a reference the type and the id. */
-export const eventsOf = (received: readonly Bundle[], subscription: string): readonly Told[] =>
+export const eventsOf = (received: readonly Bundle[], subscription: string): readonly NotifiedEvent[] =>
   received
     .filter((one) => isFor(one, subscription))
     .flatMap((one) => stateIn(one).filter(({ name }) => name === 'notification-event'))
@@ -62,7 +62,7 @@ export function dueFor(name: string, own: readonly Operation[], isOther: (operat
 }
 
 /** Of what somebody must have been told, and was not. */
-export const missingIn = (events: readonly Told[], due: ReadonlyMap<string, Due>): string | undefined =>
+export const missingIn = (events: readonly NotifiedEvent[], due: ReadonlyMap<string, Due>): string | undefined =>
   [...due].find(([name, { least }]) => events.filter(({ about }) => about === name).length < least)?.[0];
 
 /** What is wrong with the events that somebody was told. */
@@ -77,7 +77,11 @@ interface Wrong {
  *
  * @param mayRepeat - the server was ended meanwhile: it may not know what it has told
  */
-export function wrongIn(events: readonly Told[], due: ReadonlyMap<string, Due>, mayRepeat: boolean): Wrong | undefined {
+export function wrongIn(
+  events: readonly NotifiedEvent[],
+  due: ReadonlyMap<string, Due>,
+  mayRepeat: boolean,
+): Wrong | undefined {
   let last = 0;
   const seen = new Map<string, { readonly times: number; readonly timestamp: string }>();
   for (const { number, about, timestamp } of events) {

@@ -3,9 +3,10 @@ import type { Findings } from './attack.ts';
 import type { Operation } from './history.ts';
 import { rules, type Violation } from './judge.ts';
 
-const LONGEST_TEXT = 60;
+const MAX_TEXT_LENGTH = 60;
 
-const short = (text: string): string => (text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT - 1)}…` : text);
+const short = (text: string): string =>
+  text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH - 1)}…` : text;
 
 /** Milliseconds since the first request of a history. */
 function clockOf(operations: readonly Operation[]): (time: number) => string {

@@ -125,7 +125,7 @@ function spansOf<S>(
 const isInPlaceOf = (one: Visit, other: Visit): boolean =>
   one.replaces.includes(other.name) || (other.group !== undefined && one.replaces.includes(other.group));
 
-const together = (one: Span, other: Span): Span => ({
+const combine = (one: Span, other: Span): Span => ({
   name: '',
   from: Math.max(one.from, other.from),
   until: Math.min(one.until, other.until),
@@ -216,7 +216,7 @@ function soldTwice({ schedule, terms, visits }: Book, rules: Rules): Finding[] {
     const later = own.slice(index + 1);
     const end = later.findIndex(({ time }) => time.start >= visit.time.end + reach);
     return later.slice(0, end < 0 ? later.length : end).flatMap((other) => {
-      const both = together(visit, other);
+      const both = combine(visit, other);
       const isSame = visit.slots.some((slot) => other.slots.includes(slot));
       const near = around(other.time, terms);
       const meanwhile = own
@@ -247,7 +247,7 @@ function notBookable({ schedule, terms, visits, slots }: Book, rules: Rules): Fi
     .filter(({ isMissed }) => !isMissed)
     .flatMap((visit) =>
       free.flatMap((stay) => {
-        const both = together(visit, stay);
+        const both = combine(visit, stay);
         const isItsOwn = visit.slots.includes(stay.name);
         const isOver = overlaps(stay.time, visit.time) && both.from < both.until && isLong(both, rules);
         const says = isItsOwn ? 'the Slot of an open appointment is free' : 'a free Slot lies over an open appointment';

@@ -23,7 +23,7 @@ interface Histories {
 }
 
 /** How many histories are asked for at once. */
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
 /** How many versions of one resource are read. */
 const VERSIONS = 2_000;
@@ -74,7 +74,7 @@ async function historiesOf(reading: Reading, type: Version['type']): Promise<His
       versions.push(...history.entries.flatMap((entry) => versionOf(type, entry, id)));
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
   // What is deleted is found by the history of the type alone, which not every server has.
   const whole = await entriesOf(client, `/${type}/_history?_count=100`, limit);
   const known = new Set(ids);

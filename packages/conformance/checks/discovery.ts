@@ -37,9 +37,9 @@ function urlsIn(kept: unknown): string[] {
 
 const systemsAreExposed: Expectation = {
   says: 'every system in Schedule.serviceType is one of the CodeSystems found before',
-  holds: (answer, { codeSystems }) => {
+  holds: (response, { codeSystems }) => {
     const exposed = urlsIn(codeSystems);
-    return systemsIn(matchesIn(answer, 'Schedule')).every((system) => exposed.includes(system));
+    return systemsIn(matchesIn(response, 'Schedule')).every((system) => exposed.includes(system));
   },
 };
 

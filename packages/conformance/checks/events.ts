@@ -51,7 +51,7 @@ const byStaff = (path: string, value: string, op: 'replace' | 'add' = 'replace')
 });
 
 /** A change by the repository that a subscriber is told of. */
-interface Told {
+interface NotifiedEvent {
   readonly name: string;
   readonly rule: string;
   readonly section: string;
@@ -63,7 +63,7 @@ interface Told {
   readonly more?: readonly Expectation[];
 }
 
-const told: readonly Told[] = [
+const told: readonly NotifiedEvent[] = [
   {
     name: 'event-confirmed',
     rule: 'A subscriber is told when the repository confirms a pending Appointment.',
@@ -104,7 +104,7 @@ const told: readonly Told[] = [
   },
 ];
 
-const toldCheck = ({ name, rule, section, topic, made, change, stages, more = [] }: Told): Check => ({
+const toldCheck = ({ name, rule, section, topic, made, change, stages, more = [] }: NotifiedEvent): Check => ({
   name,
   rule,
   section,

@@ -38,7 +38,7 @@ export type Need = keyof typeof needs;
 export const usedUp: readonly Need[] = ['slot', 'otherSlot', 'longSlot', 'manualSlot', 'privateSlot'];
 
 /** A need that is not met. */
-export class Unprepared extends Error {
+export class UnmetNeed extends Error {
   /** @param why - what became of the attempt to create it */
   constructor(need: Need, why = '') {
     super(`Prepare ${needs[need]}.${why}`);

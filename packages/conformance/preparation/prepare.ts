@@ -3,7 +3,7 @@ import { entriesOf } from '../client.ts';
 import { status as answered } from '../expectation.ts';
 import { isObject, isResource } from '../resource.ts';
 import type { Data } from '../template.ts';
-import { type Need, Unprepared, usedUp } from './needs.ts';
+import { type Need, UnmetNeed, usedUp } from './needs.ts';
 import { type Recipe, recipes, type Time } from './recipes.ts';
 
 /** References that the tester has prepared, by need. */
@@ -37,7 +37,7 @@ const DAY = 1_440 * MINUTE;
 const ON_A_DAY = 12;
 
 /** More free Slots than there are checks. */
-const MOST_OFFERS = 200;
+const MAX_OFFERS = 200;
 
 /** How many days the half hours may take. */
 const DAYS = 60;
@@ -82,7 +82,7 @@ export function preparation({ actors, given, constants, from }: Ground): Prepare
   /** Free Slots of the Schedule that the tester has named: all of them are confirmed at once. */
   async function offered(schedule: string): Promise<object[]> {
     const path = `/Slot?schedule=${schedule}&status=free&start=ge${new Date(from).toISOString()}&_count=100`;
-    const searched = await entriesOf(actors.requestor, path, MOST_OFFERS);
+    const searched = await entriesOf(actors.requestor, path, MAX_OFFERS);
     const entries = 'status' in searched ? [] : searched.entries;
     return entries.flatMap(({ resource: one }) => (isResource(one, 'Slot') ? [one] : []));
   }
@@ -93,7 +93,7 @@ export function preparation({ actors, given, constants, from }: Ground): Prepare
       const { failed, kept, answer } = await carryOut(step, data, actors);
       if (failed.length > 0) {
         const why = `No ${need} could be created. ${step.request}: ${answer.status} ${answer.text.slice(0, 300)}`;
-        throw step.by !== 'staff' && orElse.holds(answer, data) ? new Unprepared(need, ` ${why}`) : new Error(why);
+        throw step.by !== 'staff' && orElse.holds(answer, data) ? new UnmetNeed(need, ` ${why}`) : new Error(why);
       }
       data = { ...data, ...kept };
     }
@@ -125,7 +125,7 @@ export function preparation({ actors, given, constants, from }: Ground): Prepare
     if (need === 'staff' && actors.staff) {
       return { url: actors.staff.baseUrl };
     }
-    throw new Unprepared(need);
+    throw new UnmetNeed(need);
   }
 
   function provide(need: Need): Promise<object> {

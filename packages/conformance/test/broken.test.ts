@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { isObject } from '../../../core/fhir/resource.ts';
 import { scaled } from '../../../test/lib/time-scale.ts';
 import { allChecks } from '../checks/all.ts';
-import type { Answer, Client, Sent } from '../client.ts';
+import type { Client, KitResponse, Sent } from '../client.ts';
 import type { Given } from '../preparation/prepare.ts';
 import { type Service, startService } from './service.ts';
 
@@ -18,25 +18,27 @@ const isBook = ({ method, path }: Sent): boolean => method === 'POST' && path ==
 const isRead = ({ method, path }: Sent): boolean => method === 'GET' && /^\/\w+\/[\w-]+$/.test(path);
 const isSearch = ({ method, path }: Sent): boolean => method === 'GET' && path.includes('?');
 
-const ok = (answer: Answer): boolean => answer.status < 300;
+const ok = (response: KitResponse): boolean => response.status < 300;
 
 const withStatus =
   (status: number) =>
-  (answer: Answer): Answer => ({ ...answer, status });
+  (response: KitResponse): KitResponse => ({ ...response, status });
 
 const change =
   (more: object) =>
-  (answer: Answer): Answer =>
-    ok(answer) && isObject(answer.resource) ? { ...answer, resource: { ...answer.resource, ...more } } : answer;
+  (response: KitResponse): KitResponse =>
+    ok(response) && isObject(response.resource)
+      ? { ...response, resource: { ...response.resource, ...more } }
+      : response;
 
 /** A service that differs from ours in the answers to some requests. */
 const changing =
-  (concerns: (sent: Sent) => boolean, how: (answer: Answer, sent: Sent) => Answer) =>
+  (concerns: (sent: Sent) => boolean, how: (response: KitResponse, sent: Sent) => KitResponse) =>
   (client: Client): Client => ({
     ...client,
     send: async (sent) => {
-      const answer = await client.send(sent);
-      return concerns(sent) ? how(answer, sent) : answer;
+      const response = await client.send(sent);
+      return concerns(sent) ? how(response, sent) : response;
     },
   });
 
@@ -49,7 +51,7 @@ const asking =
 const rewriting = (how: (text: string) => string): ((client: Client) => Client) =>
   changing(
     () => true,
-    (answer) => ({ ...answer, ...JSON.parse(how(JSON.stringify({ resource: answer.resource }))) }),
+    (response) => ({ ...response, ...JSON.parse(how(JSON.stringify({ resource: response.resource }))) }),
   );
 
 const only = (resource: unknown, wanted: (entry: unknown) => boolean): unknown =>
@@ -60,8 +62,8 @@ const only = (resource: unknown, wanted: (entry: unknown) => boolean): unknown =
 const cases: readonly (readonly [what: string, broken: (client: Client) => Client, fails: readonly string[]])[] = [
   [
     'answers a pending appointment with 201',
-    changing(isBook, (answer) =>
-      answer.status === 202 && isObject(answer.resource) ? withStatus(201)(answer) : answer,
+    changing(isBook, (response) =>
+      response.status === 202 && isObject(response.resource) ? withStatus(201)(response) : response,
     ),
     ['book-pending'],
   ],
@@ -69,10 +71,10 @@ const cases: readonly (readonly [what: string, broken: (client: Client) => Clien
     'leaves bookings proposed',
     changing(
       (sent) => isBook(sent) || isRead(sent),
-      (answer) =>
-        isObject(answer.resource) && answer.resource.status === 'booked'
-          ? change({ status: 'proposed' })(answer)
-          : answer,
+      (response) =>
+        isObject(response.resource) && response.resource.status === 'booked'
+          ? change({ status: 'proposed' })(response)
+          : response,
     ),
     ['book-free-slot', 'book-part-of-slot', 'book-by-schedule'],
   ],
@@ -86,18 +88,18 @@ const cases: readonly (readonly [what: string, broken: (client: Client) => Clien
   ],
   [
     'does not say which slot it has chosen',
-    changing(isBook, (answer, { body }) =>
-      isObject(body) && JSON.stringify(body).includes('"schedule"') ? change({ slot: undefined })(answer) : answer,
+    changing(isBook, (response, { body }) =>
+      isObject(body) && JSON.stringify(body).includes('"schedule"') ? change({ slot: undefined })(response) : response,
     ),
     ['book-by-schedule'],
   ],
   [
     'gives the job of an asynchronous booking a relative address',
-    changing(isBook, (answer) => ({
-      ...answer,
+    changing(isBook, (response) => ({
+      ...response,
       header: {
-        ...answer.header,
-        'content-location': answer.header['content-location']?.replace(/^.*\/async/, '/async') ?? '',
+        ...response.header,
+        'content-location': response.header['content-location']?.replace(/^.*\/async/, '/async') ?? '',
       },
     })),
     ['book-async'],
@@ -111,7 +113,7 @@ const cases: readonly (readonly [what: string, broken: (client: Client) => Clien
     'refuses immutable elements with 422',
     changing(
       ({ method }) => method === 'PATCH',
-      (answer) => (answer.status === 400 ? withStatus(422)(answer) : answer),
+      (response) => (response.status === 400 ? withStatus(422)(response) : response),
     ),
     ['patch-slot', 'patch-start', 'patch-end', 'patch-patient'],
   ],
@@ -119,13 +121,13 @@ const cases: readonly (readonly [what: string, broken: (client: Client) => Clien
     'describes errors in prose only',
     changing(
       (sent) => isBook(sent) || sent.method === 'PATCH',
-      (answer) => (answer.status >= 400 ? { ...answer, resource: undefined, text: 'No.' } : answer),
+      (response) => (response.status >= 400 ? { ...response, resource: undefined, text: 'No.' } : response),
     ),
     ['book-incomplete', 'book-taken-slot', 'book-inactive-patient', 'patch-slot', 'rebook-not-available'],
   ],
   [
     'has had enough of bookings',
-    changing(isBook, (answer) => (answer.status >= 400 ? withStatus(429)(answer) : answer)),
+    changing(isBook, (response) => (response.status >= 400 ? withStatus(429)(response) : response)),
     ['book-taken-slot', 'book-not-proposed', 'rebook-not-available'],
   ],
   [
@@ -163,7 +165,7 @@ const cases: readonly (readonly [what: string, broken: (client: Client) => Clien
     'hides the code systems of its services',
     changing(
       ({ path }) => path.startsWith('/CodeSystem'),
-      (answer) => ({ ...answer, resource: only(answer.resource, () => false) }),
+      (response) => ({ ...response, resource: only(response.resource, () => false) }),
     ),
     ['code-systems-healthcareservice', 'code-systems-schedule', 'code-systems-exposed'],
   ],
@@ -208,8 +210,8 @@ const cases: readonly (readonly [what: string, broken: (client: Client) => Clien
   ],
   [
     'refuses what staff confirm by hand',
-    changing(isBook, (answer) =>
-      answer.status === 202 ? { ...answer, status: 422, resource: { resourceType: 'OperationOutcome' } } : answer,
+    changing(isBook, (response) =>
+      response.status === 202 ? { ...response, status: 422, resource: { resourceType: 'OperationOutcome' } } : response,
     ),
     ['book-pending'],
   ],
@@ -264,7 +266,7 @@ const allowed: readonly (readonly [what: string, other: (client: Client) => Clie
     'puts off every third request',
     (client) => {
       let asked = 0;
-      const busy: Answer = { status: 429, header: { 'retry-after': '0' }, text: 'later', resource: undefined };
+      const busy: KitResponse = { status: 429, header: { 'retry-after': '0' }, text: 'later', resource: undefined };
       return { ...client, send: async (sent) => (asked++ % 3 === 0 ? busy : client.send(sent)) };
     },
     ['book-taken-slot', 'patch-start'],
@@ -273,10 +275,10 @@ const allowed: readonly (readonly [what: string, other: (client: Client) => Clie
     'answers a creation with its address alone',
     changing(
       ({ method }) => method === 'POST',
-      (answer, { path }) =>
-        path === '/Patient' && isObject(answer.resource)
-          ? { ...answer, text: '', resource: { resourceType: 'Patient', id: answer.resource.id } }
-          : answer,
+      (response, { path }) =>
+        path === '/Patient' && isObject(response.resource)
+          ? { ...response, text: '', resource: { resourceType: 'Patient', id: response.resource.id } }
+          : response,
     ),
     ['patient-create', 'patient-update', 'search-patient-by-birthdate'],
   ],
@@ -292,10 +294,10 @@ const allowed: readonly (readonly [what: string, other: (client: Client) => Clie
   ],
   [
     'puts somebody else before the patient',
-    changing(isBook, (answer) =>
-      isObject(answer.resource) && Array.isArray(answer.resource.participant)
-        ? change({ participant: [{ actor: { reference: 'Location/1' } }, ...answer.resource.participant] })(answer)
-        : answer,
+    changing(isBook, (response) =>
+      isObject(response.resource) && Array.isArray(response.resource.participant)
+        ? change({ participant: [{ actor: { reference: 'Location/1' } }, ...response.resource.participant] })(response)
+        : response,
     ),
     ['book-with-patient'],
   ],
@@ -358,8 +360,8 @@ test('what a service may leave out has to be prepared: the tests of it fail noth
       expect.objectContaining({ verdict: 'skipped', reason: expect.stringMatching(/^Prepare .*: 405/) }),
     ]);
   }
-  const confirming = changing(isBook, (answer) =>
-    answer.status === 202 ? change({ status: 'booked' })(withStatus(201)(answer)) : answer,
+  const confirming = changing(isBook, (response) =>
+    response.status === 202 ? change({ status: 'booked' })(withStatus(201)(response)) : response,
   );
   const { results } = await service.examine({
     checks: impatient.filter(({ name }) => name === 'book-pending'),

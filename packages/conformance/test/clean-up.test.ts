@@ -1,13 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { cleanUp, type Ledger, type Left } from '../clean-up.ts';
-import type { Answer, Client, Sent } from '../client.ts';
+import type { Client, KitResponse, Sent } from '../client.ts';
 
 const booked = { resourceType: 'Appointment', id: '1', status: 'booked' };
 
-const answer = (status: number, resource?: unknown, header = {}): Answer => ({ status, header, text: '', resource });
+const answer = (status: number, resource?: unknown, header = {}): KitResponse => ({
+  status,
+  header,
+  text: '',
+  resource,
+});
 
 /** A server that answers requests of a method with these answers in turn, then with the last of them for good. */
-function serverOf(answers: Readonly<Record<string, readonly Answer[]>>): Client & { readonly sent: Sent[] } {
+function serverOf(answers: Readonly<Record<string, readonly KitResponse[]>>): Client & { readonly sent: Sent[] } {
   const sent: Sent[] = [];
   return {
     baseUrl: 'https://fhir.example.org',

@@ -29,15 +29,15 @@ function watched(client: Client, seen: Resource[]): Client {
   return {
     ...client,
     async send(request) {
-      const answer = await client.send(request);
-      const { resource } = answer;
+      const response = await client.send(request);
+      const { resource } = response;
       const inside = isResource(resource, 'Bundle')
         ? (resource.entry ?? []).map((entry) => entry.resource)
         : [resource];
       seen.push(
         ...inside.filter((one) => isObject(one) && typeof one.resourceType === 'string').map((one) => Object(one)),
       );
-      return answer;
+      return response;
     },
   };
 }

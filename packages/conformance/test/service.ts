@@ -12,7 +12,7 @@ import { type Listener, listen } from '../listener.ts';
 import { logIn } from '../login.ts';
 import type { Given } from '../preparation/prepare.ts';
 import { type Findings, runChecks } from '../run.ts';
-import { offeredServiceType } from '../service-type.ts';
+import { serviceTypeToBook } from '../service-type.ts';
 
 /** The names of the presets. */
 export const stages = Object.keys(presets) as Stage[];
@@ -73,7 +73,7 @@ export async function startService(stage: Stage): Promise<Service> {
         ...(!withoutStaff && { staff }),
         listener,
         given,
-        serviceType: await offeredServiceType(requestor, given.schedule),
+        serviceType: await serviceTypeToBook(requestor, given.schedule),
         run: randomUUID(),
         from: withoutStaff ? Date.now() : FROM,
         onResult: () => undefined,

@@ -5,7 +5,7 @@ import type { Interval } from './availability.ts';
 import { refusal, type SchedulingParameters, schedulingParameters } from './parameters.ts';
 
 /** How many Slots Medplum reads for a period. */
-const MOST_SLOTS = 1000;
+const MAX_SLOTS = 1000;
 
 /** A Schedule with the parameters of the requested service. */
 export interface Calendar {
@@ -66,7 +66,7 @@ export async function readSlots(
   const within = (name: string): string => `(${name} ge "${start}" and ${name} le "${end}")`;
   const found = await repository.searchResources<Slot>({
     resourceType: 'Slot',
-    count: MOST_SLOTS,
+    count: MAX_SLOTS,
     filters: [
       {
         code: 'schedule',
@@ -81,7 +81,7 @@ export async function readSlots(
       },
     ],
   });
-  if (found.length === MOST_SLOTS) {
+  if (found.length === MAX_SLOTS) {
     throw refusal('Too many slots found in range; try searching with smaller bounds');
   }
   return found;

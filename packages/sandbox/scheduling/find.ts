@@ -27,7 +27,7 @@ import { refusal, SERVICE } from './parameters.ts';
 import { isSeriesLength, seriesTemplate, weeksLater } from './series.ts';
 
 const WEEK = 7 * 24 * 60 * MINUTE;
-const LONGEST = 31 * 24 * 60 * MINUTE;
+const MAX_LENGTH = 31 * 24 * 60 * MINUTE;
 /** By how much the clocks may change within a week. */
 const CHANGE = 60 * MINUTE;
 
@@ -47,7 +47,7 @@ function rangeOf(query: URLSearchParams, isSeries: boolean): Interval {
   if (!(start < end)) {
     throw refusal('Invalid search time range');
   }
-  if (end - start > (isSeries ? WEEK + CHANGE : LONGEST)) {
+  if (end - start > (isSeries ? WEEK + CHANGE : MAX_LENGTH)) {
     throw refusal(`Search range cannot exceed ${isSeries ? 7 : 31} days`);
   }
   return { start, end };

@@ -1,11 +1,11 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import type { StoredResource } from '../storage/change.ts';
-import type { Lookup } from '../storage/store.ts';
+import type { ValueIndex } from '../storage/store.ts';
 import { type Column, valuesOf } from './parameter.ts';
 import type { SearchSource } from './source.ts';
 
 /** Finds the resources with one of these values of a search parameter. */
-export const lookupIn = (column: Column, wanted: Lookup['wanted']): Lookup => ({
+export const lookupIn = (column: Column, wanted: ValueIndex['wanted']): ValueIndex => ({
   name: column.code,
   valuesOf: (resource) => valuesOf(resource, column),
   wanted,

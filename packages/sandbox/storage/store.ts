@@ -3,7 +3,7 @@ import { type Cache, createCache } from './cache.ts';
 import type { StoredResource, Version, Write } from './change.ts';
 
 /** Values of which a resource must have one to be found. */
-export interface Lookup {
+export interface ValueIndex {
   /** What the values are values of; the same name always stands for the same `valuesOf`. */
   readonly name: string;
   readonly valuesOf: (resource: StoredResource) => readonly (string | number)[];
@@ -21,9 +21,9 @@ export interface Store {
   /** All versions at that commit, the newest first. */
   versions(type: ResourceType, id: string, at: number): Version[];
   /** The ids of the resources of a type that satisfy a lookup, or once did. */
-  ids(type: ResourceType, lookup: Lookup): Set<string>;
+  ids(type: ResourceType, lookup: ValueIndex): Set<string>;
   /** An upper bound on the number of ids that `ids` returns, without looking for them. */
-  mostIds(type: ResourceType, lookup: Lookup): number;
+  mostIds(type: ResourceType, lookup: ValueIndex): number;
   /**
    * The newest version of every resource of a type at that commit, deletions included; the most recently written comes
    * last.
@@ -52,9 +52,9 @@ function lastUpTo(versions: readonly Version[], at: number): Version | undefined
 /** Which resources of a type have a value, or once had it. */
 class Index {
   readonly #ids = new Map<string | number, Set<string>>();
-  readonly #valuesOf: Lookup['valuesOf'];
+  readonly #valuesOf: ValueIndex['valuesOf'];
 
-  constructor(valuesOf: Lookup['valuesOf']) {
+  constructor(valuesOf: ValueIndex['valuesOf']) {
     this.#valuesOf = valuesOf;
   }
 
@@ -66,11 +66,11 @@ class Index {
   }
 
   /** An upper bound on the number of ids that `find` returns. */
-  most(values: Lookup['wanted']): number {
+  most(values: ValueIndex['wanted']): number {
     return values.reduce<number>((sum, value) => sum + (this.#ids.get(value)?.size ?? 0), 0);
   }
 
-  find(values: Lookup['wanted']): Set<string> {
+  find(values: ValueIndex['wanted']): Set<string> {
     return new Set(values.flatMap((value) => [...(this.#ids.get(value) ?? [])]));
   }
 }
@@ -100,7 +100,7 @@ class Table {
     return [...items].sort((one, other) => orderOf(one) - orderOf(other));
   }
 
-  indexOf({ name, valuesOf }: Lookup): Index {
+  indexOf({ name, valuesOf }: ValueIndex): Index {
     let index = this.#indexes.get(name);
     if (!index) {
       index = new Index(valuesOf);

@@ -1,7 +1,7 @@
 import { conflict, OperationOutcomeError, type WithId } from '@medplum/core';
 import type { ExtractResource, ResourceType } from '@medplum/fhirtypes';
 import { type Change, isCacheOnly, type Version, type Write } from './change.ts';
-import type { Lookup, Store } from './store.ts';
+import type { Store, ValueIndex } from './store.ts';
 
 /** Makes changes durable, and all of them visible at once. */
 export type Commit = (changes: readonly Change[], stillValid: () => void) => Promise<void>;
@@ -18,9 +18,9 @@ export interface UnitOfWork {
   /** All versions, the newest first. */
   versions(type: ResourceType, id: string): Write[];
   /** The ids of the committed resources of a type that satisfy a lookup, or once did. */
-  ids(type: ResourceType, lookup: Lookup): Set<string>;
+  ids(type: ResourceType, lookup: ValueIndex): Set<string>;
   /** An upper bound on the number of ids that `ids` returns, without looking for them. */
-  mostIds(type: ResourceType, lookup: Lookup): number;
+  mostIds(type: ResourceType, lookup: ValueIndex): number;
   /**
    * The newest version of every resource of a type; deletions included.
    *

@@ -54,10 +54,14 @@ async function calendar(slotCapacity: number) {
     timesOf: async (day: string, more = '') => (await find(day, more)).map(({ start }) => start?.slice(11, 16)),
     async book(resource: Appointment | undefined) {
       const body = { resourceType: 'Parameters', parameter: [{ name: 'appointment', resource }] };
-      const answer = await client().fhir<Bundle>('POST', 'Appointment/$book', body);
-      const all = (answer.body.entry ?? []).flatMap(({ resource: one }) => one ?? []);
+      const response = await client().fhir<Bundle>('POST', 'Appointment/$book', body);
+      const all = (response.body.entry ?? []).flatMap(({ resource: one }) => one ?? []);
       const made = all.flatMap((one) => (one.resourceType === 'Appointment' ? [one] : []));
-      return { ...answer, appointments: made, slots: all.flatMap((one) => (one.resourceType === 'Slot' ? [one] : [])) };
+      return {
+        ...response,
+        appointments: made,
+        slots: all.flatMap((one) => (one.resourceType === 'Slot' ? [one] : [])),
+      };
     },
     move: (id: string | undefined, start: string) =>
       client().fhir<Bundle>('POST', `Appointment/${id}/$reschedule`, {

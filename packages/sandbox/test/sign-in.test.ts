@@ -57,12 +57,12 @@ function authorize(changes: Record<string, string> = {}): Promise<Response> {
 async function signIn(changes: Record<string, string> = {}): Promise<URL> {
   const { headers } = await authorize(changes);
   const target = new URL(headers.get('location') ?? '', client().sandbox.baseUrl);
-  const answer = await fetch(new URL('/oauth', target), {
+  const response = await fetch(new URL('/oauth', target), {
     method: 'POST',
     redirect: 'manual',
     body: new URLSearchParams({ ...Object.fromEntries(target.searchParams), ...person }),
   });
-  return new URL(answer.headers.get('location') ?? '');
+  return new URL(response.headers.get('location') ?? '');
 }
 
 const token = (fields: Record<string, string>) =>
@@ -134,8 +134,8 @@ describe('refused', () => {
     [{ redirect_uri: 'http://evil.example/' }, 400],
     [{ redirect_uri: `${redirect}/more` }, 400],
   ])('an authorization request with %p stays here', async (changes, status) => {
-    const answer = await authorize(changes);
-    expect([answer.status, answer.headers.get('location')]).toEqual([status, null]);
+    const response = await authorize(changes);
+    expect([response.status, response.headers.get('location')]).toEqual([status, null]);
   });
 
   test.each([

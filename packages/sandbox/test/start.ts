@@ -58,15 +58,15 @@ export function clientOf(sandbox: Sandbox): Client {
     send,
     fhir,
     async create<T extends Resource>(resource: T) {
-      const answer = await fhir<T & { id: string; meta: { versionId: string } }>(
+      const response = await fhir<T & { id: string; meta: { versionId: string } }>(
         'POST',
         resource.resourceType,
         resource,
       );
-      if (answer.status !== 201) {
-        throw new Error(`Not created: ${answer.status} ${JSON.stringify(answer.body)}`);
+      if (response.status !== 201) {
+        throw new Error(`Not created: ${response.status} ${JSON.stringify(response.body)}`);
       }
-      return answer.body;
+      return response.body;
     },
     transaction: (entry, token = 'admin') =>
       fhir('POST', '', { resourceType: 'Bundle', type: 'transaction', entry }, { authorization: `Bearer ${token}` }),

@@ -59,8 +59,8 @@ describe('transaction', () => {
         resource: { ...slot, status: 'busy' as const },
       },
     ];
-    const answers = await Promise.all(Array.from({ length: 30 }, () => client().transaction(structuredClone(entry))));
-    const statuses = answers.map(({ status }) => status).sort();
+    const responses = await Promise.all(Array.from({ length: 30 }, () => client().transaction(structuredClone(entry))));
+    const statuses = responses.map(({ status }) => status).sort();
     expect(statuses).toEqual([200, ...Array<number>(29).fill(412)]);
     expect(await countOf('Race')).toBe(1);
     const { body } = await client().fhir<Bundle>('GET', `Slot/${slot.id}/_history`);
@@ -69,9 +69,9 @@ describe('transaction', () => {
 
   test('ifNoneExist under concurrency creates one resource', async () => {
     const entry = [post(patient('Once', 'once'), 'identifier=urn:test|once')];
-    const answers = await Promise.all(Array.from({ length: 5 }, () => client().transaction(structuredClone(entry))));
-    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
-    expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true);
+    const responses = await Promise.all(Array.from({ length: 5 }, () => client().transaction(structuredClone(entry))));
+    expect(responses.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+    expect(responses.every(({ status }) => status === 200 || status === 409)).toBe(true);
     expect(await countOf('Once')).toBe(1);
   });
 });

@@ -23,7 +23,7 @@ const total = async (path: string, installation: Installation): Promise<number> 
 const CLOSES = 16 * 60;
 
 /** The most half-hour Slots that a working day can have: from midnight until closing time. */
-export const MOST_SLOTS_A_DAY = CLOSES / 30;
+export const MAX_SLOTS_A_DAY = CLOSES / 30;
 
 const timeOfDay = (minutes: number): string =>
   [Math.floor(minutes / 60), minutes % 60, 0].map((part) => String(part).padStart(2, '0')).join(':');

@@ -4,7 +4,7 @@ import type { Appointment, Patient, Slot } from '@medplum/fhirtypes';
 import { handler as book } from '../../../bots/booking/book.ts';
 import { bookAppointment } from '../../../bots/lib/booking/book.ts';
 import { type DecisionOptions, decideBooking, type Requestor } from '../../../bots/lib/booking/decide.ts';
-import type { Unanswered } from '../../../bots/lib/medplum.ts';
+import type { RequestFailure } from '../../../bots/lib/medplum.ts';
 import { parseBookRequest } from '../../../core/booking/request/request.ts';
 import { told } from '../../lib/told.ts';
 import { config, configured } from '../config.ts';
@@ -66,7 +66,7 @@ describe('book', () => {
   });
 
   describe('an answer that is lost', () => {
-    const lost = async ({ bundle }: Asked): Promise<Unanswered> => {
+    const lost = async ({ bundle }: Asked): Promise<RequestFailure> => {
       // It is carried out all the same.
       const { entry = [] } = bundle ?? {};
       await medplum().transaction(entry);

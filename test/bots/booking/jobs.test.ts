@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Bot, OperationOutcome, Task } from '@medplum/fhirtypes';
 import { handler as processBookingBot } from '../../../bots/booking/process-booking.ts';
 import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
-import { MOST_ATTEMPTS, taskOf } from '../../../core/booking/jobs/booking-task.ts';
+import { MAX_ATTEMPTS, taskOf } from '../../../core/booking/jobs/booking-task.ts';
 import type { Role } from '../../../core/booking/policy/caller-role.ts';
 import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
@@ -127,7 +127,7 @@ describe('the clock', () => {
       }
       return isBooking(asked) ? unavailable() : undefined;
     });
-    for (let count = 0; count <= MOST_ATTEMPTS; count++) {
+    for (let count = 0; count <= MAX_ATTEMPTS; count++) {
       await later(SOON, tick).catch(() => undefined);
     }
     for (const { task, slot } of [failing, deadly]) {

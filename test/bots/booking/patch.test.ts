@@ -110,7 +110,7 @@ describe('an appointment that is not there', () => {
         },
       })),
     );
-    const answer = await patch(portal, appointment, [comment]);
-    expect(answer.resourceType === 'Appointment' ? 'changed' : answer.id).toBe(expected);
+    const response = await patch(portal, appointment, [comment]);
+    expect(response.resourceType === 'Appointment' ? 'changed' : response.id).toBe(expected);
   });
 });

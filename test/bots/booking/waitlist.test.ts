@@ -6,7 +6,7 @@ import { handler } from '../../../bots/booking/join-waitlist.ts';
 import { handler as patch } from '../../../bots/booking/patch.ts';
 import { handler as refill } from '../../../bots/booking/refill.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
-import { refillRow } from '../../../core/waitlist/refill.ts';
+import { releaseRow } from '../../../core/waitlist/refill.ts';
 import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';
@@ -84,7 +84,7 @@ async function released(minutes: readonly number[], from: number, to: number) {
   await medplum().create<Appointment>(entry);
   const end = first + ((minutes.at(-1) ?? 0) + 10) * MINUTE;
   await medplum().create<Task>(
-    refillRow({ schedule: schedule.id, due: Date.now() - MINUTE, start: first, end }, config),
+    releaseRow({ schedule: schedule.id, due: Date.now() - MINUTE, start: first, end }, config),
   );
   return {
     portal,

@@ -2,7 +2,7 @@ import '../config.ts';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
 import { handler as publishSlotsBot } from '../../../bots/calendar/publish-slots.ts';
-import type { Answer } from '../../../bots/lib/medplum.ts';
+import type { BotResponse } from '../../../bots/lib/medplum.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { withClock } from '../clock.ts';
 import { config } from '../config.ts';
@@ -45,7 +45,7 @@ describe('a Slot that somebody has taken', () => {
 
 describe('publish slots held', () => {
   const outcome = { resourceType: 'OperationOutcome', issue: [] };
-  const overtaken: Answer = { status: 412, body: outcome };
+  const overtaken: BotResponse = { status: 412, body: outcome };
 
   const statusOf = async ({ resourceType, id }: Appointment | Slot) =>
     (await medplum().read<Appointment | Slot>(`${resourceType}/${id}`))?.status;
@@ -88,21 +88,21 @@ describe('publish slots held', () => {
   });
 
   describe('what cannot be published around a Slot', () => {
-    const failing = async (answer: Answer | 'no-answer', schedule: Stored<Schedule>) => {
+    const failing = async (response: BotResponse | 'no-answer', schedule: Stored<Schedule>) => {
       medplum().interfere(({ entries }) =>
-        entries.some((entry) => entry.startsWith('PUT Slot')) ? answer : undefined,
+        entries.some((entry) => entry.startsWith('PUT Slot')) ? response : undefined,
       );
       const slot = await medplum().slot(schedule, 'busy', '09:00', '09:30');
       return withClock(() => report(slot));
     };
 
-    it.each<[string, Answer | 'no-answer']>([
+    it.each<[string, BotResponse | 'no-answer']>([
       ['overtaken', overtaken],
       ['lost', 'no-answer'],
       ['failed', { status: 403, body: outcome }],
-    ])('is an error, and left to a publication (%s)', async (kind, answer) => {
+    ])('is an error, and left to a publication (%s)', async (kind, response) => {
       const { schedule } = await published(medplum());
-      await expect(failing(answer, schedule)).rejects.toThrow(
+      await expect(failing(response, schedule)).rejects.toThrow(
         `Error: The Slots of Schedule/${schedule.id} could not be written (${kind}).`,
       );
       expect((await medplum().publicationOf(schedule))?.status).toBe('requested');

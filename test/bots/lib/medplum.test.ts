@@ -126,13 +126,13 @@ it('Medplum takes no more requests for now: that is said, and what is left waits
 
 describe('connections that last', () => {
   const requests: [ServerRequest, number][] = [];
-  const lasting = (answer: bot.Answer | bot.Unanswered) =>
+  const lasting = (response: bot.BotResponse | bot.RequestFailure) =>
     ({
       ...client,
       connections: {
         send: async (request: ServerRequest, limit: number) => {
           requests.push([request, limit]);
-          return answer;
+          return response;
         },
       },
     }) as unknown as MedplumClient;

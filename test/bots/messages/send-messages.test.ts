@@ -19,7 +19,7 @@ import type {
 import { handler as guard } from '../../../bots/booking/validate-appointment.ts';
 import { handler as answer } from '../../../bots/messages/answer-message.ts';
 import { handler } from '../../../bots/messages/send-messages.ts';
-import { newAffected, withStanding } from '../../../core/absence/rows.ts';
+import { newAffected, withStatus } from '../../../core/absence/rows.ts';
 import { offerExtensions } from '../../../core/booking/appointment/expiry.ts';
 import type { MessageSettings } from '../../../core/config/config.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
@@ -214,7 +214,7 @@ describe('an offer whose mail comes back', () => {
     const { appointment, back } = await offered('absence', lost.id ?? '');
     const entry = { appointment: lost.id ?? '', reach: 'message', proposal: undefined } as const;
     const made = newAffected(entry, lost, { silence }, randomUUID(), Date.now(), config);
-    const row = await medplum().create(withStanding(made, 'offered', { offer: `Appointment/${appointment.id}` }));
+    const row = await medplum().create(withStatus(made, 'offered', { offer: `Appointment/${appointment.id}` }));
     expect((await back())?.parameter).toEqual([outcome]);
     const stands = await medplum().read<Task>(`Task/${row.id}`);
     expect([stands?.status, stands?.businessStatus?.text]).toEqual(['ready', 'To call']);

@@ -5,9 +5,9 @@ import { handler as restartHandshake } from '../../../bots/notifications/restart
 import { handler } from '../../../bots/notifications/retry-deliveries.ts';
 import { backport } from '../../../core/fhir/backport.ts';
 import {
-  CHANGED_AT_ONCE,
   checkpointSearch,
   checkpointTask,
+  MAX_CHANGED,
   OVERLAP,
 } from '../../../core/notifications/delivery/checkpoint.ts';
 import { LEASE } from '../../../core/notifications/delivery/delivery-state.ts';
@@ -141,7 +141,7 @@ describe('missing events', () => {
   it.each<[string, number, number]>([
     ['since a moment', 5_000, 0],
     ['never', Number.NaN, 0],
-    ['since a moment, of more than a run reads, after an hour without the clock', 5_000, CHANGED_AT_ONCE - 7],
+    ['since a moment, of more than a run reads, after an hour without the clock', 5_000, MAX_CHANGED - 7],
   ])('of later changes are left to the next run when the time is over (settled: %s)', async (_, settled, more) => {
     await add();
     const period = { until: Date.now(), settled: settled || undefined };

@@ -55,9 +55,9 @@ describe('$events', () => {
 
   it('are told with those that are no longer kept', async () => {
     const stored = await told(await anAppointment(medplum()), 5, [2, 5]);
-    const answer = await events(administrator, stored);
-    expect(numbersIn(answer)).toEqual([2, 5]);
-    expect(statesIn(answer)[0]?.error).toMatch(/^The events 1, 3–4 are no longer kept/);
+    const response = await events(administrator, stored);
+    expect(numbersIn(response)).toEqual([2, 5]);
+    expect(statesIn(response)[0]?.error).toMatch(/^The events 1, 3–4 are no longer kept/);
   });
 
   it('are told in full as far as there is room, and where the rest is', async () => {
@@ -66,11 +66,11 @@ describe('$events', () => {
     const pages: number[][] = [];
     let input: object = { content: 'full-resource' };
     for (;;) {
-      const answer = await events(administrator, stored, input);
-      expect(JSON.stringify(answer).length).toBeLessThan(1_100_000);
-      expect(appointmentsIn(answer)).toHaveLength(numbersIn(answer).length);
-      pages.push(numbersIn(answer));
-      const [next] = answer.resourceType === 'Bundle' ? (answer.link ?? []) : [];
+      const response = await events(administrator, stored, input);
+      expect(JSON.stringify(response).length).toBeLessThan(1_100_000);
+      expect(appointmentsIn(response)).toHaveLength(numbersIn(response).length);
+      pages.push(numbersIn(response));
+      const [next] = response.resourceType === 'Bundle' ? (response.link ?? []) : [];
       if (!next) {
         break;
       }

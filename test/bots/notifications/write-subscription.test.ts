@@ -1,7 +1,7 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { AccessPolicy, Subscription } from '@medplum/fhirtypes';
-import type { Answer } from '../../../bots/lib/medplum.ts';
+import type { BotResponse } from '../../../bots/lib/medplum.ts';
 import { readOutbox, type SubscriptionOutbox } from '../../../bots/lib/notifications/outbox-store.ts';
 import { handler } from '../../../bots/notifications/write-subscription.ts';
 import { subscribe, subscribeToTheLimit, toPortal, writes } from '../lib/notifications/outboxes.ts';
@@ -22,18 +22,18 @@ const countOf = async (type: string) => (await medplum().find(`${type}?_count=10
 describe('a new Subscription', () => {
   it('is forbidden to whoever may not read appointments', async () => {
     const before = await countOf('Subscription');
-    const answer = await create(await aCaller([{ resourceType: 'Patient' }]), toPortal());
-    expect([answer.id, textOf(answer)]).toEqual(['forbidden', 'The caller may not read appointments.']);
+    const response = await create(await aCaller([{ resourceType: 'Patient' }]), toPortal());
+    expect([response.id, textOf(response)]).toEqual(['forbidden', 'The caller may not read appointments.']);
     expect(await countOf('Subscription')).toBe(before);
   });
 
-  const refusal = (...issue: object[]): Answer => ({
+  const refusal = (...issue: object[]): BotResponse => ({
     status: 400,
     body: { resourceType: 'OperationOutcome', issue },
   });
 
   // biome-ignore format: a row a line
-  it.each<[string, Answer | 'no-answer', string, string]>([
+  it.each<[string, BotResponse | 'no-answer', string, string]>([
     ['refuses it with a reason', refusal({ details: { text: 'Invalid' }, expression: ['Subscription.channel'] }),
      'malformed-request', 'Invalid'],
     ['refuses it without a reason', refusal({}), 'malformed-request', 'The server rejected the Subscription'],
@@ -42,9 +42,9 @@ describe('a new Subscription', () => {
     ['says nothing of what it has written',
      { status: 200, body: { resourceType: 'Bundle', type: 'transaction-response', entry: [] } },
      'upstream-unavailable', 'The FHIR server could not be reached'],
-  ])('is refused if Medplum %s', async (_, answer, code, text) => {
+  ])('is refused if Medplum %s', async (_, response, code, text) => {
     const caller = await aCaller();
-    medplum().interfere((asked) => (writes(asked) ? answer : undefined));
+    medplum().interfere((asked) => (writes(asked) ? response : undefined));
     const refused = await create(caller, toPortal());
     expect([codesIn(refused), textOf(refused)]).toEqual([[code], expect.stringContaining(text)]);
   });

@@ -36,8 +36,8 @@ const medplum = (path: string, init?: RequestInit): Promise<Response> => fetch(n
 
 /** All states that a stored appointment has had. */
 async function statesOf(id: string): Promise<string[]> {
-  const answer = await medplum(`fhir/R4/Appointment/${id}/_history`, { headers: { authorization: 'Bearer admin' } });
-  const { entry = [] } = (await answer.json()) as { entry?: { resource?: { status: string } }[] };
+  const response = await medplum(`fhir/R4/Appointment/${id}/_history`, { headers: { authorization: 'Bearer admin' } });
+  const { entry = [] } = (await response.json()) as { entry?: { resource?: { status: string } }[] };
   return entry.flatMap(({ resource }) => resource?.status ?? []);
 }
 
@@ -45,8 +45,8 @@ async function statesOf(id: string): Promise<string[]> {
 async function bookSome(): Promise<void> {
   const headers = { authorization: 'Bearer front-desk', 'content-type': 'application/fhir+json' };
   const send = async (url: string, body?: object) => {
-    const answer = await fetch(url, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) });
-    return (await answer.json()) as { id: string; entry?: { resource: Slot }[] };
+    const response = await fetch(url, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) });
+    return (await response.json()) as { id: string; entry?: { resource: Slot }[] };
   };
   const next = `Slot?status=free&start=gt${new Date().toISOString()}&_sort=start&_count=60`;
   const { entry = [] } = await send(`${medplumUrl}fhir/R4/${next}`);
@@ -69,7 +69,7 @@ async function bookSome(): Promise<void> {
 
 /** Signs in whoever asks for it, as the sign-in page of Medplum would. */
 async function signIn(asked: URLSearchParams): Promise<string> {
-  const answer = await medplum('auth/login', {
+  const response = await medplum('auth/login', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -81,7 +81,7 @@ async function signIn(asked: URLSearchParams): Promise<string> {
       codeChallengeMethod: asked.get('code_challenge_method'),
     }),
   });
-  const { code = '' } = (await answer.json()) as { code?: string };
+  const { code = '' } = (await response.json()) as { code?: string };
   return `${asked.get('redirect_uri')}?${new URLSearchParams({ code, state: asked.get('state') ?? '' })}`;
 }
 
@@ -123,13 +123,13 @@ function handOn(incoming: IncomingMessage, reply: ServerResponse, url: URL): voi
 const proxy = createServer((incoming, reply) => {
   const url = new URL(incoming.url ?? '/', origin);
   const isSignIn = /^\/medplum\/(oauth2\/authorize|oauth)$/.test(url.pathname);
-  const answer = isSignIn
+  const response = isSignIn
     ? signIn(url.searchParams).then((location) => reply.writeHead(302, { location }).end())
     : undefined;
-  if (answer === undefined) {
+  if (response === undefined) {
     handOn(incoming, reply, url);
   } else {
-    answer.catch((error: unknown) => {
+    response.catch((error: unknown) => {
       console.error(error);
       reply.destroy();
     });

@@ -16,10 +16,10 @@ describe('authentication', () => {
       ['POST', '/Patient'],
       ['PUT', '/Patient/1'],
     ])('%s %s is 401', async (method, path) => {
-      const answer = await request('nobody', method, path, method === 'GET' ? {} : { body: {} });
-      expect(answer.status).toBe(401);
-      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
-      expect(isActionable(answer)).toBe(true);
+      const response = await request('nobody', method, path, method === 'GET' ? {} : { body: {} });
+      expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toMatch(/^Bearer/);
+      expect(isActionable(response)).toBe(true);
     });
 
     it.each(['/metadata', '/.well-known/smart-configuration'])('%s answers', async (path) => {
@@ -36,9 +36,9 @@ describe('authentication', () => {
   });
 
   it('a token that is none is 401', async () => {
-    const answer = await request('nobody', 'GET', '/Slot', { headers: { authorization: 'Bearer made-up' } });
-    expect(answer.status).toBe(401);
-    expect(answer.text).not.toContain('made-up');
+    const response = await request('nobody', 'GET', '/Slot', { headers: { authorization: 'Bearer made-up' } });
+    expect(response.status).toBe(401);
+    expect(response.text).not.toContain('made-up');
   });
 
   it.each<[string, string, string, RequestOptions]>([
@@ -56,14 +56,14 @@ describe('authentication', () => {
     const client = await aClient('Appointment booking: requestor');
     await removeClient(client);
     const authorization = `Bearer ${client.token}`;
-    const answers = [
+    const responses = [
       await request('nobody', 'GET', '/Slot', { headers: { authorization } }),
       await request('nobody', 'POST', '/Appointment/$book', { headers: { authorization }, body: {} }),
     ];
-    for (const answer of answers) {
-      expect(answer.status).toBe(401);
-      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
-      expect(isActionable(answer)).toBe(true);
+    for (const response of responses) {
+      expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toMatch(/^Bearer/);
+      expect(isActionable(response)).toBe(true);
     }
   });
 });
@@ -73,8 +73,8 @@ describe('oauth', () => {
   const form = (values: Record<string, string>) => ({ method: 'POST', body: new URLSearchParams(values) });
 
   async function ask(path: string, init: RequestInit = {}) {
-    const answer = await fetch(`${origin}${path}`, init);
-    return { status: answer.status, type: answer.headers.get('content-type'), body: await answer.json() };
+    const response = await fetch(`${origin}${path}`, init);
+    return { status: response.status, type: response.headers.get('content-type'), body: await response.json() };
   }
 
   it.each<[string, string, RequestInit]>([
@@ -143,8 +143,8 @@ const me = (headers: Record<string, string> = {}) => fetch(`${new URL(base).orig
 
 it('auth/me tells a client who it is, and nothing else', async () => {
   const client = await aClient('Appointment booking: requestor');
-  const answer = await me({ authorization: `Bearer ${client.token}` });
-  expect([answer.status, await answer.json()]).toEqual([
+  const response = await me({ authorization: `Bearer ${client.token}` });
+  expect([response.status, await response.json()]).toEqual([
     200,
     {
       project: { resourceType: 'Project' },

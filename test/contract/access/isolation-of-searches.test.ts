@@ -48,17 +48,17 @@ afterAll(async () => {
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
 /** Whether a request was one too many, or met another one on its way, so that it is to be sent again. */
-const isToBeRepeated = (answer: Answer): boolean =>
-  answer.status === 429 ||
-  (answer.status === 409 && issuesOf(answer).some((one) => one.startsWith('booking-conflict')));
+const isToBeRepeated = (response: Answer): boolean =>
+  response.status === 429 ||
+  (response.status === 409 && issuesOf(response).some((one) => one.startsWith('booking-conflict')));
 
 /** Sends a request, and again after as long as the service says where it says so. */
 async function patiently(send: () => Promise<Answer>): Promise<Answer> {
-  const answer = await send();
-  if (!isToBeRepeated(answer)) {
-    return answer;
+  const response = await send();
+  if (!isToBeRepeated(response)) {
+    return response;
   }
-  await setTimeout(Number(answer.headers.get('retry-after') ?? 1) * 1_000);
+  await setTimeout(Number(response.headers.get('retry-after') ?? 1) * 1_000);
   return patiently(send);
 }
 
@@ -70,11 +70,11 @@ const ask = ({ role, type, query, method }: Question): Promise<Answer> =>
   );
 
 /** All of an answer that may tell something: status, total, entries in their order, or what was wrong. */
-function told(answer: Answer): string {
-  if (answer.status !== 200) {
-    return `${answer.status} ${answer.text.slice(0, 2_000)}`;
+function told(response: Answer): string {
+  if (response.status !== 200) {
+    return `${response.status} ${response.text.slice(0, 2_000)}`;
   }
-  const { total, entry = [], link = [] } = resourceIn('Bundle', answer);
+  const { total, entry = [], link = [] } = resourceIn('Bundle', response);
   const entries = entry.map(({ resource, search }) => `${search?.mode} ${resource?.resourceType}/${resource?.id}`);
   return [`200, total ${total}, links ${link.map(({ relation }) => relation).join()}`, ...entries].join('\n');
 }
@@ -92,11 +92,11 @@ async function tellAll<T>(questions: readonly T[], tell: (question: T) => Promis
 async function createdUnless(query: string): Promise<string> {
   const body = { resourceType: 'Patient' };
   const headers = { 'if-none-exist': query };
-  const answer = await patiently(() => request('portal-a', 'POST', '/Patient', { body, headers }));
-  if (answer.status !== 201) {
-    return `${answer.status} ${answer.status === 200 ? resourceIn('Patient', answer).id : answer.text}`;
+  const response = await patiently(() => request('portal-a', 'POST', '/Patient', { body, headers }));
+  if (response.status !== 201) {
+    return `${response.status} ${response.status === 200 ? resourceIn('Patient', response).id : response.text}`;
   }
-  await medplum('front-desk', 'DELETE', `/Patient/${resourceIn('Patient', answer).id}`);
+  await medplum('front-desk', 'DELETE', `/Patient/${resourceIn('Patient', response).id}`);
   return '201';
 }
 

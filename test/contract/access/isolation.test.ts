@@ -26,7 +26,7 @@ describe('isolation', () => {
     return { slot, patient, appointment: resourceIn('Appointment', await book(proposed(patient, [slot]))) };
   }
 
-  const found = (answer: Awaited<ReturnType<typeof request>>) => resourceIn('Bundle', answer).entry ?? [];
+  const found = (response: Awaited<ReturnType<typeof request>>) => resourceIn('Bundle', response).entry ?? [];
 
   describe.each([
     ['through the service', request],
@@ -57,8 +57,10 @@ describe('isolation', () => {
 
     it('cannot be changed', async () => {
       const { patient } = await aBooking();
-      const answer = await send('portal-b', 'PUT', `/Patient/${patient.id}`, { body: { ...patient, gender: 'other' } });
-      expect([403, 404]).toContain(answer.status);
+      const response = await send('portal-b', 'PUT', `/Patient/${patient.id}`, {
+        body: { ...patient, gender: 'other' },
+      });
+      expect([403, 404]).toContain(response.status);
       expect(resourceIn('Patient', await request('portal-a', 'GET', `/Patient/${patient.id}`)).gender).toBeUndefined();
     });
   });
@@ -106,8 +108,8 @@ describe('isolation', () => {
       ['Subscription', { status: 'requested', reason: 'x', criteria: 'Patient', channel: { type: 'websocket' } }],
       ['AuditEvent', {}],
     ])('cannot create a %s', async (resourceType, elements) => {
-      const answer = await medplum('portal-a', 'POST', `/${resourceType}`, { body: { resourceType, ...elements } });
-      expect(answer.status).toBe(403);
+      const response = await medplum('portal-a', 'POST', `/${resourceType}`, { body: { resourceType, ...elements } });
+      expect(response.status).toBe(403);
     });
 
     it('cannot change an appointment or a slot', async () => {
@@ -128,10 +130,10 @@ describe('isolation', () => {
     it("cannot give a patient to another portal's name, nor take the tag off", async () => {
       const patient = await aPatient();
       const tag = patient.meta?.tag?.map((coding) => ({ ...coding, code: 'somebody-else' })) ?? [];
-      const answer = await medplum('portal-a', 'PUT', `/Patient/${patient.id}`, {
+      const response = await medplum('portal-a', 'PUT', `/Patient/${patient.id}`, {
         body: { ...patient, meta: { ...patient.meta, tag } },
       });
-      expect(answer.status).toBe(403);
+      expect(response.status).toBe(403);
     });
 
     it("cannot give a patient another portal's tag besides its own, in whatever letters", async () => {
@@ -155,8 +157,8 @@ describe('isolation', () => {
 
     it('cannot read policies, memberships, clients or audits', async () => {
       for (const type of ['AccessPolicy', 'ProjectMembership', 'ClientApplication', 'AuditEvent']) {
-        const answer = await medplum('portal-a', 'GET', `/${type}`);
-        expect(answer.status === 403 || found(answer).length === 0).toBe(true);
+        const response = await medplum('portal-a', 'GET', `/${type}`);
+        expect(response.status === 403 || found(response).length === 0).toBe(true);
       }
     });
   });
@@ -208,12 +210,12 @@ describe('at medplum itself', () => {
     ])('%s [reference]%s: refused', async (method, suffix) => {
       for (const reference of references()) {
         const body = method === 'POST' ? { resourceType: 'Parameters' } : undefined;
-        const answer = await ask(method, `/${reference}${suffix}`, body);
-        expect({ reference, refused: answer.status >= 400 && answer.status < 500 }).toEqual({
+        const response = await ask(method, `/${reference}${suffix}`, body);
+        expect({ reference, refused: response.status >= 400 && response.status < 500 }).toEqual({
           reference,
           refused: true,
         });
-        expect(isSilent(answer)).toBe(true);
+        expect(isSilent(response)).toBe(true);
       }
     });
 
@@ -238,8 +240,8 @@ describe('at medplum itself', () => {
       '_revinclude=Appointment:slot&_include:iterate=Appointment:patient',
     ])('a search for the slot with %s: nothing of them', async (include) => {
       const slot = appointment.slot?.[0]?.reference?.split('/')[1];
-      const answer = await ask('GET', `/Slot?_id=${slot}&${include}`);
-      const types = (resourceIn('Bundle', answer).entry ?? []).map(({ resource }) => resource?.resourceType);
+      const response = await ask('GET', `/Slot?_id=${slot}&${include}`);
+      const types = (resourceIn('Bundle', response).entry ?? []).map(({ resource }) => resource?.resourceType);
       expect(types.filter((one) => one !== 'Slot' && one !== 'Schedule')).toEqual([]);
     });
 
@@ -293,8 +295,8 @@ describe('at medplum itself', () => {
           authorization: `Bearer ${await tokenOf('portal-b', 'medplum')}`,
           'content-type': 'application/json',
         };
-        const answer = await fetch(`${server}${path}`, { method, headers, ...(method === 'POST' && { body: '{}' }) });
-        expect({ path, refused: answer.status >= 400 && answer.status < 500 }).toEqual({ path, refused: true });
+        const response = await fetch(`${server}${path}`, { method, headers, ...(method === 'POST' && { body: '{}' }) });
+        expect({ path, refused: response.status >= 400 && response.status < 500 }).toEqual({ path, refused: true });
       }
     });
   });
@@ -335,10 +337,10 @@ const hostile: readonly (readonly [what: string, body: unknown])[] = [
 
 describe.each(callable)('the Bot %s, called past the gateway', (name) => {
   it.each(hostile)('answers a resource or a refusal, and nothing of its own: %s', async (_what, body) => {
-    const answer = await execute(name, body);
-    expect(answer.text).not.toMatch(/accessToken|clientSecret|Bearer|eyJ[\w-]+\./);
-    expect(answer.body).toMatchObject({ resourceType: expect.stringMatching(/^(OperationOutcome|Bundle)$/) });
-    expect([200, 400, 404]).toContain(answer.status);
+    const response = await execute(name, body);
+    expect(response.text).not.toMatch(/accessToken|clientSecret|Bearer|eyJ[\w-]+\./);
+    expect(response.body).toMatchObject({ resourceType: expect.stringMatching(/^(OperationOutcome|Bundle)$/) });
+    expect([200, 400, 404]).toContain(response.status);
   });
 });
 
@@ -386,9 +388,9 @@ describe('a reference that is a search is refused', () => {
   ])('%s of a booking', async (_, sent, expression) => {
     const { schedule, slot, patient } = await aClinic();
     const [appointment, ...others] = sent(await aSearch());
-    const answer = await book(parameters({ ...proposed(patient, [slot]), ...appointment }, ...others));
-    expect(refusalOf(answer)).toEqual([400, `malformed-request ${expression}`]);
-    expect(isActionable(answer)).toBe(true);
+    const response = await book(parameters({ ...proposed(patient, [slot]), ...appointment }, ...others));
+    expect(refusalOf(response)).toEqual([400, `malformed-request ${expression}`]);
+    expect(isActionable(response)).toBe(true);
     expect(await slotsOf(schedule)).toEqual(['free 0-30']);
   });
 
@@ -396,17 +398,17 @@ describe('a reference that is a search is refused', () => {
     const { slot, patient } = await aClinic();
     const body = { ...proposed(patient, [slot]), reasonReference: [{ reference: 'Patient?family=nobody' }] };
     for (const prefer of ['return=minimal', 'respond-async']) {
-      const answer = await book(body, 'portal-a', { prefer });
+      const response = await book(body, 'portal-a', { prefer });
       const expression = 'Appointment.reasonReference[0].reference';
-      expect(refusalOf(answer)).toEqual([400, `malformed-request ${expression}`]);
+      expect(refusalOf(response)).toEqual([400, `malformed-request ${expression}`]);
     }
   });
 
   it('by PATCH', async () => {
     const { id } = await aBooking();
     const value = [{ reference: await aSearch() }];
-    const answer = await patch(id, [{ op: 'add', path: '/reasonReference', value }]);
-    expect(refusalOf(answer)).toEqual([400, 'patch-invalid Appointment.reasonReference[0].reference']);
+    const response = await patch(id, [{ op: 'add', path: '/reasonReference', value }]);
+    expect(refusalOf(response)).toEqual([400, 'patch-invalid Appointment.reasonReference[0].reference']);
     const stored = resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${id}`));
     expect(stored.reasonReference).toBeUndefined();
   });
@@ -418,15 +420,15 @@ describe('a reference that is a search is refused', () => {
       ['POST', '/Patient', undefined],
       ['PUT', `/Patient/${own.id}`, own.id],
     ] as const) {
-      const answer = await request('portal-a', method, path, { body: { resourceType: 'Patient', id, link } });
-      expect(refusalOf(answer)).toEqual([400, 'malformed-request Patient.link[0].other.reference']);
+      const response = await request('portal-a', method, path, { body: { resourceType: 'Patient', id, link } });
+      expect(refusalOf(response)).toEqual([400, 'malformed-request Patient.link[0].other.reference']);
     }
   });
 
   it('in a Subscription', async () => {
     const extension = [{ url: 'https://example.org/x', valueReference: { reference: await aSearch() } }];
     const body = subscription('https://example.org/hook', { more: { extension } });
-    const answer = await request('portal-a', 'POST', '/Subscription', { body });
-    expect(refusalOf(answer)).toEqual([400, 'malformed-request Subscription.extension[0].valueReference.reference']);
+    const response = await request('portal-a', 'POST', '/Subscription', { body });
+    expect(refusalOf(response)).toEqual([400, 'malformed-request Subscription.extension[0].valueReference.reference']);
   });
 });

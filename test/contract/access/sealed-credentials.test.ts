@@ -19,8 +19,8 @@ afterAll(() => removeClient(portal));
 
 async function logInAt(url: string, secret: string, id = portal.id) {
   const form = { grant_type: 'client_credentials', client_id: id, client_secret: secret };
-  const answer = await fetch(url, { method: 'POST', body: new URLSearchParams(form) });
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+  const response = await fetch(url, { method: 'POST', body: new URLSearchParams(form) });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -53,12 +53,12 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
     ] as const;
     for (const token of tokens) {
       for (const [method, path] of asked) {
-        const answer = await fetch(`${server}${path}`, {
+        const response = await fetch(`${server}${path}`, {
           method,
           headers: { ...bearer(token), 'content-type': 'application/fhir+json' },
           ...(method === 'POST' && { body: '{}' }),
         });
-        expect([path, answer.status]).toEqual([path, 401]);
+        expect([path, response.status]).toEqual([path, 401]);
       }
     }
     expect((await fetch(`${medplumBase}/Slot?_count=1`, { headers: bearer(portal.inMedplum.token) })).status).toBe(200);
@@ -70,9 +70,9 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
     expect((await book(proposed(patient, [clinic.slot]))).status).toBe(201);
     const oracle = `Slot?_id=${clinic.slot.id}&_has:Appointment:slot:patient.family=`;
     const guess = async (url: string, token: string, name: string) => {
-      const answer = await fetch(`${url}/${oracle}${name}`, { headers: bearer(token) });
-      const { entry = [] } = (await answer.json()) as { entry?: unknown[] };
-      return { status: answer.status, found: entry.length };
+      const response = await fetch(`${url}/${oracle}${name}`, { headers: bearer(token) });
+      const { entry = [] } = (await response.json()) as { entry?: unknown[] };
+      return { status: response.status, found: entry.length };
     };
     expect([
       await guess(medplumBase, portal.inMedplum.token, family),
@@ -92,9 +92,9 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
       401,
       { error: 'invalid_client', error_description: expect.stringContaining('requestor -- rotate') },
     ]);
-    const answer = await request('nobody', 'GET', '/Slot', { headers: bearer(portal.inMedplum.token) });
-    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"']);
-    const [issue] = resourceIn('OperationOutcome', answer).issue;
+    const response = await request('nobody', 'GET', '/Slot', { headers: bearer(portal.inMedplum.token) });
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"']);
+    const [issue] = resourceIn('OperationOutcome', response).issue;
     expect(issue?.diagnostics).toContain(tokenEndpoints.service);
   });
 
@@ -130,7 +130,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
   it('a token whose client is gone is refused', async () => {
     const leaving = await aClient(policy);
     await removeClient(leaving);
-    const answer = await request('nobody', 'GET', '/Slot', { headers: bearer(leaving.token) });
-    expect(answer.status).toBe(401);
+    const response = await request('nobody', 'GET', '/Slot', { headers: bearer(leaving.token) });
+    expect(response.status).toBe(401);
   });
 });

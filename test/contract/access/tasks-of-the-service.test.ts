@@ -74,8 +74,8 @@ describe('staff and the Tasks in which the service keeps its state', () => {
 
   it('a transaction writes none either', async () => {
     const entry = [{ request: { method: 'PUT', url: `Task/${outbox.id}` }, resource: wider(outbox) }];
-    const answer = await desk('POST', '', { resourceType: 'Bundle', type: 'transaction', entry });
-    expect(answer.status).toBeGreaterThanOrEqual(400);
+    const response = await desk('POST', '', { resourceType: 'Bundle', type: 'transaction', entry });
+    expect(response.status).toBeGreaterThanOrEqual(400);
     const after = resourceIn('Task', await medplum('admin', 'GET', `/Task/${outbox.id}`));
     expect(after.input).toEqual(outbox.input);
   });
@@ -83,11 +83,11 @@ describe('staff and the Tasks in which the service keeps its state', () => {
   it.each(ofService)('a Task %s is not made: 403', async (code) => {
     const upper = { ...plain, code: { coding: [{ system: system.toUpperCase(), code }] } };
     for (const body of [coded(code), coded('confirm', code), upper]) {
-      const answer = await desk('POST', '/Task', body);
-      if (answer.status === 201) {
-        await medplum('admin', 'DELETE', `/Task/${resourceIn('Task', answer).id}`);
+      const response = await desk('POST', '/Task', body);
+      if (response.status === 201) {
+        await medplum('admin', 'DELETE', `/Task/${resourceIn('Task', response).id}`);
       }
-      expect(answer.status).toBe(403);
+      expect(response.status).toBe(403);
     }
   });
 

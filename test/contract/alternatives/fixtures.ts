@@ -21,11 +21,11 @@ export function alternativesIn(outcome: OperationOutcome) {
 }
 
 /** What the first issue of a refusal proposes. */
-export const proposals = (answer: Answer) => alternativesIn(resourceIn('OperationOutcome', answer))[0] ?? [];
+export const proposals = (response: Answer) => alternativesIn(resourceIn('OperationOutcome', response))[0] ?? [];
 
 /** The same, as `start-end` in minutes after the morning of the tests. */
-export const timesIn = (answer: Answer): string[] =>
-  proposals(answer).map(({ start, end }) =>
+export const timesIn = (response: Answer): string[] =>
+  proposals(response).map(({ start, end }) =>
     [start, end].map((instant) => (Date.parse(instant) - morning) / 60_000).join('-'),
   );
 

@@ -10,9 +10,9 @@ const respondAsync = { prefer: 'respond-async' };
 
 /** Hands a booking in and gives the path of its job. */
 async function submit(body: unknown, role: Role = 'portal-a') {
-  const answer = await book(body, role, respondAsync);
-  const location = answer.headers.get('content-location') ?? '';
-  expect(answer.status).toBe(202);
+  const response = await book(body, role, respondAsync);
+  const location = response.headers.get('content-location') ?? '';
+  expect(response.status).toBe(202);
   expect(location).toMatch(new RegExp(`^${base}/async/[A-Za-z0-9.-]+$`));
   return location.slice(base.length);
 }
@@ -23,9 +23,9 @@ const ended = (path: string, role: Role = 'portal-a') =>
 describe('asynchronous $book', () => {
   it('Prefer: respond-async: 202, Content-Location, then the booked Appointment', async () => {
     const { schedule, slot, patient } = await aClinic();
-    const answer = await ended(await submit(proposed(patient, [slot])));
-    expect(answer.status).toBe(200);
-    expect(resourceIn('Appointment', answer)).toMatchObject({
+    const response = await ended(await submit(proposed(patient, [slot])));
+    expect(response.status).toBe(200);
+    expect(resourceIn('Appointment', response)).toMatchObject({
       status: 'booked',
       slot: [{ reference: `Slot/${slot.id}` }],
     });
@@ -35,22 +35,22 @@ describe('asynchronous $book', () => {
   it('a pending Appointment is the result, too', async () => {
     const extension = [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: 'manual' }];
     const { slot, patient } = await aClinic({ extension });
-    const answer = await ended(await submit(proposed(patient, [slot])));
-    expect(answer.status).toBe(200);
-    expect(resourceIn('Appointment', answer).status).toBe('pending');
+    const response = await ended(await submit(proposed(patient, [slot])));
+    expect(response.status).toBe(200);
+    expect(resourceIn('Appointment', response).status).toBe('pending');
   });
 
   it('the failure is the result: its status, its OperationOutcome', async () => {
     const { slot, patient } = await aClinic({}, { status: 'busy' });
-    const answer = await ended(await submit(proposed(patient, [slot])));
-    expect(refusalOf(answer)).toEqual([409, 'slot-not-free Appointment.slot[0]']);
+    const response = await ended(await submit(proposed(patient, [slot])));
+    expect(refusalOf(response)).toEqual([409, 'slot-not-free Appointment.slot[0]']);
   });
 
   it('an inactive patient fails it with 422', async () => {
     const { slot } = await aClinic();
     const patient = await aPatient('portal-a', { active: false });
-    const answer = await ended(await submit(proposed(patient, [slot])));
-    expect(refusalOf(answer)).toEqual([422, 'patient-inactive Appointment.participant[0].actor']);
+    const response = await ended(await submit(proposed(patient, [slot])));
+    expect(refusalOf(response)).toEqual([422, 'patient-inactive Appointment.participant[0].actor']);
   });
 
   it('the job keeps nothing of what was sent once it has ended, booked, refused or dropped', async () => {
@@ -71,8 +71,8 @@ describe('asynchronous $book', () => {
 
   it("another requestor's patient is refused at once", async () => {
     const { slot } = await aClinic();
-    const answer = await book(proposed(await aPatient('portal-b'), [slot]), 'portal-a', respondAsync);
-    expect(refusalOf(answer)).toEqual([422, 'patient-not-found Appointment.participant[0].actor']);
+    const response = await book(proposed(await aPatient('portal-b'), [slot]), 'portal-a', respondAsync);
+    expect(refusalOf(response)).toEqual([422, 'patient-not-found Appointment.participant[0].actor']);
   });
 
   it("another requestor's appointment is not moved by naming its id", async () => {
@@ -81,9 +81,9 @@ describe('asynchronous $book', () => {
     const own = await aClinic();
     const mine = await aPatient('portal-b');
     const path = await submit(proposed(mine, [own.slot], { id: foreign.id }), 'portal-b');
-    const answer = await ended(path, 'portal-b');
-    expect(answer.status).toBe(200);
-    expect(resourceIn('Appointment', answer).id).not.toBe(foreign.id);
+    const response = await ended(path, 'portal-b');
+    expect(response.status).toBe(200);
+    expect(resourceIn('Appointment', response).id).not.toBe(foreign.id);
     expect((await request('portal-a', 'GET', `/Appointment/${foreign.id}`)).body).toEqual(foreign);
   });
 
@@ -114,9 +114,9 @@ describe('asynchronous $book', () => {
     const { slot, patient } = await aClinic();
     const path = await submit(proposed(patient, [slot]));
     expect((await request('portal-a', 'DELETE', path)).status).toBe(202);
-    const answer = await ended(path);
-    expect(await appointmentsOn(slot)).toHaveLength(answer.status === 200 ? 1 : 0);
-    expect([200, 404]).toContain(answer.status);
+    const response = await ended(path);
+    expect(await appointmentsOn(slot)).toHaveLength(response.status === 200 ? 1 : 0);
+    expect([200, 404]).toContain(response.status);
   });
 
   it('a retry by identifier leads both jobs to one appointment', async () => {

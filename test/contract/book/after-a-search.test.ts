@@ -28,8 +28,8 @@ const offering = ({ id }: HealthcareService) => [
 ];
 
 async function put(body: Resource): Promise<void> {
-  const answer = await medplum('front-desk', 'PUT', `/${body.resourceType}/${body.id}`, { body });
-  expect(answer.status).toBe(200);
+  const response = await medplum('front-desk', 'PUT', `/${body.resourceType}/${body.id}`, { body });
+  expect(response.status).toBe(200);
 }
 
 /** What the clinic changes after a portal has seen a Slot, and why a booking of it is then refused. */
@@ -60,8 +60,8 @@ describe('after a portal has seen a slot and booked another one', () => {
   it.each(changes)('the clinic %s: the booking is refused', async (_, change, issue) => {
     const all = await shown();
     await change(all);
-    const answer = await book(whole(all.slot, all.patient));
-    expect(issuesOf(answer)).toEqual([expect.stringMatching(new RegExp(`^${issue} `))]);
+    const response = await book(whole(all.slot, all.patient));
+    expect(issuesOf(response)).toEqual([expect.stringMatching(new RegExp(`^${issue} `))]);
     expect(await appointmentsOn(all.slot)).toEqual([]);
   });
 

@@ -39,14 +39,14 @@ describe('a family', () => {
     const parent = await aPatient();
     const { schedule, body } = await aFamily('#emma', '#paul', `Patient/${parent.id}`, '#emma');
     const [emma, paul] = [child('emma'), child('paul')];
-    const answer = await book(
+    const response = await book(
       body(
         ['patient', emma],
         ['patient', paul],
         ['patientSubmittedInformation', { ...answers, subject: { reference: '#paul' } }],
       ),
     );
-    const booked = (resourceIn('Bundle', answer).entry ?? []).flatMap(({ resource }) =>
+    const booked = (resourceIn('Bundle', response).entry ?? []).flatMap(({ resource }) =>
       isResource(resource, 'Appointment') ? [resource] : [],
     );
     const patients = await Promise.all(

@@ -157,14 +157,14 @@ describe('moving', () => {
     it('also when it is replaced by another one', async () => {
       const day = await aBookedDay();
       const { id: _, ...anew } = moveTo(day, '09:30', '10:00');
-      const answer = await book({
+      const response = await book({
         resourceType: 'Parameters',
         parameter: [
           { name: 'appt-resource', resource: anew },
           { name: 'cancelled-appt-id', valueUri: day.booked.id },
         ],
       });
-      expect([answer.status, answer.text]).toEqual([201, expect.any(String)]);
+      expect([response.status, response.text]).toEqual([201, expect.any(String)]);
       expect(await busyTimes(day.schedule)).toEqual(['09:30-10:00']);
     });
 

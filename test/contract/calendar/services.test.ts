@@ -53,8 +53,8 @@ test.each<[string, (service: HealthcareService) => HealthcareService, string]>([
   const service = await aService();
   const schedule = await aCalendar(service);
   await untilFree(schedule, morning);
-  const answer = await medplum('front-desk', 'PUT', `/HealthcareService/${service.id}`, { body: spoilt(service) });
-  expect(refusalOf(answer)).toEqual([422, expect.stringMatching(new RegExp(`^opening-hours-invalid HealthcareService.*${expression}`))]);
+  const response = await medplum('front-desk', 'PUT', `/HealthcareService/${service.id}`, { body: spoilt(service) });
+  expect(refusalOf(response)).toEqual([422, expect.stringMatching(new RegExp(`^opening-hours-invalid HealthcareService.*${expression}`))]);
   expect(await stored('HealthcareService', `_id=${service.id}`)).toEqual([
     expect.objectContaining({ availableTime: service.availableTime, extension: service.extension }),
   ]);
@@ -64,8 +64,8 @@ test.each<[string, (service: HealthcareService) => HealthcareService, string]>([
 it('a planning horizon that ends before it starts is refused', async () => {
   const schedule = await aCalendar(await aService(never));
   const body = { ...schedule, planningHorizon: { start: '2027-05-02', end: '2027-05-01' } };
-  const answer = await medplum('front-desk', 'PUT', `/Schedule/${schedule.id}`, { body });
-  expect(refusalOf(answer)).toEqual([422, 'opening-hours-invalid Schedule.planningHorizon']);
+  const response = await medplum('front-desk', 'PUT', `/Schedule/${schedule.id}`, { body });
+  expect(refusalOf(response)).toEqual([422, 'opening-hours-invalid Schedule.planningHorizon']);
 });
 
 it('a deleted service leaves its Schedules as they are, a Task gives the reason, and others continue', async () => {

@@ -27,9 +27,9 @@ it('a consumer is notified of the appointments of its requestor, and of no other
   const body = JSON.stringify(
     subscription(listener, { filter: `Appointment?patient=Patient/${patient.id},Patient/${foreign.id}` }),
   );
-  const answer = await fetch(`${base}/Subscription`, { method: 'POST', headers, body });
-  const created: unknown = await answer.json();
-  expect([answer.status, isObject(created) && created.status]).toEqual([201, 'requested']);
+  const response = await fetch(`${base}/Subscription`, { method: 'POST', headers, body });
+  const created: unknown = await response.json();
+  expect([response.status, isObject(created) && created.status]).toEqual([201, 'requested']);
   const id = isObject(created) ? String(created.id) : '';
   await eventually(() => current(id, 'admin')).is(({ status }) => status === 'active');
   await confirm(await aBooking('manual', 'portal-b', foreign));

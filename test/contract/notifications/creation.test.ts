@@ -15,11 +15,11 @@ afterAll(() => listener.close());
 
 it('POST /Subscription: 201 with Location, status requested, its profile, and what was sent', async () => {
   const sent = subscription(listener, { filter: 'Appointment?status=booked,cancelled' });
-  const answer = await submit(sent);
-  const created = resourceIn('Subscription', answer);
-  expect(answer.status).toBe(201);
-  expect(answer.headers.get('location')).toBe(`${base}/Subscription/${created.id}`);
-  expect(answer.headers.get('etag')).toBe(`W/"${created.meta?.versionId}"`);
+  const response = await submit(sent);
+  const created = resourceIn('Subscription', response);
+  expect(response.status).toBe(201);
+  expect(response.headers.get('location')).toBe(`${base}/Subscription/${created.id}`);
+  expect(response.headers.get('etag')).toBe(`W/"${created.meta?.versionId}"`);
   expect(created).toMatchObject({ ...sent, status: 'requested' });
   expect(created.meta?.profile).toContain(artefactUri(config, 'LocalSubscriptionTermin'));
   await turnsTo('active', created.id);
@@ -29,9 +29,9 @@ it('who claims by a tag to be active gets a handshake all the same', async () =>
   const tag = [{ system: 'http://hl7.org/fhir/subscription-status', code: 'active' }];
   const refusing = await listen();
   refusing.reply = 404;
-  const answer = await submit({ ...subscription(refusing), meta: { tag } });
-  const { id, status } = resourceIn('Subscription', answer);
-  expect([answer.status, status]).toEqual([201, 'requested']);
+  const response = await submit({ ...subscription(refusing), meta: { tag } });
+  const { id, status } = resourceIn('Subscription', response);
+  expect([response.status, status]).toEqual([201, 'requested']);
   await turnsTo('error', id);
   const sent = { ...subscription(refusing), id, meta: { tag } };
   const again = await request('portal-a', 'PUT', `/Subscription/${id}`, { body: sent });
@@ -41,26 +41,26 @@ it('who claims by a tag to be active gets a handshake all the same', async () =>
 });
 
 it.each(['active', 'off', 'error', undefined])('status %s is refused', async (status) => {
-  const answer = await submit({ ...subscription(listener), status });
-  expect([answer.status, issuesOf(answer)]).toEqual(
+  const response = await submit({ ...subscription(listener), status });
+  expect([response.status, issuesOf(response)]).toEqual(
     status ? [422, ['profile-violation Subscription.status']] : [400, ['element-missing Subscription.status']],
   );
-  expect(isActionable(answer)).toBe(true);
+  expect(isActionable(response)).toBe(true);
 });
 
 it('an end in the past is refused', async () => {
-  const answer = await submit({ ...subscription(listener), end: '2020-01-01T00:00:00Z' });
-  expect(refusalOf(answer)).toEqual([422, 'profile-violation Subscription.end']);
+  const response = await submit({ ...subscription(listener), end: '2020-01-01T00:00:00Z' });
+  expect(refusalOf(response)).toEqual([422, 'profile-violation Subscription.end']);
 });
 
 it('all that is wrong comes back at once', async () => {
   const { channel, reason: _, ...sent } = subscription(listener, { filter: 'Appointment?colour=blue' });
-  const answer = await submit({
+  const response = await submit({
     ...sent,
     criteria: 'https://example.org/topic',
     channel: { ...channel, type: 'email' },
   });
-  expect([answer.status, issuesOf(answer).sort()]).toEqual([
+  expect([response.status, issuesOf(response).sort()]).toEqual([
     400,
     [
       'channel-unsupported Subscription.channel.type',

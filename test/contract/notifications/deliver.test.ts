@@ -49,9 +49,9 @@ describe('POST /Subscription/{id}/$deliver, as staff', () => {
     const id = await aWaiting(listener);
     const before = ofKind(listener, 'event-notification').length;
     listener.reply = 200;
-    const answer = await deliver(id);
-    expect(answer.status).toBe(200);
-    expect(answer.text).toContain('query-status');
+    const response = await deliver(id);
+    expect(response.status).toBe(200);
+    expect(response.text).toContain('query-status');
     await events(listener, before + 1);
     await outboxTurnsTo('accepted', id);
     expect(new Set(numbersAt(listener))).toEqual(new Set([1]));
@@ -103,8 +103,8 @@ describe('POST /Subscription/{id}/$deliver, as staff', () => {
     const id = await aFailed(listener);
     const held = Promise.withResolvers<void>();
     listener.reply = (response) => void held.promise.then(() => response.writeHead(200).end());
-    const answers = await simultaneously(5, () => deliver(id));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    const responses = await simultaneously(5, () => deliver(id));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     await eventually(async () => ofKind(listener, 'handshake')).is((found) => found.length >= 2);
     expect((await deliver(id)).status).toBe(200);
     held.resolve();
@@ -151,16 +151,16 @@ describe("staff and a portal's Subscription", () => {
   it('they see its state, and neither its endpoint nor its headers', async () => {
     const listener = await aListener();
     const { id } = await subscribed(listener, { header: ['Authorization: Bearer top-secret'] });
-    const answers = [
+    const responses = [
       await request('front-desk', 'GET', `/Subscription/${id}`),
       await medplum('front-desk', 'GET', `/Subscription/${id}`),
       await medplum('front-desk', 'GET', `/Subscription?_id=${id}`),
       await medplum('front-desk', 'GET', `/Task/${(await rowOf(id))?.task.id}`),
       await request('front-desk', 'GET', `/Subscription/${id}/$status`),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    expect(answers.slice(0, 2).map((one) => resourceIn('Subscription', one).status)).toEqual(['active', 'active']);
-    expect(answers.filter(({ text }) => text.includes('top-secret') || text.includes(listener.url))).toEqual([]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(responses.slice(0, 2).map((one) => resourceIn('Subscription', one).status)).toEqual(['active', 'active']);
+    expect(responses.filter(({ text }) => text.includes('top-secret') || text.includes(listener.url))).toEqual([]);
     expect((await medplum('front-desk', 'GET', `/Subscription/${id}/_history`)).status).toBeGreaterThanOrEqual(400);
   });
 

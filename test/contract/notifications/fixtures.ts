@@ -61,11 +61,11 @@ const made: { readonly id: string; readonly role: Role }[] = [];
 
 /** Sends a Subscription. */
 export async function submit(body: unknown, role: Role = 'portal-a') {
-  const answer = await request(role, 'POST', '/Subscription', { body });
-  if (answer.status === 201) {
-    made.push({ id: resourceIn('Subscription', answer).id ?? '', role });
+  const response = await request(role, 'POST', '/Subscription', { body });
+  if (response.status === 201) {
+    made.push({ id: resourceIn('Subscription', response).id ?? '', role });
   }
-  return answer;
+  return response;
 }
 
 /** Ends the Subscriptions that the tests of a file have made: nobody is to be told any more. */
@@ -112,8 +112,8 @@ export const outboxNow = async (id: string | undefined): Promise<Outbox | undefi
 /** The outboxes of a Subscription in all versions, the newest first. */
 export async function outboxesSoFar(id: string | undefined): Promise<Outbox[]> {
   const { task } = (await rowOf(id)) ?? {};
-  const answer = await medplum('admin', 'GET', `/Task/${task?.id}/_history?_count=1000`);
-  const versions = (resourceIn('Bundle', answer).entry ?? []).map(({ resource }) => resource);
+  const response = await medplum('admin', 'GET', `/Task/${task?.id}/_history?_count=1000`);
+  const versions = (resourceIn('Bundle', response).entry ?? []).map(({ resource }) => resource);
   return versions.flatMap((one) => (one?.resourceType === 'Task' ? (outboxesOf(one).of.get(id ?? '') ?? []) : []));
 }
 
@@ -140,11 +140,11 @@ export async function aBooking(confirmation: Confirmation = 'manual', role: Role
 
 /** A change that the clinic's staff make to an appointment in Medplum, again if others write it at that moment. */
 export async function staffChange({ id }: Appointment, change: Partial<Appointment>): Promise<Appointment> {
-  const answer = await eventually(async () => {
+  const response = await eventually(async () => {
     const stored = succeeded('Appointment', await medplum('front-desk', 'GET', `/Appointment/${id}`));
     return medplum('front-desk', 'PUT', `/Appointment/${id}`, { body: { ...stored, ...change } });
   }).is(({ status }) => status !== 409);
-  return succeeded('Appointment', answer);
+  return succeeded('Appointment', response);
 }
 
 /** The staff confirm an appointment. */

@@ -127,8 +127,8 @@ describe('$events', () => {
 
   it.each(['x', '-1', '1.5'])('eventsSinceNumber=%s: 400', async (number) => {
     const { id } = await subscribed(await aListener());
-    const answer = await request('portal-a', 'GET', `/Subscription/${id}/$events?eventsSinceNumber=${number}`);
-    expect(refusalOf(answer)).toEqual([400, 'malformed-request http.eventsSinceNumber']);
+    const response = await request('portal-a', 'GET', `/Subscription/${id}/$events?eventsSinceNumber=${number}`);
+    expect(refusalOf(response)).toEqual([400, 'malformed-request http.eventsSinceNumber']);
   });
 });
 
@@ -207,7 +207,7 @@ it(
 
 it('$get-ws-binding-token of a rest-hook: 422', async () => {
   const { id } = await subscribed(await aListener());
-  const answer = await request('portal-a', 'GET', `/Subscription/${id}/$get-ws-binding-token`);
-  expect(refusalOf(answer)).toEqual([422, 'channel-unsupported Subscription.channel.type']);
+  const response = await request('portal-a', 'GET', `/Subscription/${id}/$get-ws-binding-token`);
+  expect(refusalOf(response)).toEqual([422, 'channel-unsupported Subscription.channel.type']);
   expect((await request('portal-b', 'GET', `/Subscription/${id}/$get-ws-binding-token`)).status).toBe(404);
 });

@@ -40,9 +40,9 @@ describe('GET /Subscription', () => {
     const over = await subscribed(listener);
     expect((await put(over.id, { ...over, status: 'off' })).status).toBe(200);
     const searched = async (query: string) => {
-      const answer = await request('portal-a', 'GET', `/Subscription?_id=${id},${over.id}&${query}`);
-      const { entry = [], total } = resourceIn('Bundle', answer);
-      return { total, found: entry.map(({ resource }) => resource?.id), text: answer.text };
+      const response = await request('portal-a', 'GET', `/Subscription?_id=${id},${over.id}&${query}`);
+      const { entry = [], total } = resourceIn('Bundle', response);
+      return { total, found: entry.map(({ resource }) => resource?.id), text: response.text };
     };
     const both = [id, over.id];
     for (const [query, wanted] of [
@@ -66,8 +66,8 @@ describe('GET /Subscription', () => {
     expect(counted.text).toContain('status=active');
     expect(counted.text).not.toContain('_filter');
     for (const query of ['_elements=status', '_summary=true', '_summary=data', '']) {
-      const answer = await request('portal-a', 'GET', `/Subscription?_id=${id}&${query}`);
-      const [first] = resourceIn('Bundle', answer).entry ?? [];
+      const response = await request('portal-a', 'GET', `/Subscription?_id=${id}&${query}`);
+      const [first] = resourceIn('Bundle', response).entry ?? [];
       expect([query, first?.resource]).toEqual([query, expect.objectContaining({ status: 'active' })]);
     }
   });
@@ -90,11 +90,11 @@ describe('GET /Subscription', () => {
 
   it('channel.header is never readable', async () => {
     const sent = subscription(listener, { header: ['Authorization: Bearer top-secret'] });
-    const answer = await submit(sent);
-    const { id } = resourceIn('Subscription', answer);
+    const response = await submit(sent);
+    const { id } = resourceIn('Subscription', response);
     await turnsTo('active', id);
-    const answers = [
-      answer,
+    const responses = [
+      response,
       await request('portal-a', 'GET', `/Subscription/${id}`),
       await request('portal-a', 'GET', '/Subscription?_count=1000'),
       await request('admin', 'GET', `/Subscription/${id}`),
@@ -102,8 +102,8 @@ describe('GET /Subscription', () => {
       await medplum('portal-a', 'GET', `/Subscription?_id=${id}`),
       await put(id, { ...(await current(id)), reason: 'another' }),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([201, 200, 200, 200, 200, 200, 200]);
-    expect(answers.filter(({ text }) => text.includes('top-secret'))).toEqual([]);
+    expect(responses.map(({ status }) => status)).toEqual([201, 200, 200, 200, 200, 200, 200]);
+    expect(responses.filter(({ text }) => text.includes('top-secret'))).toEqual([]);
     expect((await medplum('portal-a', 'GET', `/Subscription/${id}/_history`)).status).toBeGreaterThan(400);
   });
 
@@ -121,8 +121,8 @@ describe('PUT /Subscription/{id}', () => {
   it('keeps the headers that the owner cannot see, and the status', async () => {
     const own = await listen();
     const { id } = await subscribed(own, { header: ['X-Secret: kept'] });
-    const answer = await put(id, { ...(await current(id)), reason: 'Changed' });
-    expect([answer.status, resourceIn('Subscription', answer).status]).toEqual([200, 'active']);
+    const response = await put(id, { ...(await current(id)), reason: 'Changed' });
+    expect([response.status, resourceIn('Subscription', response).status]).toEqual([200, 'active']);
     await confirm(await aBooking());
     const [first] = await events(own, 1);
     expect(first?.headers['x-secret']).toBe('kept');
@@ -132,8 +132,8 @@ describe('PUT /Subscription/{id}', () => {
   it('another endpoint: requested again, a new handshake there, and the events go there', async () => {
     const [before, after, patient] = [await listen(), await listen(), await aPatient()];
     const stored = await subscribed(before, about(patient));
-    const answer = await put(stored.id, { ...stored, channel: { ...stored.channel, endpoint: after.url } });
-    expect([answer.status, resourceIn('Subscription', answer).status]).toEqual([200, 'requested']);
+    const response = await put(stored.id, { ...stored, channel: { ...stored.channel, endpoint: after.url } });
+    expect([response.status, resourceIn('Subscription', response).status]).toEqual([200, 'requested']);
     await turnsTo('active', stored.id);
     await confirm(await aBooking('manual', 'portal-a', patient));
     await events(after, 1);
@@ -144,8 +144,8 @@ describe('PUT /Subscription/{id}', () => {
   it('another origin without headers: the stored ones do not go there', async () => {
     const [before, after] = [await listen(), await listen()];
     const stored = await subscribed(before, { header: ['Authorization: Bearer secret'] });
-    const answer = await put(stored.id, { ...stored, channel: { ...stored.channel, endpoint: after.url } });
-    expect(answer.status).toBe(200);
+    const response = await put(stored.id, { ...stored, channel: { ...stored.channel, endpoint: after.url } });
+    expect(response.status).toBe(200);
     await turnsTo('active', stored.id);
     expect([before, after].map(({ received }) => received[0]?.headers.authorization)).toEqual([
       'Bearer secret',
@@ -156,22 +156,22 @@ describe('PUT /Subscription/{id}', () => {
 
   it('what is not allowed is refused, and nothing has changed', async () => {
     const stored = await subscribed(listener);
-    const answer = await put(stored.id, { ...stored, channel: { ...stored.channel, endpoint: 'https://10.0.0.1/' } });
-    expect(refusalOf(answer)).toEqual([422, 'endpoint-not-allowed Subscription.channel.endpoint']);
+    const response = await put(stored.id, { ...stored, channel: { ...stored.channel, endpoint: 'https://10.0.0.1/' } });
+    expect(refusalOf(response)).toEqual([422, 'endpoint-not-allowed Subscription.channel.endpoint']);
     expect(await current(stored.id)).toEqual(stored);
   });
 
   it('If-Match not current: 412', async () => {
     const stored = await subscribed(listener);
-    const answer = await put(stored.id, { ...stored, reason: 'x' }, { 'if-match': 'W/"other"' });
-    expect(refusalOf(answer)).toEqual([412, 'version-conflict http.If-Match']);
+    const response = await put(stored.id, { ...stored, reason: 'x' }, { 'if-match': 'W/"other"' });
+    expect(refusalOf(response)).toEqual([412, 'version-conflict http.If-Match']);
   });
 
   it('an end in the past ends it', async () => {
     const [own, patient] = [await listen(), await aPatient()];
     const stored = await subscribed(own, about(patient));
-    const answer = await put(stored.id, { ...stored, end: '2020-01-01T00:00:00Z' });
-    expect([answer.status, resourceIn('Subscription', answer).status]).toEqual([200, 'off']);
+    const response = await put(stored.id, { ...stored, end: '2020-01-01T00:00:00Z' });
+    expect([response.status, resourceIn('Subscription', response).status]).toEqual([200, 'off']);
     await confirm(await aBooking('manual', 'portal-a', patient));
     const other = await subscribed(own, about(patient));
     await confirm(await aBooking('manual', 'portal-a', patient));

@@ -60,13 +60,13 @@ const refused: readonly Row[] = [
 ];
 
 it.each(refused)('%s is refused', async (_, body, status, issue) => {
-  const answer = await submit(body);
-  expect(refusalOf(answer)).toEqual([status, issue.replace(' ', ' Subscription.')]);
-  expect(isActionable(answer)).toBe(true);
+  const response = await submit(body);
+  expect(refusalOf(response)).toEqual([status, issue.replace(' ', ' Subscription.')]);
+  expect(isActionable(response)).toBe(true);
 });
 
 it('what is sent is not repeated at length: a criteria of 100,000 characters: 422', async () => {
-  const answer = await submit({ ...subscription(endpoint), criteria: 'x'.repeat(100_000) });
-  expect(refusalOf(answer)).toEqual([422, 'topic-unknown Subscription.criteria']);
-  expect(answer.text.length).toBeLessThan(2_000);
+  const response = await submit({ ...subscription(endpoint), criteria: 'x'.repeat(100_000) });
+  expect(refusalOf(response)).toEqual([422, 'topic-unknown Subscription.criteria']);
+  expect(response.text.length).toBeLessThan(2_000);
 });

@@ -45,8 +45,8 @@ export function closeSockets(): void {
 
 /** What `$get-ws-binding-token` answers. */
 export async function bindingTo(id: string | undefined, role: Role = 'portal-a') {
-  const answer = await request(role, 'GET', `/Subscription/${id}/$get-ws-binding-token`);
-  const { parameter = [] }: Parameters = resourceIn('Parameters', answer);
+  const response = await request(role, 'GET', `/Subscription/${id}/$get-ws-binding-token`);
+  const { parameter = [] }: Parameters = resourceIn('Parameters', response);
   const of = (name: string) => parameter.find((one) => one.name === name);
   return {
     token: of('token')?.valueString ?? '',

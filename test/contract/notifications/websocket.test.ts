@@ -30,9 +30,9 @@ async function onWebsocket(asked: Asked = {}, role: Role = 'portal-a') {
 
 describe('a Subscription to a websocket', () => {
   it('is created 201 with requested, and becomes active without an endpoint', async () => {
-    const answer = await submit(toWebsocket());
-    expect(answer.status).toBe(201);
-    const made = resourceIn('Subscription', answer);
+    const response = await submit(toWebsocket());
+    expect(response.status).toBe(201);
+    const made = resourceIn('Subscription', response);
     expect([made.status, made.channel.type, made.channel.endpoint]).toEqual(['requested', 'websocket', undefined]);
     expect((await turnsTo('active', made.id)).channel.type).toBe('websocket');
   });
@@ -107,8 +107,8 @@ describe('$get-ws-binding-token', () => {
     const stored = await onWebsocket();
     const body = { ...stored, status: 'off' };
     expect((await request('portal-a', 'PUT', `/Subscription/${stored.id}`, { body })).status).toBe(200);
-    const answer = await request('portal-a', 'GET', `/Subscription/${stored.id}/$get-ws-binding-token`);
-    expect(refusalOf(answer)).toEqual([422, 'profile-violation Subscription.status']);
+    const response = await request('portal-a', 'GET', `/Subscription/${stored.id}/$get-ws-binding-token`);
+    expect(refusalOf(response)).toEqual([422, 'profile-violation Subscription.status']);
   });
 });
 

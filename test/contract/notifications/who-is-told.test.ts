@@ -81,10 +81,10 @@ it('subscribers are notified once of a move by staff, with its time, and not as 
     { fullUrl, resource: made, request: { method: 'POST', url: 'Slot' } },
     { resource: moved, request: { method: 'PUT', url: `Appointment/${id}` } },
   ];
-  const answer = await medplum('front-desk', 'POST', '', {
+  const response = await medplum('front-desk', 'POST', '', {
     body: { resourceType: 'Bundle', type: 'transaction', entry },
   });
-  expect(answer.status).toBe(200);
+  expect(response.status).toBe(200);
   const [told] = await events(listener, 1);
   expect(told && eventEntries(told.bundle)[0]?.resource).toMatchObject({ id, status: 'booked', ...time });
   await cancel(stored);

@@ -359,9 +359,9 @@ it('asynchronous bookings that were refused are found by the identifier of the p
   const prefer = { prefer: 'respond-async' };
   const appointment = proposed({ resourceType: 'Patient', id: 'sent' }, [slot]);
   const referring = { ...appointment, participant: [{ actor: { reference: '#sent' }, status: 'accepted' }] };
-  const answer = await book(parameters(referring, ['patient', { ...sent, id: 'sent' }]), 'portal-a', prefer);
-  expect(answer.status).toBe(202);
-  const { pathname } = new URL(answer.headers.get('content-location') ?? '');
+  const response = await book(parameters(referring, ['patient', { ...sent, id: 'sent' }]), 'portal-a', prefer);
+  expect(response.status).toBe(202);
+  const { pathname } = new URL(response.headers.get('content-location') ?? '');
   const job = pathname.split('/').at(-1);
   await eventually(() => request('portal-a', 'GET', `/async/${job}`)).is(({ status }) => status !== 202);
   const [patient] = await until(async () => {

@@ -162,9 +162,9 @@ class Story {
       case 'fail asynchronously': {
         const slot = this.slot();
         await medplum('front-desk', 'PUT', `/Slot/${slot.id}`, { body: { ...slot, status: 'busy-unavailable' } });
-        const answer = await book(this.asked(one, slot), portal, { prefer: 'respond-async' });
-        expect(answer.status).toBe(202);
-        const path = `/async/${answer.headers.get('content-location')?.split('/').at(-1)}`;
+        const response = await book(this.asked(one, slot), portal, { prefer: 'respond-async' });
+        expect(response.status).toBe(202);
+        const path = `/async/${response.headers.get('content-location')?.split('/').at(-1)}`;
         await eventually(() => request(portal, 'GET', path)).is(({ status }) => status !== 202);
         return;
       }
@@ -256,7 +256,7 @@ const wordsIn = (value: unknown, words: readonly string[]): string[] => {
 
 /** How many histories are told, and how many of them at the same time; more by hand: TWO_PERSONS_RUNS=100. */
 const RUNS = Number(process.env.TWO_PERSONS_RUNS ?? 5);
-const AT_ONCE = 5;
+const CONCURRENCY = 5;
 
 type Told = readonly (readonly [Act, number])[];
 
@@ -373,14 +373,14 @@ const examples: readonly Told[] = [
 it(
   `of two persons with any of ${RUNS} histories, each is exported alone, and one is erased without a trace while the other keeps everything`,
   async () => {
-    const several = fc.array(history, { minLength: AT_ONCE, maxLength: AT_ONCE });
+    const several = fc.array(history, { minLength: CONCURRENCY, maxLength: CONCURRENCY });
     let count = 0;
     const counted = async (told: Told[]): Promise<void> => {
       count += told.length;
       await check(told);
     };
     await check(examples);
-    await fc.assert(fc.asyncProperty(several, counted), { numRuns: Math.ceil(RUNS / AT_ONCE), endOnFailure: true });
+    await fc.assert(fc.asyncProperty(several, counted), { numRuns: Math.ceil(RUNS / CONCURRENCY), endOnFailure: true });
     expect(count).toBeGreaterThanOrEqual(RUNS);
   },
   scaled(60_000 + 20_000 * RUNS),

@@ -114,11 +114,11 @@ describe('quotas', () => {
 
   it('30 at the same time with a limit of 5: exactly 5', async () => {
     const { schedule, slots, patient } = await aLimited('maxPerPortalAndDay', 5, 30);
-    const answers = await simultaneously(30, (index) =>
+    const responses = await simultaneously(30, (index) =>
       book(proposed(patient, slots.slice(index, index + 1), at(index))),
     );
-    const refused = answers.filter(({ status }) => status !== 201);
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(5);
+    const refused = responses.filter(({ status }) => status !== 201);
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(5);
     expect(new Set(refused.flatMap(issuesOf))).toEqual(new Set(['portal-quota-reached Appointment.start']));
     expect(await stored('Slot', `schedule=Schedule/${schedule.id}&status=busy`)).toHaveLength(5);
   });

@@ -7,10 +7,10 @@ it('surgeon and room, room and surgeon: of 50 requests for one pair of slots one
   const { schedule, slot, patient } = await aClinic();
   const room = await aSchedule();
   const inRoom = await aSlot(room, 0, 30);
-  const answers = await simultaneously(RUNNERS, (index) =>
+  const responses = await simultaneously(RUNNERS, (index) =>
     book(proposed(patient, index % 2 === 0 ? [slot, inRoom] : [inRoom, slot])),
   );
-  expect(counts(answers)).toEqual({ 201: 1, 409: RUNNERS - 1 });
+  expect(counts(responses)).toEqual({ 201: 1, 409: RUNNERS - 1 });
   expect(await inconsistencies(schedule, room)).toEqual([]);
 });
 
@@ -19,11 +19,11 @@ it('25 pairs of parts of two long slots, each wanted twice, crosswise: each is b
   const { schedule, slot, patient } = await aClinic({}, { end: minutes(pairs * 10) });
   const room = await aSchedule();
   const inRoom = await aSlot(room, 0, pairs * 10);
-  const answers = await simultaneously(RUNNERS, (index) => {
+  const responses = await simultaneously(RUNNERS, (index) => {
     const from = (index % pairs) * 10;
     return book(proposed(patient, index < pairs ? [slot, inRoom] : [inRoom, slot], { from, to: from + 10 }));
   });
-  expect(counts(answers)).toEqual({ 201: pairs, 409: pairs });
+  expect(counts(responses)).toEqual({ 201: pairs, 409: pairs });
   expect(await inconsistencies(schedule, room)).toEqual([]);
 });
 
@@ -31,11 +31,11 @@ it('a chain of pairs, each overlapping the next: nothing is held twice, and some
   const { patient } = await aClinic();
   const schedules = await simultaneously(5, () => aSchedule());
   const slots = await Promise.all(schedules.map((schedule) => aSlot(schedule, 0, 30)));
-  const answers = await simultaneously(RUNNERS, (index) => {
+  const responses = await simultaneously(RUNNERS, (index) => {
     const pair = [index % 5, (index + 1) % 5].flatMap((place) => slots[place] ?? []);
     return book(proposed(patient, pair));
   });
-  const { 201: booked = 0, 409: refused = 0, ...others } = counts(answers);
+  const { 201: booked = 0, 409: refused = 0, ...others } = counts(responses);
   expect(others).toEqual({});
   expect([1, 2]).toContain(booked);
   expect(booked + refused).toBe(RUNNERS);

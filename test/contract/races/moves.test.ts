@@ -19,14 +19,14 @@ const busy = (slots: readonly Slot[]): number => slots.filter(({ status }) => st
 
 it('moved and replaced at the same moment: one appointment is open and holds one slot', async () => {
   const { schedule, patient, to, id } = await aBookingWithChoices();
-  const answers = await simultaneously(RUNNERS, (index) => {
+  const responses = await simultaneously(RUNNERS, (index) => {
     const replacing = parameters(to(index));
     const old = { name: 'cancelled-appt-id', valueUri: id };
     return index % 2 === 0
       ? book({ ...to(index), id })
       : book({ ...replacing, parameter: [...replacing.parameter, old] });
   });
-  const { 201: booked = 0, 409: refused = 0, ...others } = counts(answers);
+  const { 201: booked = 0, 409: refused = 0, ...others } = counts(responses);
   expect(others).toEqual({});
   expect(booked).toBeGreaterThan(0);
   expect(booked + refused).toBe(RUNNERS);
@@ -37,8 +37,8 @@ it('moved and replaced at the same moment: one appointment is open and holds one
 
 it('moved to 50 places at the same moment: it is at one of them', async () => {
   const { schedule, patient, to, id } = await aBookingWithChoices();
-  const answers = await simultaneously(RUNNERS, (index) => book({ ...to(index), id }));
-  const { 201: booked = 0, 409: refused = 0, ...others } = counts(answers);
+  const responses = await simultaneously(RUNNERS, (index) => book({ ...to(index), id }));
+  const { 201: booked = 0, 409: refused = 0, ...others } = counts(responses);
   expect(others).toEqual({});
   expect(booked).toBeGreaterThan(0);
   expect(booked + refused).toBe(RUNNERS);
@@ -50,9 +50,9 @@ it('moved to 50 places at the same moment: it is at one of them', async () => {
 it('50 appointments each move to the slot of the next: none loses its place, no slot is held twice', async () => {
   const { schedule, patient, to } = await aBookingWithChoices();
   const booked = await simultaneously(RUNNERS, (index) => book(to(index)));
-  const ids = booked.map((answer) => resourceIn('Appointment', answer).id ?? '');
-  const answers = await simultaneously(RUNNERS, (index) => book({ ...to((index + 1) % RUNNERS), id: ids[index] }));
-  expect(Object.keys(counts(answers)).every((status) => status === '201' || status === '409')).toBe(true);
+  const ids = booked.map((response) => resourceIn('Appointment', response).id ?? '');
+  const responses = await simultaneously(RUNNERS, (index) => book({ ...to((index + 1) % RUNNERS), id: ids[index] }));
+  expect(Object.keys(counts(responses)).every((status) => status === '201' || status === '409')).toBe(true);
   expect(await stored('Appointment', `patient=Patient/${patient.id}&status=booked`)).toHaveLength(RUNNERS + 1);
   expect(await inconsistencies(schedule)).toEqual([]);
 });
@@ -67,7 +67,7 @@ it('25 appointments each cancelled and moved at the same moment: cancelled in th
   const booked = await Promise.all(
     pairs.map(([first]) => book(proposed(patient, first ? [first.slot] : [], first?.time))),
   );
-  const ids = booked.map((answer) => resourceIn('Appointment', answer).id ?? '');
+  const ids = booked.map((response) => resourceIn('Appointment', response).id ?? '');
   const answers = await Promise.all(
     pairs.map(async ([, second], index) => {
       const id = ids[index] ?? '';

@@ -30,16 +30,16 @@ describe('encounters', () => {
   const read = ({ id }: Encounter, role: Role = 'portal-a') => request(role, 'GET', `/Encounter/${id}`);
 
   const turnsTo = (status: number, encounter: Encounter) =>
-    eventually(() => read(encounter)).is((answer) => answer.status === status);
+    eventually(() => read(encounter)).is((response) => response.status === status);
 
-  const found = (answer: Answer) =>
-    (resourceIn('Bundle', answer).entry ?? []).map(({ resource }) => `${resource?.resourceType}/${resource?.id}`);
+  const found = (response: Answer) =>
+    (resourceIn('Bundle', response).entry ?? []).map(({ resource }) => `${resource?.resourceType}/${resource?.id}`);
 
   it('the requestor of an appointment reads the encounter it has led to; others do not', async () => {
     const { appointment, patient } = await aBooking();
     const encounter = await anEncounter(appointment, patient);
-    const answer = await turnsTo(200, encounter);
-    expect(resourceIn('Encounter', answer).appointment).toEqual([to(appointment)]);
+    const response = await turnsTo(200, encounter);
+    expect(resourceIn('Encounter', response).appointment).toEqual([to(appointment)]);
     expect((await read(encounter, 'portal-b')).status).toBe(404);
     expect((await read(encounter, 'front-desk')).status).toBe(200);
     expect((await medplum('portal-b', 'GET', `/Encounter/${encounter.id}`)).status).toBe(404);
@@ -125,10 +125,10 @@ describe('encounters', () => {
     const stored = succeeded('Encounter', await medplum('front-desk', 'GET', `/Encounter/${encounter.id}`));
     const { meta: _, ...untagged } = { ...stored, status: 'arrived' as const };
     succeeded('Encounter', await medplum('front-desk', 'PUT', `/Encounter/${encounter.id}`, { body: untagged }));
-    const answer = await eventually(() => read(encounter)).is(
+    const response = await eventually(() => read(encounter)).is(
       ({ status, body }) => status === 200 && JSON.stringify(body).includes('arrived'),
     );
-    expect(resourceIn('Encounter', answer).status).toBe('arrived');
+    expect(resourceIn('Encounter', response).status).toBe('arrived');
   });
 
   it('a requestor writes no encounter', async () => {

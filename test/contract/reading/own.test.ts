@@ -29,9 +29,9 @@ const pathsOf = (path: string, version: string | undefined) => [
 it('GET /Appointment/{id}: the current state, to its requestor and to staff', async () => {
   const { booked } = await aBooking();
   for (const role of ['portal-a', 'front-desk', 'admin'] as const) {
-    const answer = await request(role, 'GET', `/Appointment/${booked.id}`);
-    expect([answer.status, answer.headers.get('etag')]).toEqual([200, `W/"${booked.meta?.versionId}"`]);
-    expect(answer.body).toEqual(booked);
+    const response = await request(role, 'GET', `/Appointment/${booked.id}`);
+    expect([response.status, response.headers.get('etag')]).toEqual([200, `W/"${booked.meta?.versionId}"`]);
+    expect(response.body).toEqual(booked);
   }
 });
 

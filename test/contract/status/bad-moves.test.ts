@@ -66,8 +66,8 @@ it.each<[string, (booking: Booking) => ReturnType<typeof medplum>, string | numb
 ])('a move %s: refused whole', async (_, act, expected) => {
   const booking = { ...(await aBooking()), other: await aSchedule() };
   await aSlot(booking.schedule, 180, 210, { status: 'busy' });
-  const answer = await act(booking);
-  expect(typeof expected === 'number' ? answer.status : issuesOf(answer)[0]).toBe(expected);
+  const response = await act(booking);
+  expect(typeof expected === 'number' ? response.status : issuesOf(response)[0]).toBe(expected);
   const { start, end } = await inMedplum(booking.id);
   expect([start, end]).toEqual([minutes(0), minutes(30)]);
   expect(await slotsOf(booking.schedule)).toEqual(['busy 0-30', 'busy 180-210']);
@@ -76,8 +76,8 @@ it.each<[string, (booking: Booking) => ReturnType<typeof medplum>, string | numb
 it.each(['cancelled', 'fulfilled', 'noshow'] as const)('an appointment that is %s is not moved', async (status) => {
   const { id, schedule } = await aBooking();
   expect((await edit(id, { status })).status).toBe(200);
-  const answer = await moveAnew(id, { from: 60, to: 90, slots: [[schedule, 60, 90]] });
-  expect(issuesOf(answer)).toEqual(['appointment-closed Appointment']);
+  const response = await moveAnew(id, { from: 60, to: 90, slots: [[schedule, 60, 90]] });
+  expect(issuesOf(response)).toEqual(['appointment-closed Appointment']);
   expect(await slotsOf(schedule)).not.toContain('busy 60-90');
 });
 

@@ -79,10 +79,10 @@ const atMedplum: typeof writes = [
 
 async function changesNothing(send: Send, one: Write): Promise<Answer> {
   const known = await aTarget();
-  const answer = await one(send, known);
+  const response = await one(send, known);
   expect(await read(known.id)).toEqual(known.booked);
   expect(await slotsOf(known.schedule)).toEqual(['busy 0-30', 'free 60-90']);
-  return answer;
+  return response;
 }
 
 const refused = ({ status, text }: Answer) => status >= 400 || /"status":"4\d\d"|"errors":/.test(text);
@@ -90,9 +90,9 @@ const refused = ({ status, text }: Answer) => status >= 400 || /"status":"4\d\d"
 describe("a requestor's own token writes no Appointment and no Slot", () => {
   it.each(writes)('at the service: %s', async (name, one) => {
     const isBundle = name === 'batch' || name === 'transaction';
-    const answer = await changesNothing(request, one);
+    const response = await changesNothing(request, one);
     // A batch is answered with a refusal of each write in it, a transaction as a whole.
-    expect(isBundle ? refused(answer) : [404, 405, 415].includes(answer.status)).toBe(true);
+    expect(isBundle ? refused(response) : [404, 405, 415].includes(response.status)).toBe(true);
   });
 
   it.each(atMedplum)('at Medplum: %s', async (_, one) => {

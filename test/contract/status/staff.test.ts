@@ -23,11 +23,11 @@ import { runBot } from '../requests/fixtures.ts';
 import { aPending, byHand, edit, inMedplum } from './fixtures.ts';
 
 const deactivate = async (id: string | undefined) => {
-  const answer = await medplum('front-desk', 'PATCH', `/Patient/${id}`, {
+  const response = await medplum('front-desk', 'PATCH', `/Patient/${id}`, {
     body: [{ op: 'add', path: '/active', value: false }],
     headers: { 'content-type': 'application/json-patch+json' },
   });
-  expect(answer.status).toBe(200);
+  expect(response.status).toBe(200);
 };
 
 describe('what clinic staff cannot do in Medplum', () => {
@@ -48,10 +48,10 @@ describe('what clinic staff cannot do in Medplum', () => {
     const { schedule, id } = await aBooking();
     const before = await inMedplum(id);
     const [slot, patient] = [await aSlot(schedule, 60, 90), await aPatient()];
-    const answer = await edit(id, changes({ slot: `Slot/${slot.id}`, patient: `Patient/${patient.id}` }));
-    expect(answer.status).toBeGreaterThanOrEqual(400);
-    expect(answer.status).toBeLessThan(500);
-    expect(issuesOf(answer)[0]).toBe(issue);
+    const response = await edit(id, changes({ slot: `Slot/${slot.id}`, patient: `Patient/${patient.id}` }));
+    expect(response.status).toBeGreaterThanOrEqual(400);
+    expect(response.status).toBeLessThan(500);
+    expect(issuesOf(response)[0]).toBe(issue);
     expect(await inMedplum(id)).toEqual(before);
   });
 
@@ -94,8 +94,8 @@ describe('what clinic staff cannot do in Medplum', () => {
     const [later, patient] = [await aSlot(schedule, 60, 90), await aPatient()];
     await deactivate(patient.id);
     const body = { ...proposed(patient, [later], { from: 60, to: 90 }), status: 'booked' };
-    const answer = await medplum('front-desk', 'POST', '/Appointment', { body });
-    expect(issuesOf(answer)).toEqual(['patient-inactive Appointment.participant[0].actor']);
+    const response = await medplum('front-desk', 'POST', '/Appointment', { body });
+    expect(issuesOf(response)).toEqual(['patient-inactive Appointment.participant[0].actor']);
     expect(await slotsOf(schedule)).toContain('free 60-90');
   });
 
@@ -167,10 +167,10 @@ const write = (body: Appointment) =>
 describe('an appointment that staff write in Medplum', () => {
   it('on a slot that another one holds: refused, nothing is written', async () => {
     const { slot, patient } = await aBooking();
-    const answer = await write(proposed(patient, [slot]));
+    const response = await write(proposed(patient, [slot]));
     const { status } = bookingErrors['schedule-overbooked'];
-    expect(refusalOf(answer)).toEqual([status, 'schedule-overbooked Appointment.slot[0]']);
-    expect(answer.text).toContain('LocalOverbooking');
+    expect(refusalOf(response)).toEqual([status, 'schedule-overbooked Appointment.slot[0]']);
+    expect(response.text).toContain('LocalOverbooking');
     expect(await appointmentsOn(slot)).toHaveLength(1);
   });
 
@@ -189,9 +189,9 @@ describe('an appointment that staff write in Medplum', () => {
   it("on a slot of its own over another's, as Medplum's Provider app writes it: refused", async () => {
     const { schedule, slot, patient } = await aBooking();
     const own = await aSlot(schedule, 10, 40, { status: 'busy' });
-    const answer = await write(proposed(patient, [own], { from: 10, to: 40 }));
-    expect(refusalOf(answer)).toEqual([400, 'schedule-overbooked Appointment.slot[0]']);
-    expect(answer.text).toContain(`Slot/${slot.id} takes the time`);
+    const response = await write(proposed(patient, [own], { from: 10, to: 40 }));
+    expect(refusalOf(response)).toEqual([400, 'schedule-overbooked Appointment.slot[0]']);
+    expect(response.text).toContain(`Slot/${slot.id} takes the time`);
     expect(await appointmentsOn(own)).toEqual([]);
     const meant = await aSlot(schedule, 10, 40, { status: 'busy', ...onPurpose });
     expect((await write(proposed(patient, [meant], { from: 10, to: 40 }))).status).toBe(201);

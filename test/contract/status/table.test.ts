@@ -59,29 +59,29 @@ describe('who may change a status', () => {
   it.each(rows)('the requestor, from %s to %s', async (from, wanted) => {
     const id = await anAppointment(from);
     const before = await read(id);
-    const answer = await patch(id, to(wanted));
+    const response = await patch(id, to(wanted));
     const isAllowed = mayPortal(from, wanted);
-    expect(answer.status).toBe(isAllowed ? 200 : 422);
-    expect(issuesOf(answer)).toEqual(isAllowed ? [] : ['transition-not-allowed Appointment.status']);
+    expect(response.status).toBe(isAllowed ? 200 : 422);
+    expect(issuesOf(response)).toEqual(isAllowed ? [] : ['transition-not-allowed Appointment.status']);
     expect(isAllowed ? (await read(id)).status : await read(id)).toEqual(isAllowed ? wanted : before);
   });
 
   it.each(rows)('clinic staff at the service, from %s to %s', async (from, wanted) => {
     const id = await anAppointment(from);
     const before = await inMedplum(id);
-    const answer = await patch(id, to(wanted), 'front-desk');
+    const response = await patch(id, to(wanted), 'front-desk');
     const isAllowed = mayStaff(from, wanted);
-    expect(answer.status).toBe(isAllowed ? 200 : 422);
+    expect(response.status).toBe(isAllowed ? 200 : 422);
     expect((await inMedplum(id)).status).toBe(isAllowed ? wanted : before.status);
   });
 
   it.each(rows)('clinic staff in Medplum, from %s to %s', async (from, wanted) => {
     const id = await anAppointment(from);
     const before = await inMedplum(id);
-    const answer = await edit(id, { status: wanted });
+    const response = await edit(id, { status: wanted });
     const isAllowed = mayStaff(from, wanted);
-    expect(answer.status < 300).toBe(isAllowed);
-    expect(issuesOf(answer)).toEqual(isAllowed ? [] : ['transition-not-allowed Appointment.status']);
+    expect(response.status < 300).toBe(isAllowed);
+    expect(issuesOf(response)).toEqual(isAllowed ? [] : ['transition-not-allowed Appointment.status']);
     expect((await inMedplum(id)).status).toBe(isAllowed ? wanted : before.status);
   });
 });

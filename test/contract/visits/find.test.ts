@@ -40,8 +40,8 @@ const find = ({ id }: HealthcareService, role: Role = 'portal-a', ...more: Param
 };
 
 /** The appointments of each proposal. */
-const visitsIn = (answer: Answer): Appointment[][] =>
-  (resourceIn('Bundle', answer).entry ?? []).flatMap(({ resource }) =>
+const visitsIn = (response: Answer): Appointment[][] =>
+  (resourceIn('Bundle', response).entry ?? []).flatMap(({ resource }) =>
     isResource(resource, 'Bundle')
       ? [(resource.entry ?? []).flatMap(({ resource: one }) => (isResource(one, 'Appointment') ? [one] : []))]
       : [],
@@ -50,8 +50,8 @@ const visitsIn = (answer: Answer): Appointment[][] =>
 const offset = (instant = ''): number => (Date.parse(instant) - Date.parse(minutes(0))) / 60_000;
 
 /** Visits as text: `A 0-30, B 40-60`. */
-const shown = (answer: Answer): string[] =>
-  visitsIn(answer).map((visit) =>
+const shown = (response: Answer): string[] =>
+  visitsIn(response).map((visit) =>
     visit
       .map(({ start, end, extension = [] }) => {
         const mark = extension.flatMap((one) => one.extension ?? []).find(({ url }) => url === 'step');
@@ -112,11 +112,11 @@ describe('a visit of two steps', () => {
 
   it('is booked as it stands', async () => {
     const patient = await aPatient();
-    const answer = await find(service, 'portal-a', {
+    const response = await find(service, 'portal-a', {
       name: 'patient',
       valueReference: { reference: `Patient/${patient.id}` },
     });
-    const [visit = []] = visitsIn(answer);
+    const [visit = []] = visitsIn(response);
     expect(refusalOf(await book(several(...visit)))).toEqual([201]);
     expect(await slotsOf(rooms[1] as Schedule)).toEqual(['free 30-50', 'busy 90-110']);
     expect(shown(await find(service))).toEqual([]);
@@ -127,9 +127,9 @@ it('finds single appointments of a service without steps, and marks them with no
   const service = await aService();
   const schedule = await aSchedule({ actor: [{ reference: `HealthcareService/${service.id}` }] });
   await Promise.all([aSlot(schedule, 0, 30), aSlot(schedule, 30, 60)]);
-  const answer = await find(service, 'portal-a', { name: 'count', valuePositiveInt: 1 });
-  const [[only] = []] = visitsIn(answer);
-  expect(shown(answer)).toEqual([' 0-30']);
+  const response = await find(service, 'portal-a', { name: 'count', valuePositiveInt: 1 });
+  const [[only] = []] = visitsIn(response);
+  expect(shown(response)).toEqual([' 0-30']);
   expect([only?.identifier, only?.extension, only?.status]).toEqual([undefined, undefined, 'proposed']);
 });
 
@@ -141,9 +141,9 @@ it('proposes only what serves who pays, and says who pays in it', async () => {
   await Promise.all([aSlot(schedule, 0, 30, { extension }), aSlot(schedule, 30, 60)]);
   const asked = (valueCoding: unknown) => find(service, 'portal-a', { name: 'payer-kind', valueCoding });
   expect(shown(await asked(kind('PKV')))).toEqual([' 0-30', ' 30-60']);
-  const answer = await asked(kind('GKV'));
-  expect(shown(answer)).toEqual([' 30-60']);
-  const [[only] = []] = visitsIn(answer);
+  const response = await asked(kind('GKV'));
+  expect(shown(response)).toEqual([' 30-60']);
+  const [[only] = []] = visitsIn(response);
   expect(only?.extension).toEqual([{ ...extension[0], valueCoding: kind('GKV') }]);
   const { participant: _, ...proposal } = only as Appointment;
   const patient = await aPatient();
@@ -162,16 +162,16 @@ it('proposes for a series what fits, and near to it what does not', async () => 
   const schedule = await aSchedule({ actor: [{ reference: `HealthcareService/${service.id}` }] });
   const at = (weeks: number, from: number) => aSlot(schedule, weeks * 7 * day + from, weeks * 7 * day + from + 30);
   await Promise.all([at(0, 0), at(1, 0), at(2, 60), at(3, 120)]);
-  const answer = await find(service, 'portal-a', {
+  const response = await find(service, 'portal-a', {
     name: 'period',
     valuePeriod: { start: minutes(0), end: minutes(4 * 7 * day) },
   });
-  const [visit = []] = visitsIn(answer);
+  const [visit = []] = visitsIn(response);
   const instead = visit.map(
     ({ extension = [] }) =>
       extension.flatMap((one) => one.extension ?? []).find(({ url }) => url === 'instead')?.valueInstant,
   );
-  expect(shown(answer)[0]).toBe(`1 0-30, 2 ${7 * day}-${7 * day + 30}, 3 ${14 * day + 60}-${14 * day + 90}`);
+  expect(shown(response)[0]).toBe(`1 0-30, 2 ${7 * day}-${7 * day + 30}, 3 ${14 * day + 60}-${14 * day + 90}`);
   expect(instead).toEqual([undefined, undefined, minutes(14 * day)]);
   const last = await find(service, 'portal-a', { name: 'step', valueString: '4' });
   expect(shown(last)).toEqual(['4 0-30']);
@@ -200,8 +200,8 @@ describe('a visit of which several appointments were taken', () => {
   const week = { url: 'every', valueDuration: { value: 1, code: 'wk' } };
 
   /** What the first issue proposes instead: `A 0-30, B 40-60`, and each as it would be sent. */
-  const wholesIn = (answer: Answer, sent: readonly Appointment[]) =>
-    (resourceIn('OperationOutcome', answer).issue[0]?.extension ?? [])
+  const wholesIn = (response: Answer, sent: readonly Appointment[]) =>
+    (resourceIn('OperationOutcome', response).issue[0]?.extension ?? [])
       .filter(({ url }) => url === artefactUri(config, 'LocalAlternative'))
       .map(({ extension = [] }) => {
         const steps = extension
@@ -234,10 +234,10 @@ describe('a visit of which several appointments were taken', () => {
 
   /** Sends something, at once or asynchronously. */
   const sent = async (operation: string, body: unknown, headers: Readonly<Record<string, string>>) => {
-    const answer = await request('portal-a', 'POST', `/Appointment/${operation}`, { body, headers });
-    const path = answer.headers.get('content-location')?.slice(base.length);
+    const response = await request('portal-a', 'POST', `/Appointment/${operation}`, { body, headers });
+    const path = response.headers.get('content-location')?.slice(base.length);
     return path === undefined
-      ? answer
+      ? response
       : eventually(() => request('portal-a', 'GET', path)).is(({ status }) => status !== 202);
   };
 
@@ -355,8 +355,8 @@ describe('what is refused', () => {
       resourceType: 'HealthcareService',
       extension: [{ url: artefactUri(config, 'LocalVisit'), extension: [step('Blood')] }],
     };
-    const answer = await medplum('front-desk', 'POST', '/HealthcareService', { body });
-    expect(answer.status).toBe(422);
-    expect(answer.text).toContain('visit-invalid');
+    const response = await medplum('front-desk', 'POST', '/HealthcareService', { body });
+    expect(response.status).toBe(422);
+    expect(response.text).toContain('visit-invalid');
   });
 });

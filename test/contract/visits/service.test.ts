@@ -19,8 +19,8 @@ const step = (name: string, { id }: Schedule, ...more: Extension[]): Extension =
   ],
 });
 
-const appointmentsIn = (answer: Answer): Appointment[] =>
-  (resourceIn('Bundle', answer).entry ?? []).flatMap(({ resource }) =>
+const appointmentsIn = (response: Answer): Appointment[] =>
+  (resourceIn('Bundle', response).entry ?? []).flatMap(({ resource }) =>
     isResource(resource, 'Appointment') ? [resource] : [],
   );
 
@@ -70,10 +70,10 @@ describe('a visit', () => {
     const { schedules, steps, patient, slots } = await aVisit();
     await Promise.all(schedules.slice(0, 1).flatMap((blood) => [aSlot(blood, 30, 60), aSlot(blood, 60, 90)]));
     expect((await book(proposed(patient, slots.slice(0, 1)))).status).toBe(201);
-    const answer = await book(several(...steps));
-    expect(refusalOf(answer)).toEqual([409, 'slot-not-free Parameters.parameter[0].resource.slot[0]']);
+    const response = await book(several(...steps));
+    expect(refusalOf(response)).toEqual([409, 'slot-not-free Parameters.parameter[0].resource.slot[0]']);
     // At 60 there is blood, too, but then the ECG is under way.
-    expect(timesIn(answer)).toEqual(['30-60']);
+    expect(timesIn(response)).toEqual(['30-60']);
   });
 
   it('is cancelled as a whole by a portal', async () => {
@@ -128,7 +128,7 @@ describe('a visit', () => {
     const [first, second] = await Promise.all([slotsIn(one), slotsIn(other)]);
     const patients = await Promise.all(Array.from({ length: 50 }, () => aPatient()));
     // Half of them take the one schedule first, half the other; each time of both is wanted by several.
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       patients.map((patient, index) => {
         const at = index % 9;
         const [before, after] = index % 2 === 0 ? [first, second] : [second, first];
@@ -141,8 +141,8 @@ describe('a visit', () => {
         return book(several(stepAt(before, at), stepAt(after, at + 1)));
       }),
     );
-    const whole = answers.filter(({ status }) => status === 201).map(appointmentsIn);
-    const others = answers.filter(({ status }) => status !== 201);
+    const whole = responses.filter(({ status }) => status === 201).map(appointmentsIn);
+    const others = responses.filter(({ status }) => status !== 201);
     expect(whole.every((all) => all.length === 2)).toBe(true);
     expect(whole.length).toBeGreaterThan(0);
     expect(new Set(others.flatMap(issuesOf).map((issue) => issue.split(' ')[0]))).toEqual(new Set(['slot-not-free']));
@@ -154,20 +154,20 @@ describe('a visit', () => {
     const { steps, later } = await aVisit();
     const [first, second] = appointmentsIn(await book(several(...steps)));
     const body = several(steps[0], later);
-    const answer = await book({
+    const response = await book({
       ...body,
       parameter: [...body.parameter, { name: 'cancelled-appt-id', valueUri: second?.id }],
     });
-    expect(answer.status).toBe(201);
+    expect(response.status).toBe(201);
     expect(await Promise.all([first, second].map(statusOf))).toEqual(['cancelled', 'cancelled']);
   });
 
   it('is confirmed as a whole, at whatever door', async () => {
     const manual = { extension: [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: 'manual' }] };
     const { steps, schedules } = await aVisit(manual);
-    const answer = await book(several(...steps));
-    const [first, second] = appointmentsIn(answer);
-    expect([answer.status, first?.status]).toEqual([202, 'pending']);
+    const response = await book(several(...steps));
+    const [first, second] = appointmentsIn(response);
+    expect([response.status, first?.status]).toEqual([202, 'pending']);
     expect((await ends('front-desk', first, 'booked')).status).toBe(200);
     expect(await Promise.all([first, second].map(statusOf))).toEqual(['booked', 'booked']);
     expect(await statusesOf(schedules)).toEqual(['busy 0-30', 'busy 60-90', 'free 120-150']);

@@ -18,8 +18,8 @@ import { config } from '../installation.ts';
 import { inconsistencies } from '../races/consistent.ts';
 import { bookLater, counts, RUNNERS } from '../races/support.ts';
 
-const appointmentsIn = (answer: Answer): Appointment[] =>
-  (resourceIn('Bundle', answer).entry ?? []).flatMap(({ resource }) =>
+const appointmentsIn = (response: Answer): Appointment[] =>
+  (resourceIn('Bundle', response).entry ?? []).flatMap(({ resource }) =>
     isResource(resource, 'Appointment') ? [resource] : [],
   );
 
@@ -43,10 +43,10 @@ const statusesOf = async (schedules: readonly Schedule[]) => (await Promise.all(
 describe('several appointments', () => {
   it('are booked together, and answered as a Bundle of them', async () => {
     const { schedules, steps } = await aVisit();
-    const answer = await book(several(...steps()));
-    const [first, second] = appointmentsIn(answer);
-    expect(answer.status).toBe(201);
-    expect(answer.headers.get('location')).toMatch(new RegExp(`/Appointment/${first?.id}$`));
+    const response = await book(several(...steps()));
+    const [first, second] = appointmentsIn(response);
+    expect(response.status).toBe(201);
+    expect(response.headers.get('location')).toMatch(new RegExp(`/Appointment/${first?.id}$`));
     expect([first?.status, second?.status]).toEqual(['booked', 'booked']);
     expect(first && groupOf(first)).toBe(second && groupOf(second));
     expect(
@@ -58,8 +58,8 @@ describe('several appointments', () => {
   it('are refused together', async () => {
     const { schedules, slots, steps, patient } = await aVisit();
     await book(proposed(patient, slots.slice(1), { from: 60, to: 90 }));
-    const answer = await book(several(...steps()));
-    expect(refusalOf(answer)).toEqual([409, 'slot-not-free Parameters.parameter[1].resource.slot[0]']);
+    const response = await book(several(...steps()));
+    expect(refusalOf(response)).toEqual([409, 'slot-not-free Parameters.parameter[1].resource.slot[0]']);
     expect(await statusesOf(schedules)).toEqual(['free 0-30', 'busy 60-90']);
   });
 
@@ -84,8 +84,11 @@ describe('several appointments', () => {
 
   it('are booked later', async () => {
     const { steps } = await aVisit();
-    const answer = await bookLater(several(...steps()));
-    expect([answer.status, appointmentsIn(answer).map(({ status }) => status)]).toEqual([200, ['booked', 'booked']]);
+    const response = await bookLater(several(...steps()));
+    expect([response.status, appointmentsIn(response).map(({ status }) => status)]).toEqual([
+      200,
+      ['booked', 'booked'],
+    ]);
   });
 
   it('are only judged in a dry run', async () => {
@@ -103,7 +106,7 @@ it('50 visits that cross each other: each is booked as a whole, or refused as a 
   const schedules = await simultaneously(places, () => aSchedule());
   const slots = await Promise.all(schedules.map((one) => Promise.all([aSlot(one, 0, 30), aSlot(one, 60, 90)])));
   const slotIn = (schedule: number, time: 0 | 1): Slot[] => slots[schedule % places]?.slice(time, time + 1) ?? [];
-  const answers = await simultaneously(RUNNERS, (index) =>
+  const responses = await simultaneously(RUNNERS, (index) =>
     book(
       several(
         proposed(patient, slotIn(index, 0)),
@@ -111,7 +114,7 @@ it('50 visits that cross each other: each is booked as a whole, or refused as a 
       ),
     ),
   );
-  const { 201: booked = 0, 409: refused = 0, ...others } = counts(answers);
+  const { 201: booked = 0, 409: refused = 0, ...others } = counts(responses);
   expect(others).toEqual({});
   expect(booked).toBeGreaterThan(0);
   expect(booked + refused).toBe(RUNNERS);

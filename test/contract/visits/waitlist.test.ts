@@ -13,8 +13,8 @@ import { cancellation, patch } from '../patch/fixtures.ts';
 import { aSlotIn, whole } from '../policy/fixtures.ts';
 import { accepting, join, offersFor, refilling, statusesOf, waiting } from '../waitlist/fixtures.ts';
 
-const appointmentsIn = (answer: Answer): Appointment[] =>
-  (resourceIn('Bundle', answer).entry ?? []).flatMap(({ resource }) =>
+const appointmentsIn = (response: Answer): Appointment[] =>
+  (resourceIn('Bundle', response).entry ?? []).flatMap(({ resource }) =>
     isResource(resource, 'Appointment') ? [resource] : [],
   );
 
@@ -64,9 +64,9 @@ async function aFullMorning() {
         extension: [stepExtension({ service: service.id ?? '', step: name }, config)],
       });
     const [first, second] = slots;
-    const answer = await book(several(mark(first, 'Blood'), mark(second, 'ECG')), role);
-    expect(answer.status).toBe(201);
-    return appointmentsIn(answer);
+    const response = await book(several(mark(first, 'Blood'), mark(second, 'ECG')), role);
+    expect(response.status).toBe(201);
+    return appointmentsIn(response);
   };
   const booked = await visitAt(48, await aPatient('portal-b'), 'portal-b');
   return { type, schedules: [blood, ecg], booked, visitAt };

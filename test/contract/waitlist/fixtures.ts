@@ -51,7 +51,7 @@ export async function aWaiting(service: CodeableConcept, role: Role = 'portal-a'
 }
 
 /** The place in an answer of `$waitlist`. */
-export const placeIn = ({ extension }: Appointment): number | undefined =>
+export const positionIn = ({ extension }: Appointment): number | undefined =>
   extension?.find(({ url }) => url === artefactUri(config, 'LocalPlace'))?.valuePositiveInt;
 
 /** Until when an appointment is held. */

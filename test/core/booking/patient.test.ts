@@ -4,7 +4,7 @@ import { holdExtensions } from '../../../core/booking/appointment/expiry.ts';
 import { conformsToProfile, withTrueClaims } from '../../../core/booking/patients/conformance.ts';
 import {
   deactivationIssues,
-  MOST_APPOINTMENTS,
+  MAX_APPOINTMENTS,
   type PolicedAppointment,
 } from '../../../core/booking/patients/deactivation.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
@@ -184,7 +184,7 @@ describe('a portal makes its patient inactive', () => {
   });
 
   it('not if there are more appointments than are looked at', () => {
-    const open = Array.from({ length: MOST_APPOINTMENTS }, () => ({ appointment: own(), policies: [] }));
+    const open = Array.from({ length: MAX_APPOINTMENTS }, () => ({ appointment: own(), policies: [] }));
     expect(issues(...open)).toEqual([
       `patient-has-appointments: The patient has 100 open appointments or more: ${asked}`,
     ]);

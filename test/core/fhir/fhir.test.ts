@@ -2,9 +2,9 @@ import { describe, expect, it, test } from '@jest/globals';
 import { badRequest } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
-import { isDeeperThan, MOST_VALUES, mostSize, sizeBeyond, sizeProblem } from '../../../core/fhir/bounds.ts';
+import { isDeeperThan, MAX_VALUES, mostSize, sizeBeyond, sizeProblem } from '../../../core/fhir/bounds.ts';
 import { narrativeIssues, textOf } from '../../../core/fhir/narrative/narrative.ts';
-import { MOST_ISSUES, saysOvertaken, statusOf, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
+import { MAX_ISSUES, saysOvertaken, statusOf, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { REPLACES, reservedEntries, withoutReserved } from '../../../core/fhir/reserved.ts';
 import { withoutEmpty } from '../../../core/fhir/resource.ts';
 import { belongsTo, ownerOf, requestorTag } from '../../../core/fhir/tags.ts';
@@ -49,7 +49,7 @@ describe('text', () => {
   });
 
   it('may grow a little where much is stored already', () => {
-    const stored = { comment: 'x'.repeat(SIZE), given: ['x'.repeat(SIZE)], list: new Array(MOST_VALUES).fill(0) };
+    const stored = { comment: 'x'.repeat(SIZE), given: ['x'.repeat(SIZE)], list: new Array(MAX_VALUES).fill(0) };
     const more = { values: 1, text: 1, listed: 1 };
     expect(sizeProblem(stored, sizeBeyond(stored, more))).toBeUndefined();
     expect(sizeProblem({ ...stored, comment: 'x'.repeat(SIZE + 2) }, sizeBeyond(stored, more))).toMatch(/of text/);
@@ -84,7 +84,7 @@ describe('an outcome', () => {
   it('of more says in the last how many there are, and keeps the status', () => {
     const issues = [...Array.from({ length: 60 }, () => issue('slot-not-free')), issue('malformed-request')];
     const outcome = toOperationOutcome(issues, config);
-    expect(outcome.issue).toHaveLength(MOST_ISSUES);
+    expect(outcome.issue).toHaveLength(MAX_ISSUES);
     expect(outcome.issue.at(-1)).toMatchObject({ diagnostics: 'There are 12 more problems; solve these first.' });
     expect(outcome.issue.at(-1)?.details?.coding?.[0]?.code).toBe('malformed-request');
     expect([outcome.id, statusOf(issues)]).toEqual(['bad-request', 400]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { findChain } from '../../../core/slots/chain.ts';
-import { planTaking, type Taking } from '../../../core/slots/guard.ts';
+import { type ExternalSlot, planExternalSlot } from '../../../core/slots/guard.ts';
 import { settle, withGivenBack, withTaken } from '../../../core/slots/settle.ts';
 import { type Calendar, calendarOf, isTaken } from '../../../core/slots/slot.ts';
 import { at, config, slot } from '../booking/support.ts';
@@ -36,11 +36,11 @@ describe('guard', () => {
   const taking = seen(slot('taking', '09:00', '09:30', { status: 'busy' }));
 
   /** The conflict and the excluded offers, by id. */
-  function planned(slots: readonly Slot[], more: Partial<Taking> = {}, own = terms()) {
+  function planned(slots: readonly Slot[], more: Partial<ExternalSlot> = {}, own = terms()) {
     const { start, end } = taking;
     const calendar = calendarOf(slots, config);
-    const whole: Taking = { start, end, from: taking, against: 'everything', ...more };
-    const { conflict, excluded } = planTaking(whole, calendar, new Set(), () => own, { ...config });
+    const whole: ExternalSlot = { start, end, from: taking, against: 'everything', ...more };
+    const { conflict, excluded } = planExternalSlot(whole, calendar, new Set(), () => own, { ...config });
     return [conflict?.id, excluded.map(({ id }) => id)];
   }
 
@@ -59,7 +59,7 @@ describe('guard', () => {
       expect(planned([one, two, beside], { from: seen(one) })).toEqual([undefined, ['beside']]);
     });
 
-    it.each<[string, Slot['status'], Partial<Slot>, Taking['against'], string | undefined]>([
+    it.each<[string, Slot['status'], Partial<Slot>, ExternalSlot['against'], string | undefined]>([
       ['an appointment over a booking', 'busy', origin('x'), 'everything', 'x'],
       ['a block over a booking', 'busy', origin('x'), 'nothing', undefined],
       ['an appointment over a block', 'busy-unavailable', {}, 'everything', 'x'],

@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { stepsWith } from '../../../core/visits/check.ts';
-import { type Filler, type Opening, type OpenStep, type Proposal, searchVisits } from '../../../core/visits/search.ts';
+import {
+  type CandidateSchedule,
+  type CandidateTime,
+  type OpenStep,
+  type Proposal,
+  searchVisits,
+} from '../../../core/visits/search.ts';
 import { randomOf } from '../../../packages/conformance/attack/network.ts';
 
 /** Whole numbers that look random, the same for the same seed. */
@@ -25,17 +31,18 @@ function someSteps(seed: number): OpenStep[] {
     const earlier = names.slice(0, index).filter(() => below(2) === 0);
     const gapMin = below(3) === 0 ? below(3) : 0;
     // Every second clinic has two places in each room, which are free in turn.
-    const filler = (rank: number, start: number): Filler => ({
+    const filler = (rank: number, start: number): CandidateSchedule => ({
       schedule: rooms[rank]?.schedule ?? '',
       rank,
       place: seed % 2 === 0 ? undefined : `${start % 2}`,
       slots: [],
       buffers: rooms[rank]?.buffers ?? { before: 0, after: 0 },
     });
-    const free = (start: number): Filler[] => rooms.flatMap((_, rank) => (below(3) > 0 ? [filler(rank, start)] : []));
+    const free = (start: number): CandidateSchedule[] =>
+      rooms.flatMap((_, rank) => (below(3) > 0 ? [filler(rank, start)] : []));
     const openings = Array.from(
       { length: 8 },
-      (_, start): Opening => ({
+      (_, start): CandidateTime => ({
         start,
         end: start + length,
         roles: Array.from({ length: roles }, () => free(start)),

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { placeOf } from '../../../core/waitlist/entry.ts';
+import { positionOf } from '../../../core/waitlist/entry.ts';
 
 const now = Date.parse('2027-01-04T10:00:00Z');
 
@@ -26,5 +26,5 @@ test('a place counts those who wait for the same, are asked before, and whose wi
     entry('for something else', '2027-01-01T00:00:00Z', { serviceType: mri }),
     entry('over', '2027-01-01T00:00:00Z', { requestedPeriod: over }),
   ];
-  expect(placeOf(own, [own, ...others], now)).toBe(3);
+  expect(positionOf(own, [own, ...others], now)).toBe(3);
 });

@@ -23,9 +23,9 @@ const open = async () =>
   http.resourceIn('Bundle', await http.request('portal-a', 'GET', '/Subscription?status=requested,active')).entry ?? [];
 
 it('30 simultaneous Subscriptions at a limit of 5: five are created, the others refused', async () => {
-  const answers = await contract.simultaneously(30, () => fixtures.submit(fixtures.toWebsocket()));
-  const refused = answers.filter(({ status }) => status === 422);
-  expect([answers.filter(({ status }) => status === 201).length, refused.length]).toEqual([LIMIT, 30 - LIMIT]);
+  const responses = await contract.simultaneously(30, () => fixtures.submit(fixtures.toWebsocket()));
+  const refused = responses.filter(({ status }) => status === 422);
+  expect([responses.filter(({ status }) => status === 201).length, refused.length]).toEqual([LIMIT, 30 - LIMIT]);
   expect(new Set(refused.flatMap(http.issuesOf))).toEqual(new Set(['subscriptions-exceeded']));
   expect(await open()).toHaveLength(LIMIT);
 });

@@ -48,8 +48,8 @@ describe('a token', () => {
       authorization.endsWith('good')
         ? { body: { profile: { resourceType: 'ClientApplication', id: 'a' } } }
         : { status: 401 };
-    const answers = await Promise.all(['good', 'good', 'bad', 'bad'].map((token) => read(token)));
-    expect(answers.map(({ statusCode }) => statusCode)).toEqual([404, 404, 401, 401]);
+    const responses = await Promise.all(['good', 'good', 'bad', 'bad'].map((token) => read(token)));
+    expect(responses.map(({ statusCode }) => statusCode)).toEqual([404, 404, 401, 401]);
     expect([...fake.verified].sort()).toEqual(['Bearer bad', 'Bearer good']);
   });
 
@@ -78,8 +78,8 @@ describe('a client', () => {
   test('has one limit, whatever tokens and addresses it uses', async () => {
     start({ requestsPerMinute: 2 });
     fake.verify = () => ({ body: { profile: { resourceType: 'ClientApplication', id: 'a' } } });
-    const answers = [await read('t1', '192.0.2.1'), await read('t2', '192.0.2.2'), await read('t3', '192.0.2.3')];
-    expect(answers.map(({ statusCode }) => statusCode)).toEqual([404, 404, 429]);
+    const responses = [await read('t1', '192.0.2.1'), await read('t2', '192.0.2.2'), await read('t3', '192.0.2.3')];
+    expect(responses.map(({ statusCode }) => statusCode)).toEqual([404, 404, 429]);
   });
 
   test('has so many requests under way; another one is served meanwhile', async () => {
@@ -127,8 +127,8 @@ describe('a client that is refused learns why, and when to come again', () => {
     start({ attemptsPerMinuteAndAddress: 2 });
     refuseAll();
     const send = () => gateway.inject({ url: '/fhir/R4/Slot/s1', headers: authorization ? { authorization } : {} });
-    const answers = [await send(), await send(), await send()];
-    expect(answers.map(({ statusCode, headers }) => [statusCode, headers['www-authenticate']])).toEqual(
+    const responses = [await send(), await send(), await send()];
+    expect(responses.map(({ statusCode, headers }) => [statusCode, headers['www-authenticate']])).toEqual(
       Array(3).fill([401, challenge]),
     );
   });

@@ -30,8 +30,8 @@ const patching = (gateway: ReturnType<typeof gatewayTo>, headers = {}) =>
 
 /** Sends Parameters or another body. */
 const posting = (gateway: ReturnType<typeof gatewayTo>, url: string) => async (body: object) => {
-  const answer = await gateway.inject({ method: 'POST', url: `/fhir/R4/${url}`, headers: fhirJson, payload: body });
-  return answer.statusCode;
+  const response = await gateway.inject({ method: 'POST', url: `/fhir/R4/${url}`, headers: fhirJson, payload: body });
+  return response.statusCode;
 };
 
 test('so many changes within a minute, each requestor by itself', () => {

@@ -5,7 +5,7 @@ import { toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { bookingResponse } from '../../../gateway/bots/booking-response.ts';
 import { ownRefusal, refusedByBot } from '../../../gateway/bots/error-response.ts';
 import type { GatewayContext } from '../../../gateway/context.ts';
-import type { UpstreamAnswer, UpstreamFailure } from '../../../gateway/medplum/client.ts';
+import type { MedplumResponse, UpstreamFailure } from '../../../gateway/medplum/client.ts';
 import { base, config } from '../fake-medplum.ts';
 
 const appointment = (status: string) => ({
@@ -50,9 +50,9 @@ describe('the answer to $book', () => {
 const context = { config } as GatewayContext;
 const outcome = (...issue: object[]) => ({ resourceType: 'OperationOutcome', issue }) as OperationOutcome;
 const ours = toOperationOutcome([{ code: 'slot-not-free', diagnostics: 'Taken.' }], config);
-const answer = (status: number, body?: unknown): UpstreamAnswer => ({ status, headers: {}, body });
+const answer = (status: number, body?: unknown): MedplumResponse => ({ status, headers: {}, body });
 
-const said = (given: UpstreamAnswer | UpstreamFailure) => {
+const said = (given: MedplumResponse | UpstreamFailure) => {
   const { status, resource } = refusedByBot(given, context);
   const [issue] = resource?.resourceType === 'OperationOutcome' ? resource.issue : [];
   return [status, issue?.code, issue?.diagnostics];
@@ -101,7 +101,7 @@ describe('where there is nothing for the caller', () => {
 });
 
 describe('a Bot that did not answer', () => {
-  test.each<[UpstreamAnswer | UpstreamFailure, number, string]>([
+  test.each<[MedplumResponse | UpstreamFailure, number, string]>([
     [{ failure: 'unavailable' }, 503, 'did not answer. It may'],
     [{ failure: 'timeout' }, 504, 'did not answer in time. It may'],
     [{ failure: 'broken' }, 503, 'gave an invalid response. It may'],

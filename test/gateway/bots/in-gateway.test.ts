@@ -14,8 +14,8 @@ import { botsInMedplum } from '../../../gateway/bots/in-medplum.ts';
 import type { BotCall } from '../../../gateway/bots/runtime.ts';
 import {
   createUpstream,
+  type MedplumResponse,
   type Upstream,
-  type UpstreamAnswer,
   type UpstreamCall,
   type UpstreamFailure,
 } from '../../../gateway/medplum/client.ts';
@@ -24,7 +24,7 @@ import { loginAt } from '../../../scripts/gateway/hosted-bots.ts';
 import { scaled } from '../../lib/time-scale.ts';
 import { config, startFakeMedplum } from '../fake-medplum.ts';
 
-const answered = (status: number, body?: unknown): UpstreamAnswer => ({ status, headers: {}, body });
+const answered = (status: number, body?: unknown): MedplumResponse => ({ status, headers: {}, body });
 const found = answered(200, { resourceType: 'Bundle', entry: [{ resource: { resourceType: 'Bot' } }] });
 
 const caller: Caller = {
@@ -40,7 +40,7 @@ const refusedToken = answered(401);
 
 interface Surroundings {
   /** What Medplum answers to the gateway. */
-  readonly medplum?: (asked: UpstreamCall) => UpstreamAnswer | UpstreamFailure;
+  readonly medplum?: (asked: UpstreamCall) => MedplumResponse | UpstreamFailure;
   /** What Medplum says of the token of the caller when it is asked anew. */
   readonly verified?: Identification;
   readonly logIn?: HostedBots['logIn'];
@@ -129,7 +129,7 @@ test('a Bot that the gateway does not have runs in Medplum', async () => {
 });
 
 describe('whether a caller may call a Bot', () => {
-  test.each<[UpstreamAnswer | UpstreamFailure, UpstreamAnswer | UpstreamFailure]>([
+  test.each<[MedplumResponse | UpstreamFailure, MedplumResponse | UpstreamFailure]>([
     [{ failure: 'timeout' }, { failure: 'timeout', isUnsent: true }],
     [answered(504, 'x'), { failure: 'timeout', isUnsent: true }],
     [answered(500, 'x'), { failure: 'unavailable', isUnsent: true }],
@@ -138,9 +138,9 @@ describe('whether a caller may call a Bot', () => {
     [answered(200, { resourceType: 'Bundle', entry: [] }), answered(403)],
     [answered(200, { resourceType: 'Slot', entry: [{}] }), answered(403)],
     [answered(200), answered(403)],
-  ])('Medplum answers %j: %j, and no Bot runs', async (answer, expected) => {
+  ])('Medplum answers %j: %j, and no Bot runs', async (response, expected) => {
     const runs: unknown[] = [];
-    const { run } = hosted(async () => runs.push('run'), { medplum: () => answer });
+    const { run } = hosted(async () => runs.push('run'), { medplum: () => response });
     expect([await run(), runs]).toEqual([expected, []]);
     await run();
     expect(runs).toEqual([]);
@@ -316,28 +316,28 @@ test.each([true, false])(
 );
 
 /** Runs the Bot `book` in a Medplum that answers so. */
-async function run(answer: UpstreamAnswer | UpstreamFailure) {
-  const bots = botsInMedplum({ call: async () => answer } as Partial<Upstream> as Upstream, config);
+async function run(response: MedplumResponse | UpstreamFailure) {
+  const bots = botsInMedplum({ call: async () => response } as Partial<Upstream> as Upstream, config);
   const headers = { authorization: 'Bearer portal-a', 'content-type': 'x' };
   const found = await bots.run({ name: 'book', input: { a: 1 }, headers, caller: undefined });
   expect(bots.pending()).toBe(0);
   return found;
 }
 
-test.each<[string, UpstreamAnswer]>([
+test.each<[string, MedplumResponse]>([
   ['401', { status: 401, headers: { x: 'y' }, body: 'secret' }],
   [
     'its client is gone',
     { status: 400, headers: {}, body: { issue: [{ details: { text: 'Authentication error' } }] } },
   ],
-])('a token that is refused meanwhile is 401: %s', async (_, answer) => {
-  expect(await run(answer)).toEqual({ status: 401, headers: {}, body: undefined });
+])('a token that is refused meanwhile is 401: %s', async (_, response) => {
+  expect(await run(response)).toEqual({ status: 401, headers: {}, body: undefined });
 });
 
-test.each<[UpstreamAnswer | UpstreamFailure]>([
+test.each<[MedplumResponse | UpstreamFailure]>([
   [{ failure: 'timeout' }],
   [{ status: 400, headers: {}, body: { issue: [{ details: { text: 'Other' } }] } }],
   [{ status: 403, headers: {}, body: undefined }],
-])('every other answer is passed on: %j', async (answer) => {
-  expect(await run(answer)).toBe(answer);
+])('every other answer is passed on: %j', async (response) => {
+  expect(await run(response)).toBe(response);
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import fastify, { type FastifyInstance } from 'fastify';
-import { MOST_VALUES } from '../../../core/fhir/bounds.ts';
+import { MAX_VALUES } from '../../../core/fhir/bounds.ts';
 import { addBodyParsers, isReadBody } from '../../../gateway/http/body.ts';
 import { formatOfBody, isForm, isJsonPatch, negotiate } from '../../../gateway/http/content-negotiation.ts';
 import { parsePrefer, preferredHandling, preferredReturn, prefersAsync } from '../../../gateway/http/prefer.ts';
@@ -22,9 +22,9 @@ describe('body', () => {
 
   /** What was read of a body: its value, or the issues. */
   async function read(payload: string | Buffer, type = 'application/fhir+json') {
-    const answer = await app.inject({ method: 'POST', url: '/', headers: { 'content-type': type }, payload });
-    const { isRead, body } = answer.json();
-    return isRead ? (body.issues ?? body.value) : answer.statusCode;
+    const response = await app.inject({ method: 'POST', url: '/', headers: { 'content-type': type }, payload });
+    const { isRead, body } = response.json();
+    return isRead ? (body.issues ?? body.value) : response.statusCode;
   }
 
   const malformed = (diagnostics: string) => [{ code: 'malformed-request', diagnostics, expression: 'http.body' }];
@@ -55,11 +55,11 @@ describe('body', () => {
     test('has so many values, no more', async () => {
       const list = (count: number) => JSON.stringify(Array.from({ length: count }, () => 1));
       const lists = (count: number) => JSON.stringify(Array.from({ length: count }, () => []));
-      const tooMany = malformed(`The body has more than ${MOST_VALUES} values.`);
-      expect(await read(list(MOST_VALUES - 1))).toHaveLength(MOST_VALUES - 1);
-      expect(await read(list(MOST_VALUES))).toEqual(tooMany);
-      expect(await read(lists(MOST_VALUES))).toEqual(tooMany);
-      const commas = `{"a":"${','.repeat(MOST_VALUES + 1)}"}`;
+      const tooMany = malformed(`The body has more than ${MAX_VALUES} values.`);
+      expect(await read(list(MAX_VALUES - 1))).toHaveLength(MAX_VALUES - 1);
+      expect(await read(list(MAX_VALUES))).toEqual(tooMany);
+      expect(await read(lists(MAX_VALUES))).toEqual(tooMany);
+      const commas = `{"a":"${','.repeat(MAX_VALUES + 1)}"}`;
       expect(Object.keys(await read(commas))).toEqual(['a']);
     });
 

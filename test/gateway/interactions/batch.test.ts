@@ -20,13 +20,13 @@ const slot = {
 };
 
 async function send(bundle: unknown, limited = gateway()) {
-  const answer = await limited.inject({
+  const response = await limited.inject({
     method: 'POST',
     url: '/fhir/R4',
     headers: fhirJson,
     payload: JSON.stringify(bundle),
   });
-  return { status: answer.statusCode, body: answer.json() };
+  return { status: response.statusCode, body: response.json() };
 }
 
 const get = (url: string, more: object = {}) => ({ request: { method: 'GET', url, ...more } });
@@ -159,8 +159,8 @@ describe('large answers', () => {
   });
 
   test('a page that is too large is refused, with advice', async () => {
-    const answer = await large.inject({ url: '/fhir/R4/Patient?_count=1000', headers: bearer });
-    expect(answer.statusCode).toBe(413);
-    expect(answer.json().issue[0].diagnostics).toContain('_count');
+    const response = await large.inject({ url: '/fhir/R4/Patient?_count=1000', headers: bearer });
+    expect(response.statusCode).toBe(413);
+    expect(response.json().issue[0].diagnostics).toContain('_count');
   });
 });

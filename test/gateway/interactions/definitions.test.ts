@@ -24,8 +24,8 @@ describe('definitions', () => {
   ];
 
   async function get(path: string) {
-    const answer = await inject({ url: `/fhir/R4/${path}`, headers: bearer });
-    return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
+    const response = await inject({ url: `/fhir/R4/${path}`, headers: bearer });
+    return { status: response.statusCode, headers: response.headers, body: response.json() };
   }
 
   test('a definition that the client has is not sent again', async () => {

@@ -22,8 +22,8 @@ async function go([method, path, prefer]: Way, reply?: Reply) {
     bodies[method === 'PATCH' ? 'patch' : type === 'Subscription' || type === 'Patient' ? type : 'Appointment'];
   const isSent = method === 'PUT' || method === 'POST' || method === 'PATCH';
   const headers = { ...(isSent ? fhirJson : bearer), ...(prefer && { prefer }) };
-  const answer = await inject({ method, url: `/fhir/R4/${path}`, headers, ...(isSent && { payload }) });
-  return { status: answer.statusCode, body: answer.json() };
+  const response = await inject({ method, url: `/fhir/R4/${path}`, headers, ...(isSent && { payload }) });
+  return { status: response.statusCode, body: response.json() };
 }
 
 describe.each<Way>([

@@ -89,11 +89,11 @@ describe('history', () => {
     Array.from({ length: count }, (_, index) => ({ number: index + 1, ...more }));
 
   async function get(url: string) {
-    const answer = await inject({
+    const response = await inject({
       url: `/fhir/R4/${url}`,
       headers: { authorization: `Bearer history-${caller}` },
     });
-    return { status: answer.statusCode, headers: answer.headers, body: answer.json() };
+    return { status: response.statusCode, headers: response.headers, body: response.json() };
   }
 
   const url = `${base}/Appointment/a1/_history`;
@@ -149,8 +149,8 @@ const bot = '/fhir/R4/Bot/$execute';
 /** Reads what Medplum refuses, while the Bot answers something else. */
 async function readRefused(path: string, refusal: Reply, ofBot: Reply, headers: Record<string, string> = bearer) {
   fake.answer = (received) => (received.path === bot ? ofBot : refusal);
-  const answer = await inject({ url: `/fhir/R4/${path}`, headers });
-  return { status: answer.statusCode, body: answer.json(), calls: fake.received.filter((one) => one.path === bot) };
+  const response = await inject({ url: `/fhir/R4/${path}`, headers });
+  return { status: response.statusCode, body: response.json(), calls: fake.received.filter((one) => one.path === bot) };
 }
 
 const paths = ['Appointment/a1', 'Appointment/a1/_history', 'Appointment/a1/_history/v1'];

@@ -1,17 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Bundle } from '@medplum/fhirtypes';
 import { createAddresses } from '../../../gateway/medplum/address-rewriting.ts';
-import type { UpstreamAnswer, UpstreamFailure } from '../../../gateway/medplum/client.ts';
+import type { MedplumResponse, UpstreamFailure } from '../../../gateway/medplum/client.ts';
 import { upstreamProblem } from '../../../gateway/medplum/errors.ts';
 import { publicBundle, publicResource } from '../../../gateway/medplum/public-resources.ts';
 import { rows } from '../../lib/rows.ts';
 import { base, config } from '../fake-medplum.ts';
 
-const answer = (status: number, body?: unknown, headers = {}): UpstreamAnswer => ({ status, headers, body });
+const answer = (status: number, body?: unknown, headers = {}): MedplumResponse => ({ status, headers, body });
 const outcome = (...issue: unknown[]) => ({ resourceType: 'OperationOutcome', issue });
 
 /** What a client is told: the status, and of each issue code, words and expression. */
-function told(given: UpstreamAnswer | UpstreamFailure) {
+function told(given: MedplumResponse | UpstreamFailure) {
   const { status, resource, headers } = upstreamProblem(given, config);
   const issues = resource?.resourceType === 'OperationOutcome' ? resource.issue : [];
   const codes = issues.map(({ details, code }) => details?.coding?.[0]?.code ?? code);
@@ -23,7 +23,7 @@ function told(given: UpstreamAnswer | UpstreamFailure) {
   };
 }
 
-test.each<[UpstreamAnswer | UpstreamFailure, number, string, RegExp]>([
+test.each<[MedplumResponse | UpstreamFailure, number, string, RegExp]>([
   [{ failure: 'unavailable' }, 503, 'upstream-unavailable', /cannot be reached: try again/],
   [{ failure: 'timeout' }, 504, 'upstream-timeout', /may have been stored: read before you try again/],
   [{ failure: 'broken' }, 503, 'upstream-unavailable', /may have been stored: read before you try again/],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { isVisible, versionAccesses } from '../../../gateway/medplum/access-policy.ts';
-import type { Upstream, UpstreamAnswer, UpstreamFailure } from '../../../gateway/medplum/client.ts';
+import type { MedplumResponse, Upstream, UpstreamFailure } from '../../../gateway/medplum/client.ts';
 import {
   createCallers,
   fingerprint,
@@ -10,16 +10,16 @@ import {
 } from '../../../gateway/medplum/current-profile.ts';
 
 const profile = { resourceType: 'ClientApplication', id: 'p1' };
-const ok = (body: unknown): UpstreamAnswer => ({ status: 200, headers: {}, body });
+const ok = (body: unknown): MedplumResponse => ({ status: 200, headers: {}, body });
 
 /** Callers of a Medplum that answers so, and the tokens that it was asked about. */
-function callersOf(answer: (authorization: string) => Promise<UpstreamAnswer | UpstreamFailure>) {
+function callersOf(response: (authorization: string) => Promise<MedplumResponse | UpstreamFailure>) {
   const clock = { now: 0 };
   const asked: string[] = [];
   const upstream = {
     call: ({ method, path, headers }) => {
       asked.push(`${method} ${path} ${headers?.authorization}`);
-      return answer(headers?.authorization ?? '');
+      return response(headers?.authorization ?? '');
     },
   } as Pick<Upstream, 'call'> as Upstream;
   return { callers: createCallers(upstream, () => clock.now), clock, asked };
@@ -66,7 +66,7 @@ describe('who calls', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test.each<[string, UpstreamAnswer | UpstreamFailure, object]>([
+  test.each<[string, MedplumResponse | UpstreamFailure, object]>([
     ['no answer', { failure: 'timeout' }, { failure: 'timeout' }],
     ['500', { status: 500, headers: {}, body: undefined }, { status: 500 }],
     ['another 400', { status: 400, headers: {}, body: { issue: [{ details: { text: 'x' } }] } }, { status: 400 }],
@@ -85,8 +85,8 @@ describe('who calls', () => {
     ['a profile without an id', ok({ profile: { resourceType: 'Practitioner' } }), { failure: 'broken' }],
     ['a profile without a type', ok({ profile: { id: 'x' } }), { failure: 'broken' }],
     ['nothing', ok(undefined), { failure: 'broken' }],
-  ])('%s is not remembered', async (_name, answer, expected) => {
-    const { callers } = callersOf(async () => answer);
+  ])('%s is not remembered', async (_name, response, expected) => {
+    const { callers } = callersOf(async () => response);
     const found = await callers.find('Bearer a');
     expect([found, isCaller(found)]).toEqual([expect.objectContaining(expected), false]);
     expect(callers.recall('Bearer a')).toBeUndefined();
@@ -120,7 +120,7 @@ describe('who calls', () => {
   });
 
   test('is one question for a token at a time, and 32 in all', async () => {
-    const { promise, resolve } = Promise.withResolvers<UpstreamAnswer>();
+    const { promise, resolve } = Promise.withResolvers<MedplumResponse>();
     const { callers, asked } = callersOf(() => promise);
     const waiting = Array.from({ length: 32 }, (_, index) => callers.find(`Bearer ${index}`));
     const same = callers.find('Bearer 0');

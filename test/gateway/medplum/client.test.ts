@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { defaultLimits } from '../../../gateway/context.ts';
-import { createAnswerMemory } from '../../../gateway/medplum/answer-memory.ts';
+import { createResponseMemory } from '../../../gateway/medplum/answer-memory.ts';
 import { createUpstream, type UpstreamLimits } from '../../../gateway/medplum/client.ts';
 import { until } from '../../lib/until.ts';
 import { config, startFakeMedplum } from '../fake-medplum.ts';
@@ -38,10 +38,10 @@ describe('client', () => {
 
   const call = async (url: string, method: 'GET' | 'POST', limits: Partial<UpstreamLimits> = {}) => {
     const upstream = createUpstream(url, { ...defaultLimits(config), responseBytes: 1000, ...limits });
-    const answer = await upstream.call({ method, path: 'fhir/R4/Slot', ...(method === 'POST' && { body: '{}' }) });
+    const response = await upstream.call({ method, path: 'fhir/R4/Slot', ...(method === 'POST' && { body: '{}' }) });
     expect(upstream.pending()).toBe(0);
     await upstream.close();
-    return answer;
+    return response;
   };
 
   describe('faults of Medplum', () => {
@@ -89,8 +89,8 @@ describe('client', () => {
         });
         const upstream = createUpstream(url, defaultLimits(config));
         await upstream.call({ method: 'GET', path: 'a' });
-        const answer = await upstream.call({ method, path: 'b', ...(method === 'POST' && { body: '{}' }) });
-        expect('status' in answer ? answer.status : undefined).toBe(status);
+        const response = await upstream.call({ method, path: 'b', ...(method === 'POST' && { body: '{}' }) });
+        expect('status' in response ? response.status : undefined).toBe(status);
         expect(count).toBe(times);
         await upstream.close();
       },
@@ -173,8 +173,8 @@ describe('client', () => {
 const allHaveRun = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Room for one large answer, which is above a hundred bytes. */
-const memoryOf = (more: Partial<Parameters<typeof createAnswerMemory>[0]> = {}) =>
-  createAnswerMemory({
+const memoryOf = (more: Partial<Parameters<typeof createResponseMemory>[0]> = {}) =>
+  createResponseMemory({
     largeBytes: 100,
     largePerClient: 1,
     large: 1,
@@ -184,7 +184,7 @@ const memoryOf = (more: Partial<Parameters<typeof createAnswerMemory>[0]> = {}) 
   });
 
 /** A request of a client that reads so many bytes, and keeps its answer until it is released. */
-function reading(memory: ReturnType<typeof createAnswerMemory>, client: string, bytes: number) {
+function reading(memory: ReturnType<typeof createResponseMemory>, client: string, bytes: number) {
   const sender = Object.assign(new EventEmitter(), { closed: false, destroy: () => sender.emit('close') });
   const held = memory.hold(client, sender);
   const state = { release: () => sender.emit('finish'), outcome: 'waits' };

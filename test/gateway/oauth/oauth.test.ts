@@ -37,8 +37,8 @@ describe('discovery', () => {
 
   describe.each(Object.entries(documents))('%s', (name, document) => {
     test.each(['', '/fhir/R4'])('is below "%s"', async (prefix) => {
-      const answer = await gateway.inject(`${prefix}/.well-known/${name}`);
-      expect([answer.statusCode, answer.json()]).toEqual([200, document]);
+      const response = await gateway.inject(`${prefix}/.well-known/${name}`);
+      expect([response.statusCode, response.json()]).toEqual([200, document]);
     });
   });
 });
@@ -112,14 +112,14 @@ describe('proxy', () => {
       [503, 'x', 'temporarily_unavailable', 'The request was refused with status 503.'],
       [504, 'x', 'temporarily_unavailable', 'The request was refused with status 504.'],
     ])('as %i %j becomes an error of OAuth', async (status, body, error, description) => {
-      const answer = await answering({ status, body, headers: { 'retry-after': '9', 'x-medplum': 'x' } });
-      expect([answer.statusCode, answer.json()]).toEqual([status, { error, error_description: description }]);
-      expect(answer.headers).toMatchObject({
+      const response = await answering({ status, body, headers: { 'retry-after': '9', 'x-medplum': 'x' } });
+      expect([response.statusCode, response.json()]).toEqual([status, { error, error_description: description }]);
+      expect(response.headers).toMatchObject({
         'content-type': 'application/json; charset=utf-8',
         'cache-control': 'no-store',
         'retry-after': '9',
       });
-      expect(answer.headers['x-medplum']).toBeUndefined();
+      expect(response.headers['x-medplum']).toBeUndefined();
     });
   });
 
@@ -128,12 +128,12 @@ describe('proxy', () => {
       ['an unknown address', '/oauth2/none', form, 404, 'There is no such resource, or the caller may not see it.'],
       ['JSON', '/oauth2/token', json, 415, 'The Content-Type is not supported.'],
     ])('%s', async (_, url, headers, status, description) => {
-      const answer = await inject({ method: 'POST', url, headers, payload: '{}' });
-      expect([answer.statusCode, answer.json()]).toEqual([
+      const response = await inject({ method: 'POST', url, headers, payload: '{}' });
+      expect([response.statusCode, response.json()]).toEqual([
         status,
         { error: 'invalid_request', error_description: description },
       ]);
-      expect([answer.headers['cache-control'], answer.headers['content-type']]).toEqual([
+      expect([response.headers['cache-control'], response.headers['content-type']]).toEqual([
         'no-store',
         'application/json; charset=utf-8',
       ]);
@@ -143,8 +143,8 @@ describe('proxy', () => {
       const busy = gatewayTo(fake, { attemptsPerMinuteAndAddress: 1 });
       const send = () => busy.inject({ method: 'POST', url: '/oauth2/token', headers: form, payload: 'a=b' });
       await send();
-      const answer = await send();
-      expect([answer.statusCode, answer.json()]).toEqual([
+      const response = await send();
+      expect([response.statusCode, response.json()]).toEqual([
         429,
         {
           error: 'temporarily_unavailable',
@@ -153,18 +153,18 @@ describe('proxy', () => {
           ),
         },
       ]);
-      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+      expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
     });
 
     test.each([['cannot be reached', 'http://127.0.0.1:1', 503]])('a Medplum that %s', async (_, url, status) => {
       const lonely = gatewayTo({ url });
-      const answer = await lonely.inject({
+      const response = await lonely.inject({
         method: 'POST',
         url: '/oauth2/token',
         headers: form,
         payload: 'grant_type=client_credentials&client_id=a',
       });
-      expect([answer.statusCode, answer.json(), answer.headers['retry-after']]).toEqual([
+      expect([response.statusCode, response.json(), response.headers['retry-after']]).toEqual([
         status,
         {
           error: 'temporarily_unavailable',

@@ -91,8 +91,8 @@ describe('sealed answers', () => {
       ['no JSON', 'x'],
     ])('cannot be made of an answer with %s: 502', async (_, body) => {
       answering(body);
-      const answer = await logIn();
-      expect([answer.statusCode, answer.json()]).toEqual([
+      const response = await logIn();
+      expect([response.statusCode, response.json()]).toEqual([
         502,
         { error: 'server_error', error_description: 'The FHIR server gave an invalid response.' },
       ]);
@@ -103,8 +103,8 @@ describe('sealed answers', () => {
     test("that is a portal and sends Medplum's own secret; the operator learns which", async () => {
       fake.verify = portal;
       answering({ access_token: 'a', expires_in: 7 });
-      const answer = await logIn({ client_secret: 'own' });
-      expect([answer.statusCode, answer.json()]).toEqual([
+      const response = await logIn({ client_secret: 'own' });
+      expect([response.statusCode, response.json()]).toEqual([
         401,
         {
           error: 'invalid_client',
@@ -121,8 +121,8 @@ describe('sealed answers', () => {
     test('while it is not known who it is', async () => {
       fake.verify = () => ({ status: 500 });
       answering({ access_token: 'b', expires_in: 7 });
-      const answer = await logIn({ client_secret: 'own' });
-      expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable']);
+      const response = await logIn({ client_secret: 'own' });
+      expect([response.statusCode, response.json().error]).toEqual([503, 'temporarily_unavailable']);
     });
   });
 
@@ -147,8 +147,8 @@ describe('sealed answers', () => {
       [['list'], { active: false }],
     ])('of a token of the service: Medplum says %j', async (told, expected) => {
       answering(told);
-      const answer = await introspect(await sealed());
-      expect([answer.json(), answer.headers['cache-control']]).toEqual([expected, 'no-store']);
+      const response = await introspect(await sealed());
+      expect([response.json(), response.headers['cache-control']]).toEqual([expected, 'no-store']);
       expect(fake.received).toMatchObject([{ method: 'POST', path: '/oauth2/introspect', body: 'token=opaque' }]);
     });
 
@@ -156,8 +156,8 @@ describe('sealed answers', () => {
       answering({ active: true });
       fake.verify = (authorization) => (authorization.includes('portal') ? portal() : { status: 401 });
       for (const token of ['portal-x', 'nobody-x']) {
-        const answer = await introspect(token);
-        expect([answer.json(), answer.headers['cache-control']]).toEqual([{ active: false }, 'no-store']);
+        const response = await introspect(token);
+        expect([response.json(), response.headers['cache-control']]).toEqual([{ active: false }, 'no-store']);
       }
       expect(fake.received).toEqual([]);
     });
@@ -249,10 +249,10 @@ describe('sealed credentials', () => {
           }),
       ],
     ])('opens a sealed secret %s and gives a token of its own', async (_, ask) => {
-      const answer = await ask();
-      expect(answer.statusCode).toBe(200);
-      expect(answer.headers['cache-control']).toBe('no-store');
-      const body = answer.json();
+      const response = await ask();
+      expect(response.statusCode).toBe(200);
+      expect(response.headers['cache-control']).toBe('no-store');
+      const body = response.json();
       expect(Object.keys(body).sort()).toEqual([
         'access_token',
         'expires_in',
@@ -277,8 +277,8 @@ describe('sealed credentials', () => {
       ['grant_type=authorization_code&code=a', 'unsupported_grant_type', 'client_credentials'],
       ['grant_type=client_credentials&scope=a&scope=b', 'invalid_request', 'once'],
     ])('refuses the form %s', async (payload, error, description) => {
-      const answer = await post('/oauth2/token', payload);
-      expect([answer.statusCode, answer.json()]).toEqual([
+      const response = await post('/oauth2/token', payload);
+      expect([response.statusCode, response.json()]).toEqual([
         400,
         { error, error_description: expect.stringContaining(description) },
       ]);
@@ -288,8 +288,8 @@ describe('sealed credentials', () => {
     test.each(['Bearer x', 'Basic !', 'Basic', `Basic ${Buffer.from('no-colon').toString('base64')}`])(
       'refuses the header %s',
       async (authorization) => {
-        const answer = await post('/oauth2/token', 'grant_type=client_credentials', { authorization });
-        expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_request']);
+        const response = await post('/oauth2/token', 'grant_type=client_credentials', { authorization });
+        expect([response.statusCode, response.json().error]).toEqual([400, 'invalid_request']);
       },
     );
   });
@@ -322,8 +322,8 @@ describe('sealed credentials', () => {
       ['that was changed', async () => `${(await sealedFor('portal')).slice(0, -6)}AAAAAA`],
       ['that is too long', async () => 'a'.repeat(9_000)],
     ])('%s is refused without asking Medplum', async (_, token) => {
-      const answer = await readWith(await token());
-      expect([answer.statusCode, answer.json().resourceType]).toEqual([401, 'OperationOutcome']);
+      const response = await readWith(await token());
+      expect([response.statusCode, response.json().resourceType]).toEqual([401, 'OperationOutcome']);
       expect(fake.verified).toEqual([]);
     });
 

@@ -3,7 +3,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import pino from 'pino';
 import type { FhirResponse } from '../../../gateway/http/response.ts';
 import type { Caller } from '../../../gateway/medplum/current-profile.ts';
-import { addAudit, noteAnswer } from '../../../gateway/operations/audit.ts';
+import { addAudit, noteResponse } from '../../../gateway/operations/audit.ts';
 import { bearer, fhirJson, gatewayTo, withGateway } from '../fake-medplum.ts';
 
 describe('audit routes', () => {
@@ -27,7 +27,7 @@ describe('audit routes', () => {
 
   const lines: { msg: string; audit: unknown }[] = [];
   let caller: Caller | undefined = staff;
-  let answer: FhirResponse | undefined;
+  let response: FhirResponse | undefined;
   const logger: FastifyBaseLogger = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
   const app: FastifyInstance = fastify({ loggerInstance: logger });
 
@@ -35,8 +35,8 @@ describe('audit routes', () => {
 
   app.addHook('onRequest', async (request) => {
     request.caller = caller;
-    if (answer) {
-      noteAnswer(request, answer);
+    if (response) {
+      noteResponse(request, response);
     }
   });
 
@@ -50,7 +50,7 @@ describe('audit routes', () => {
 
   beforeEach(() => {
     caller = staff;
-    answer = undefined;
+    response = undefined;
   });
 
   async function recorded(method: string, path: string): Promise<unknown[]> {
@@ -82,14 +82,14 @@ describe('audit routes', () => {
     });
 
     test('of a batch', async () => {
-      answer = { status: 200, resource: { resourceType: 'Patient', id: 'p1' } };
+      response = { status: 200, resource: { resourceType: 'Patient', id: 'p1' } };
       expect(await recorded('POST', '')).toMatchObject([{ interaction: 'batch', resources: ['Patient/p1'] }]);
     });
   });
 
   describe('the resources that are recorded', () => {
     const by = async (given: object | undefined, headers?: Record<string, string>): Promise<unknown> => {
-      answer = JSON.parse(JSON.stringify({ status: 200, resource: given, headers }));
+      response = JSON.parse(JSON.stringify({ status: 200, resource: given, headers }));
       const [found] = await recorded('GET', '/Appointment');
       return (found as { resources?: unknown }).resources;
     };
@@ -199,7 +199,7 @@ describe('audit', () => {
     const headers = sent?.startsWith('_')
       ? { ...bearer, 'content-type': 'application/x-www-form-urlencoded' }
       : fhirJson;
-    const answer = await inject({
+    const response = await inject({
       method,
       url: `/fhir/R4${path}`,
       headers: { ...(sent ? headers : bearer), 'x-request-id': 'request-7', ...more },
@@ -208,7 +208,7 @@ describe('audit', () => {
     const found = lines.filter((line) => line.msg === 'audit');
     expect(JSON.stringify(found)).not.toContain('Secret');
     expect(found.every(({ reqId }) => reqId === 'request-7')).toBe(true);
-    return { status: answer.statusCode, audit: found.map(({ audit }) => audit) };
+    return { status: response.statusCode, audit: found.map(({ audit }) => audit) };
   }
 
   const client = 'ClientApplication/portal-a-id';

@@ -6,9 +6,9 @@ import { Registry } from 'prom-client';
 import type { GatewayContext } from '../../../gateway/context.ts';
 import {
   addErrorHandler,
-  answerBrokenConnection,
   errorResponse,
   refuseConnection,
+  respondToBrokenConnection,
 } from '../../../gateway/operations/error-handler.ts';
 import { addGracefulShutdown } from '../../../gateway/operations/graceful-shutdown.ts';
 import { addMetrics, serveMetrics } from '../../../gateway/operations/metrics.ts';
@@ -81,8 +81,8 @@ describe('a gateway is ready', () => {
 
   test('unless Medplum is not', async () => {
     fake.answer = () => ({ status: 503 });
-    const answer = await inject('/readyz');
-    expect([answer.statusCode, answer.headers['content-type'], answer.json().issue[0].code]).toEqual([
+    const response = await inject('/readyz');
+    expect([response.statusCode, response.headers['content-type'], response.json().issue[0].code]).toEqual([
       503,
       'application/fhir+json; charset=utf-8',
       'transient',
@@ -142,8 +142,8 @@ describe('the answer to something thrown', () => {
     ['that is no error', { statusCode: 413 }, 500],
     ['that is nothing', undefined, 500],
   ])('%s has its status', (_, thrown, status) => {
-    const answer = errorResponse(thrown);
-    expect([answer.status, answer.resource?.resourceType]).toEqual([status, 'OperationOutcome']);
+    const response = errorResponse(thrown);
+    expect([response.status, response.resource?.resourceType]).toEqual([status, 'OperationOutcome']);
   });
 });
 
@@ -168,13 +168,13 @@ describe('a route that throws', () => {
 
   test('is answered with an OperationOutcome; the log tells what failed and where, and not with what', async () => {
     thrown = Object.assign(new RangeError('Secret\n    at Secret'), { code: 'E_X' });
-    const answer = await app.inject('/');
-    expect([answer.statusCode, answer.headers['content-type'], answer.json().issue]).toEqual([
+    const response = await app.inject('/');
+    expect([response.statusCode, response.headers['content-type'], response.json().issue]).toEqual([
       500,
       'application/fhir+json; charset=utf-8',
       [expect.objectContaining({ code: 'exception' })],
     ]);
-    expect(answer.headers.connection).not.toBe('close');
+    expect(response.headers.connection).not.toBe('close');
     expect(lines).toEqual([expect.objectContaining({ level: 50, type: 'RangeError', code: 'E_X', msg: 'failed' })]);
     expect(lines[0]?.frames).toContainEqual(expect.stringMatching(/^\s+at .*operations\.test\.ts/));
     expect(JSON.stringify(lines[0]?.frames)).not.toContain('RangeError');
@@ -222,7 +222,7 @@ describe('a connection on which no request could be read', () => {
     [undefined, 400],
   ])('%s: %i', (code, status) => {
     const { socket, written } = connection();
-    answerBrokenConnection(Object.assign(new Error('x'), code && { code }), socket);
+    respondToBrokenConnection(Object.assign(new Error('x'), code && { code }), socket);
     expect(written.join('')).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     socket.destroy();
   });

@@ -68,8 +68,8 @@ describe('a search for free Slots', () => {
       foundEntry({ total: 1, ...(url.startsWith('Schedule') && { entry: [{ resource: closed }] }), ...more });
 
     const get = async (query: string) => {
-      const answer = await inject({ url: `/fhir/R4/Slot?${query}`, headers: bearer });
-      return { status: answer.statusCode, body: answer.json() };
+      const response = await inject({ url: `/fhir/R4/Slot?${query}`, headers: bearer });
+      return { status: response.statusCode, body: response.json() };
     };
 
     test('Medplum carries the condition out, and no address and no link shows it', async () => {
@@ -190,8 +190,8 @@ describe('a search for free Slots', () => {
       answering((body) =>
         answeredBatch(body, (url) => (url.startsWith('Schedule') ? { response: { status: said } } : entryOf(url))),
       );
-      const answer = await inject({ url: '/fhir/R4/Slot?status=free', headers: bearer });
-      expect([answer.statusCode, answer.headers['retry-after']]).toEqual([status, retryAfter]);
+      const response = await inject({ url: '/fhir/R4/Slot?status=free', headers: bearer });
+      expect([response.statusCode, response.headers['retry-after']]).toEqual([status, retryAfter]);
     });
 
     test('where there are too many Schedules, some have to be named', async () => {

@@ -41,8 +41,8 @@ describe('chain', () => {
 
   async function get(url: string) {
     const headers = { authorization: `Bearer caller-${caller}` };
-    const answer = await inject({ url: `/fhir/R4/${url}`, headers });
-    return { status: answer.statusCode, body: answer.json() };
+    const response = await inject({ url: `/fhir/R4/${url}`, headers });
+    return { status: response.statusCode, body: response.json() };
   }
 
   const none = '00000000-0000-0000-0000-000000000000';
@@ -127,14 +127,14 @@ function knowing(...patients: object[]) {
 }
 
 async function search(path: string) {
-  const answer = await inject({ url: `/fhir/R4/${path}`, headers: bearer });
+  const response = await inject({ url: `/fhir/R4/${path}`, headers: bearer });
   const asked = fake.received.map(({ path: one, query, body }) => {
     const sent = new URLSearchParams(`${query}&${body}`);
     return one.startsWith('/fhir/R4/Patient') ? `_id=${sent.get('_id')}&_count=${sent.get('_count')}` : sent;
   });
   const [last] = asked.slice(-1);
   return {
-    status: answer.statusCode,
+    status: response.statusCode,
     patients: asked.slice(0, -1),
     sent: last instanceof URLSearchParams ? last : undefined,
   };

@@ -61,9 +61,9 @@ function storing(resources: readonly Stored[], included: readonly object[] = [])
 }
 
 async function get(url: string, status = 200): Promise<Bundle> {
-  const answer = await inject({ url: url.replace(base, '/fhir/R4'), headers: bearer });
-  expect(answer.statusCode).toBe(status);
-  return answer.json();
+  const response = await inject({ url: url.replace(base, '/fhir/R4'), headers: bearer });
+  expect(response.statusCode).toBe(status);
+  return response.json();
 }
 
 const idsIn = ({ entry }: Bundle) => entry?.map(({ resource }) => resource?.id);

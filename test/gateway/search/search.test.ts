@@ -6,10 +6,10 @@ describe('search', () => {
   const { fake, inject } = withGateway();
 
   async function get(url: string, status = 200): Promise<Bundle> {
-    const answer = await inject({ url: url.replace(base, '/fhir/R4'), headers: bearer });
-    expect(answer.statusCode).toBe(status);
-    expect(answer.body).not.toContain(new URL(fake.url).host);
-    return answer.json();
+    const response = await inject({ url: url.replace(base, '/fhir/R4'), headers: bearer });
+    expect(response.statusCode).toBe(status);
+    expect(response.body).not.toContain(new URL(fake.url).host);
+    return response.json();
   }
 
   const slot = { resourceType: 'Slot', id: 's1' };
@@ -98,16 +98,16 @@ describe('search at once', () => {
         const resourceType = path.split('/')[3] ?? '';
         return { body: searchset(fake.url, resourceType, [{ resourceType, id }]) };
       };
-      const answers = await Promise.all(requests.map((request) => counting.inject(request)));
-      return answers;
+      const responses = await Promise.all(requests.map((request) => counting.inject(request)));
+      return responses;
     }
 
     const url = '/fhir/R4/Slot?schedule=1';
     const form = { ...bearer, 'content-type': 'application/x-www-form-urlencoded' };
 
     test('is sent to Medplum once more for all who came while it was under way', async () => {
-      const answers = await send(Array.from({ length: 20 }, () => ({ url, headers: bearer })));
-      const found = answers.map((answer) => answer.json<Bundle>().entry?.[0]?.resource?.id);
+      const responses = await send(Array.from({ length: 20 }, () => ({ url, headers: bearer })));
+      const found = responses.map((response) => response.json<Bundle>().entry?.[0]?.resource?.id);
       expect(found.filter((id) => id === 'portal-a-1')).toHaveLength(1);
       expect(found.filter((id) => id === 'portal-a-2')).toHaveLength(19);
       expect(fake.received).toHaveLength(2);
@@ -130,9 +130,9 @@ describe('search at once', () => {
       ],
     ])('is sent by itself for each %s', async (_, one, other) => {
       const sent = [one, other, one, other, one, other];
-      const answers = await send(sent);
+      const responses = await send(sent);
       expect(fake.received).toHaveLength(4);
-      for (const [index, answer] of answers.entries()) {
+      for (const [index, answer] of responses.entries()) {
         const token = sent[index]?.headers.authorization?.replace(/^Bearer /, '') ?? '';
         expect(answer.json<Bundle>().entry?.[0]?.resource?.id).toMatch(new RegExp(`^${token}-\\d$`));
       }

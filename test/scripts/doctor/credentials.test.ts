@@ -22,7 +22,7 @@ test.each<[string, CredentialsState, string, string]>([
   ['one that logs in with keys of its own', state({ A: withOwnKeys }), 'warning', 'of others: A'],
   ['a key that the gateway lacks', state({ A: sealed, B: older }, ['new']), 'error', 'secrets: B'],
 ])('%s', (_, found, level, words) => {
-  const verdict = assessCredentials(found);
-  expect(verdict).toMatchObject({ level, found: expect.stringContaining(words) });
-  expect(verdict.help !== undefined).toBe(level !== 'ok');
+  const result = assessCredentials(found);
+  expect(result).toMatchObject({ level, found: expect.stringContaining(words) });
+  expect(result.help !== undefined).toBe(level !== 'ok');
 });

@@ -16,7 +16,7 @@ import {
   assessQuota,
   remainingPoints,
 } from '../../../scripts/doctor/project.ts';
-import { assessClock, assessDeliveries, assessWaiting } from '../../../scripts/doctor/queues.ts';
+import { assessCron, assessDeliveries, assessWaiting } from '../../../scripts/doctor/queues.ts';
 import { bookingsWithin, quotaFor, withWishes } from '../../../scripts/medplum/project-features.ts';
 import type { Delivery } from '../../../scripts/metrics/read.ts';
 
@@ -89,9 +89,9 @@ describe('assessments', () => {
     ['SMS nowhere', { from, page }, { ...server, smsWebhook: 'x', smsSecret: 'x' }, true, 'warning', /no https/],
   ])('messages %s', (_, given, secrets, isAdmin, level, found) => {
     const named = Object.entries(secrets).map(([name, valueString]) => ({ name, valueString }));
-    const verdict = assessMessages({ secrets: named, isAdmin }, messages(given));
-    expect([verdict.level, verdict.found]).toEqual([level, expect.stringMatching(found)]);
-    expect(verdict.help === undefined).toBe(level === 'ok');
+    const result = assessMessages({ secrets: named, isAdmin }, messages(given));
+    expect([result.level, result.found]).toEqual([level, expect.stringMatching(found)]);
+    expect(result.help === undefined).toBe(level === 'ok');
   });
 
   test.each([
@@ -161,15 +161,15 @@ describe('what waits', () => {
     ['a Subscription is in error', { status: 'failed', delivered: 3, error: 'gone' }, 'warning'],
     ['a Subscription is over', { status: 'cancelled', delivered: 3 }, 'ok'],
   ])('%s', (_, changes, level) => {
-    const verdict = assessDeliveries([delivery, { ...delivery, ...changes }]);
-    expect(verdict.level).toBe(level);
-    expect(verdict.found).toContain(changes.error ?? '');
+    const result = assessDeliveries([delivery, { ...delivery, ...changes }]);
+    expect(result.level).toBe(level);
+    expect(result.found).toContain(changes.error ?? '');
   });
 
   test('a clock that stands still, or has not begun', () => {
-    expect(assessClock(minutes).level).toBe('ok');
-    expect(assessClock(undefined).level).toBe('warning');
-    expect(assessClock(30 * minutes)).toMatchObject({ level: 'error', help: expect.stringContaining('reloadcron') });
+    expect(assessCron(minutes).level).toBe('ok');
+    expect(assessCron(undefined).level).toBe('warning');
+    expect(assessCron(30 * minutes)).toMatchObject({ level: 'error', help: expect.stringContaining('reloadcron') });
   });
 
   test('an accepted booking for a moment, or for too long', () => {

@@ -48,8 +48,10 @@ test('what is left of a long slot stays free', async () => {
   const headers = { authorization, 'content-type': 'application/fhir+json' };
   const ct = running.demo.schedules.find(({ service }) => service === 'CT')?.reference;
   const free = async () => {
-    const answer = await fetch(`${running.baseUrl}/Slot?schedule=${ct}&status=free&_sort=start&_count=1`, { headers });
-    return JSON.parse(await answer.text()).entry[0].resource;
+    const response = await fetch(`${running.baseUrl}/Slot?schedule=${ct}&status=free&_sort=start&_count=1`, {
+      headers,
+    });
+    return JSON.parse(await response.text()).entry[0].resource;
   };
   const long = await free();
   expect(Date.parse(long.end) - Date.parse(long.start)).toBe(4 * 3_600_000);

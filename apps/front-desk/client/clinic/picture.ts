@@ -1,8 +1,8 @@
-import { MOST_BYTES, pictureKind } from '../../../../packages/web/picture-kind.ts';
+import { MAX_BYTES, pictureKind } from '../../../../packages/web/picture-kind.ts';
 
 /** The largest file that is looked at in bytes, and the longest side of its picture in pixels: as cameras make them. */
 const LARGEST_FILE = 30_000_000;
-const LONGEST = 12_000;
+const MAX_LENGTH = 12_000;
 
 /** The longest side of what is stored, in pixels: shown small, but sharp on any screen. */
 const STORED = { logo: 512, photo: 320 } as const;
@@ -18,7 +18,7 @@ const types = { logo: ['image/png', 'image/jpeg'], photo: ['image/jpeg'] } as co
  */
 export async function pictureOf(file: File, use: keyof typeof types): Promise<string | undefined> {
   const kind = file.size <= LARGEST_FILE ? pictureKind(new Uint8Array(await file.arrayBuffer())) : undefined;
-  if (!kind || Math.max(kind.width, kind.height) > LONGEST) {
+  if (!kind || Math.max(kind.width, kind.height) > MAX_LENGTH) {
     return undefined;
   }
   const bitmap = await createImageBitmap(file).catch(() => undefined);
@@ -30,5 +30,5 @@ export async function pictureOf(file: File, use: keyof typeof types): Promise<st
   canvas.width = Math.max(1, Math.round(bitmap.width * scale));
   canvas.height = Math.max(1, Math.round(bitmap.height * scale));
   canvas.getContext('2d')?.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
-  return types[use].map((type) => canvas.toDataURL(type, 0.85)).find((url) => url.length * 0.75 < MOST_BYTES);
+  return types[use].map((type) => canvas.toDataURL(type, 0.85)).find((url) => url.length * 0.75 < MAX_BYTES);
 }

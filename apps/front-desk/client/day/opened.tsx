@@ -15,7 +15,7 @@ import { BlockForm } from '../slot/block-form.tsx';
 import { BookingForm } from '../slot/booking-form.tsx';
 import { MovePanel } from '../slot/move-panel.tsx';
 import { SlotPanel } from '../slot/panel.tsx';
-import { type Go, isDayNamed, type Place, readNewAt } from './place.ts';
+import { type DayRoute, type Go, isDayNamed, readNewAt } from './place.ts';
 
 /** The hour after noon: the time of a block unless another one is typed. */
 function noonOf(day: string) {
@@ -75,7 +75,7 @@ export function Opened({
   all,
   onChanged,
 }: {
-  readonly place: Place;
+  readonly place: DayRoute;
   readonly go: Go;
   /** The entry that is open, if the calendar shows it. */
   readonly entry: Entry | undefined;

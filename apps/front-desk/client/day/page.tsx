@@ -22,7 +22,7 @@ import { DayList } from './day-list.tsx';
 import { Cancelled, WaitingRoom } from './glance.tsx';
 import { Grid } from './grid.tsx';
 import { Opened } from './opened.tsx';
-import { daysOf, newAt, usePlace } from './place.ts';
+import { daysOf, newAt, useDayRoute } from './place.ts';
 import { Toolbar } from './toolbar.tsx';
 import { useCalendar, useSchedules } from './use-calendar.ts';
 
@@ -67,7 +67,7 @@ function Choosing(props: {
 /** Day and week: a column for each calendar. */
 export function CalendarPage() {
   const texts = useTexts();
-  const [place, go] = usePlace();
+  const [place, go] = useDayRoute();
   const now = useNow();
   const schedules = useSchedules();
   const all = schedules.value ?? nothing;

@@ -8,7 +8,7 @@ import { config } from '../settings.ts';
  * Where the user is in the calendar. All of it is in the address, so that one can come back to it; calendars, day and span that
  * the address does not name are those of before: the calendars for ever, the others as long as the browser's tab.
  */
-export interface Place {
+export interface DayRoute {
   readonly day: LocalDay;
   readonly span: 'day' | 'week';
   /** Ids of the Schedules that are shown; empty: the first ones. */
@@ -31,11 +31,11 @@ export function readNewAt(id: string): { readonly schedule: string; readonly sta
 }
 
 /** The days that are shown. */
-export function daysOf({ day, span }: Pick<Place, 'day' | 'span'>): LocalDay[] {
+export function daysOf({ day, span }: Pick<DayRoute, 'day' | 'span'>): LocalDay[] {
   return span === 'day' ? [day] : Array.from({ length: 7 }, (_, index) => addDays(mondayOf(day), index));
 }
 
-function placeIn(search: string): Place {
+function positionIn(search: string): DayRoute {
   const query = new URLSearchParams(search);
   const day = query.get('date') ?? remembered(sessionStorage, 'day');
   const open = query.get('open');
@@ -50,7 +50,7 @@ function placeIn(search: string): Place {
   };
 }
 
-function addressOf({ day, span, schedules, open, moving, person }: Place): string {
+function addressOf({ day, span, schedules, open, moving, person }: DayRoute): string {
   const query = new URLSearchParams({
     date: day,
     ...(span === 'week' && { span }),
@@ -66,13 +66,13 @@ function addressOf({ day, span, schedules, open, moving, person }: Place): strin
 export const isDayNamed = (): boolean => new URLSearchParams(window.location.search).has('date');
 
 /** Goes to another place; `isInstead`: the way back does not lead to the one before. */
-export type Go = (change: Partial<Place>, isInstead?: boolean) => void;
+export type Go = (change: Partial<DayRoute>, isInstead?: boolean) => void;
 
 /** The place in the calendar, and the way to another one. */
-export function usePlace(): readonly [Place, Go] {
+export function useDayRoute(): readonly [DayRoute, Go] {
   const search = useSearch();
   const [, navigate] = useLocation();
-  const place = placeIn(search);
+  const place = positionIn(search);
   const { day, span } = place;
   const schedules = place.schedules.join();
   useEffect(() => {
@@ -82,8 +82,8 @@ export function usePlace(): readonly [Place, Go] {
     remember(localStorage, 'calendars', schedules);
   }, [day, span, schedules]);
   const go = useCallback(
-    (change: Partial<Place>, isInstead = false) =>
-      navigate(addressOf({ ...placeIn(window.location.search), ...change }), { replace: isInstead }),
+    (change: Partial<DayRoute>, isInstead = false) =>
+      navigate(addressOf({ ...positionIn(window.location.search), ...change }), { replace: isInstead }),
     [navigate],
   );
   return [place, go];

@@ -10,7 +10,7 @@ import { titleOf } from '../../day/queries.ts';
 import { Choices } from '../parts/choices.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
-import { newAt, type Place } from './place.ts';
+import { type DayRoute, newAt } from './place.ts';
 
 /** A time that somebody may want who is at the desk: now, else nine o'clock. */
 function workingTime(day: LocalDay): number {
@@ -88,8 +88,8 @@ export function Toolbar({
   schedules,
   shown,
 }: {
-  readonly place: Place;
-  readonly go: (change: Partial<Place>) => void;
+  readonly place: DayRoute;
+  readonly go: (change: Partial<DayRoute>) => void;
   readonly schedules: readonly Schedule[];
   readonly shown: readonly string[];
 }) {

@@ -104,12 +104,12 @@ const entriesIn = (bundle: Bundle): readonly (BundleEntry | undefined)[] =>
 export const resourcesIn = (bundle: Bundle): unknown[] => entriesIn(bundle).map((entry) => entry?.resource);
 
 /** The most pages that are read of one search: 20 calendars for a week are 2. */
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 
 async function followed(bundle: Bundle): Promise<unknown[] | Refusal> {
   const found = resourcesIn(bundle);
   let next = bundle.link?.find(({ relation }) => relation === 'next')?.url;
-  for (let pages = 1; next && pages < MOST_PAGES; pages += 1) {
+  for (let pages = 1; next && pages < MAX_PAGES; pages += 1) {
     const url = new URL(next);
     const page = await call(
       'Bundle',
@@ -248,7 +248,7 @@ export const absence = (body: Parameters): Promise<Parameters | Refusal> =>
   call('Parameters', `${config.baseUrl}/Schedule/$absence`, { method: 'POST', body });
 
 /** The secret link of a calendar. */
-export interface Feed {
+export interface CalendarLink {
   readonly isActive: boolean;
   /** Whether it names patients. */
   readonly withNames: boolean;
@@ -257,11 +257,11 @@ export interface Feed {
 }
 
 /** Looks at, makes or ends the secret link of a calendar. */
-export async function feed(
+export async function calendarLink(
   schedule: string,
   action: 'look' | 'make' | 'end',
   withNames: boolean,
-): Promise<Feed | Refusal> {
+): Promise<CalendarLink | Refusal> {
   const parameter: Parameters['parameter'] = [
     { name: 'schedule', valueReference: { reference: `Schedule/${schedule}` } },
     { name: 'action', valueCode: action },

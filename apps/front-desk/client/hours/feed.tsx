@@ -1,6 +1,6 @@
 import { Button, Checkbox, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { type Feed, feed } from '../fhir/client.ts';
+import { type CalendarLink, calendarLink } from '../fhir/client.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../parts/use-loaded.ts';
 import { useSubmit } from '../parts/use-submit.ts';
@@ -9,14 +9,14 @@ import { useTexts } from '../parts/use-texts.ts';
 /** The secret link by which a calendar can be read in other programs: made, renewed, ended. It is shown once. */
 export function FeedLink({ schedule }: { readonly schedule: string }) {
   const { feed: words } = useTexts();
-  const { value, refusal, reload } = useLoaded(`feed ${schedule}`, () => feed(schedule, 'look', false));
-  const [made, setMade] = useState<Feed>();
+  const { value, refusal, reload } = useLoaded(`feed ${schedule}`, () => calendarLink(schedule, 'look', false));
+  const [made, setMade] = useState<CalendarLink>();
   const { submit, refusal: refused, isBusy } = useSubmit();
   const [withNames, setNames] = useState(false);
   const shown = refused ?? refusal;
   const isActive = (made ?? value)?.isActive ?? false;
   const act = async (action: 'make' | 'end') => {
-    const answer = await submit(() => feed(schedule, action, withNames));
+    const answer = await submit(() => calendarLink(schedule, action, withNames));
     if (answer) {
       setMade(answer);
       await reload();

@@ -22,7 +22,7 @@ import { useFound } from '../parts/use-found.ts';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
-import { OfferAnswer } from '../waitlist/offer.tsx';
+import { OfferReply } from '../waitlist/offer.tsx';
 
 /** What becomes of an appointment that cannot take place: it is moved to what is held, moved elsewhere, or cancelled. */
 function Settling({
@@ -138,7 +138,7 @@ function Card({
       {own !== undefined && (
         <>
           <p>{words.held(momentText(own, language))}</p>
-          {appointment && <OfferAnswer offer={appointment} onChanged={onChanged} />}
+          {appointment && <OfferReply offer={appointment} onChanged={onChanged} />}
         </>
       )}
       {own === undefined && isOpen && appointment && (

@@ -70,7 +70,7 @@ export function TakeBack({ of, children }: { readonly of: string; readonly child
 }
 
 /** Holds the last message, and the last change that can be taken back, for all that is inside. */
-export function Announcer({ children }: { readonly children: ReactNode }) {
+export function MessageRegion({ children }: { readonly children: ReactNode }) {
   const { close, undone } = useTexts();
   const [message, setMessage] = useState<{
     readonly text: string;

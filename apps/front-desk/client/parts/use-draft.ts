@@ -1,11 +1,11 @@
 import { useCallback, useState } from 'react';
 import { ownKey } from './remembered.ts';
 
-const placeOf = (key: string): string => `${ownKey('draft')}:${key}`;
+const positionOf = (key: string): string => `${ownKey('draft')}:${key}`;
 
 function stored<T extends object>(key: string): Partial<T> {
   try {
-    return JSON.parse(sessionStorage.getItem(placeOf(key)) ?? '{}');
+    return JSON.parse(sessionStorage.getItem(positionOf(key)) ?? '{}');
   } catch {
     return {};
   }
@@ -25,12 +25,12 @@ export function useDraft<T extends object>(key: string, initial: T) {
     (part: Partial<T>) =>
       setTyped((before) => {
         const next = { ...before, ...part };
-        sessionStorage.setItem(placeOf(key), JSON.stringify(next));
+        sessionStorage.setItem(positionOf(key), JSON.stringify(next));
         return next;
       }),
     [key],
   );
-  const clear = useCallback(() => sessionStorage.removeItem(placeOf(key)), [key]);
+  const clear = useCallback(() => sessionStorage.removeItem(positionOf(key)), [key]);
   /** Forgets what was typed: the form is as it was loaded. */
   const reset = useCallback(() => {
     clear();

@@ -2,7 +2,7 @@ import type { ResourceType } from '@medplum/fhirtypes';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
-import { type Standing, standsAs, type Versions, versionsOf } from '../../fhir/versions.ts';
+import { type SearchVersion, standsAs, type Versions, versionsOf } from '../../fhir/versions.ts';
 import { type Query, readBundle, resourcesIn, searchAll, searchUrl } from '../fhir/client.ts';
 import { type Loaded, type Refused, unlessRefused, useLoaded } from './use-loaded.ts';
 
@@ -29,7 +29,7 @@ const NEWEST: Query = [
 ];
 
 /** How often the results are read again for the same standing, when they do not agree with it. */
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 
 /** How often a page asks whether something has changed, in milliseconds. */
 const PAUSE = 4_000;
@@ -57,14 +57,14 @@ export const useWatched = <T extends object>(
   });
 
 /** How searches stand now. */
-async function standingsOf(searches: readonly ShownSearch[]): Promise<Standing[] | Refusal> {
+async function standingsOf(searches: readonly ShownSearch[]): Promise<SearchVersion[] | Refusal> {
   const found = await Promise.all(
-    searches.map(async ({ type, query }): Promise<Standing | Refusal> => {
+    searches.map(async ({ type, query }): Promise<SearchVersion | Refusal> => {
       const bundle = await readBundle(searchUrl(type, [...query, ...NEWEST]));
       return isRefusal(bundle) ? bundle : { total: bundle.total, newest: versionsOf(resourcesIn(bundle), type) };
     }),
   );
-  return found.find(isRefusal) ?? found.filter((one): one is Standing => !isRefusal(one));
+  return found.find(isRefusal) ?? found.filter((one): one is SearchVersion => !isRefusal(one));
 }
 
 /**
@@ -101,7 +101,7 @@ export function useFound<T extends object>(
     const standing = JSON.stringify([key, standings]);
     const times = tried.current.standing === standing ? tried.current.times : 0;
     tried.current = { standing, times: times + 1 };
-    if (times < MOST_TRIES) {
+    if (times < MAX_TRIES) {
       void reload();
     }
   }, [dataUpdatedAt]);

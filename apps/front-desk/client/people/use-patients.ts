@@ -8,7 +8,7 @@ import { resourcesIn, searchTyped } from '../fhir/client.ts';
 import { type Loaded, useLoaded } from '../parts/use-loaded.ts';
 
 /** The most patients that are listed. */
-const MOST_PATIENTS = 12;
+const MAX_PATIENTS = 12;
 
 /** How many are looked through for names whose marks no usual spelling has. */
 const LOOKED_THROUGH = 500;
@@ -36,7 +36,7 @@ async function searched(query: PatientQuery, count: number, signal: AbortSignal)
 async function spokenFor(query: PatientQuery, signal: AbortSignal): Promise<unknown[] | Refusal> {
   const more = [
     ['_include', 'RelatedPerson:patient'],
-    ['_count', String(MOST_PATIENTS + 1)],
+    ['_count', String(MAX_PATIENTS + 1)],
   ] as const;
   const response = await searchTyped('RelatedPerson', [...query, ...more], signal);
   return isRefusal(response) ? response : resourcesIn(response);
@@ -49,7 +49,7 @@ export async function patientsFor(text: string, signal: AbortSignal): Promise<Fo
   const year = new Date().getFullYear();
   const queries = patientQueries(text, year);
   const responses = await Promise.all([
-    ...queries.map((query) => searched(query, MOST_PATIENTS + 1, signal)),
+    ...queries.map((query) => searched(query, MAX_PATIENTS + 1, signal)),
     ...queries.filter(isContact).map((query) => spokenFor(query, signal)),
   ]);
   const refusal = responses.find((one): one is Refusal => isRefusal(one));
@@ -75,7 +75,7 @@ function foundIn(resources: readonly unknown[]): FoundPatient[] {
 }
 
 /**
- * The active patients that a typed text means, {@link MOST_PATIENTS} at most; a search that is overtaken by the next letter
+ * The active patients that a typed text means, {@link MAX_PATIENTS} at most; a search that is overtaken by the next letter
  * ends.
  *
  * @returns `asked`: the text that they were searched for; empty if it is too short. `isMore`: whether there are more
@@ -87,5 +87,5 @@ export function usePatients(
   const asked = typed.length < 2 ? '' : typed;
   const loaded = useLoaded(`patients ${asked}`, async (signal) => (asked ? patientsFor(asked, signal) : []));
   const { value } = loaded;
-  return { ...loaded, value: value?.slice(0, MOST_PATIENTS), asked, isMore: (value?.length ?? 0) > MOST_PATIENTS };
+  return { ...loaded, value: value?.slice(0, MAX_PATIENTS), asked, isMore: (value?.length ?? 0) > MAX_PATIENTS };
 }

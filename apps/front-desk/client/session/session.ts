@@ -24,11 +24,11 @@ const medplum = new MedplumClient({
   cacheTime: 0,
   // A server that cannot answer now has refused nobody: Medplum's client would end the session.
   fetch: async (url, options) => {
-    const answer = await fetch(url, options);
-    if (answer.status === 429 || answer.status >= 500) {
-      throw new Error(`Medplum has answered with status ${answer.status}.`);
+    const response = await fetch(url, options);
+    if (response.status === 429 || response.status >= 500) {
+      throw new Error(`Medplum has answered with status ${response.status}.`);
     }
-    return answer;
+    return response;
   },
   onUnauthenticated: () => expire(),
 });

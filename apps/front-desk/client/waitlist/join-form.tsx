@@ -6,7 +6,7 @@ import { addDays, intervalOf, isLocalDay, localDayOf } from '../../../../core/ti
 import { YEAR } from '../../../../core/time/time-zone.ts';
 import { conceptText, otherNamesIn, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';
-import { joinRequest, placeIn, waitedFor, waitedSearches, waitedServices } from '../../waitlist/joining.ts';
+import { joinRequest, positionIn, waitedFor, waitedSearches, waitedServices } from '../../waitlist/joining.ts';
 import { waitlist } from '../fhir/client.ts';
 import { Form, FromTo } from '../parts/form.tsx';
 import { momentText } from '../parts/format.ts';
@@ -75,7 +75,7 @@ export function JoinForm({
     };
     const joined = await submit(
       () => waitlist(joinRequest(wish, config)),
-      (entry) => words.joined(who.name, placeIn(entry, config) ?? 1),
+      (entry) => words.joined(who.name, positionIn(entry, config) ?? 1),
     );
     if (joined) {
       clear();

@@ -18,7 +18,7 @@ import { useLoaded } from '../parts/use-loaded.ts';
 import { useNow } from '../parts/use-now.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
-import { OfferAnswer } from './offer.tsx';
+import { OfferReply } from './offer.tsx';
 
 /** Takes somebody off the list. */
 function Leave({
@@ -77,7 +77,7 @@ function Waiting({ entry, onChanged }: { readonly entry: Entry; readonly onChang
               {words.offered(momentText(offer.start, language), momentText(offer.until, language))}
             </Link>
           </p>
-          <OfferAnswer offer={offer.appointment} onChanged={onChanged} />
+          <OfferReply offer={offer.appointment} onChanged={onChanged} />
         </>
       ) : (
         <Leave entry={appointment} name={name} onChanged={onChanged} />

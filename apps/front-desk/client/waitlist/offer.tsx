@@ -10,7 +10,7 @@ import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
 /** What a person has answered by telephone to a time that is offered to them. */
-export function OfferAnswer({
+export function OfferReply({
   offer,
   onChanged,
 }: {

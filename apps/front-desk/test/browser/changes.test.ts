@@ -12,8 +12,8 @@ const entry = (page: Page, name: string | RegExp) => page.locator('.grid').getBy
 /** Changes an appointment as a colleague would. */
 async function changedByColleague(id: string | undefined, change: object): Promise<void> {
   const [now] = await stored('Appointment', `_id=${id}`);
-  const answer = await medplum('front-desk', 'PUT', `/Appointment/${id}`, { body: { ...now, ...change } });
-  expect(answer.status).toBe(200);
+  const response = await medplum('front-desk', 'PUT', `/Appointment/${id}`, { body: { ...now, ...change } });
+  expect(response.status).toBe(200);
 }
 
 test('a change between the reading of the calendar and the first look for changes appears', async ({ page }) => {

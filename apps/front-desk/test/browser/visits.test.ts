@@ -161,10 +161,10 @@ test('a series is given in German, at the smallest width', async ({ browser }) =
   ]);
 });
 
-const appointmentsIn = (answer: Answer): Appointment[] =>
-  (resourceIn('Bundle', answer).entry ?? []).flatMap(({ resource }) =>
+const appointmentsIn = (response: Answer): Appointment[] =>
+  (resourceIn('Bundle', response).entry ?? []).flatMap(({ resource }) =>
     isResource(resource, 'Bundle')
-      ? appointmentsIn({ ...answer, body: resource })
+      ? appointmentsIn({ ...response, body: resource })
       : isResource(resource, 'Appointment')
         ? [resource]
         : [],

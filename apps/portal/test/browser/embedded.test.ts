@@ -116,9 +116,9 @@ test('a browser that keeps no cookies in frames: a link leads to a tab of its ow
   const context = await browser.newContext();
   const [page, frame] = await open(context, service);
   await page.route(`${origin}/portal/hold`, async (route) => {
-    const answer = await route.fetch({ maxRedirects: 0 });
-    const { 'set-cookie': _, ...headers } = answer.headers();
-    await route.fulfill({ response: answer, headers });
+    const response = await route.fetch({ maxRedirects: 0 });
+    const { 'set-cookie': _, ...headers } = response.headers();
+    await route.fulfill({ response: response, headers });
   });
   await frame.locator('.times .time').first().click();
   await expect(frame.locator('h1')).toHaveText('This form belongs to another browser');

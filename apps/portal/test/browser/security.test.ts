@@ -66,8 +66,8 @@ test('nobody sees, moves or cancels the appointment of another, and cannot tell 
       expect((await other.request.get(`${origin}${path}${part}`)).status(), part).toBe(404);
     }
     for (const part of ['/cancel', '/move']) {
-      const answer = await other.request.post(`${origin}${path}${part}`, { headers, form: { time: 'x' } });
-      expect(answer.status(), part).toBe(404);
+      const response = await other.request.post(`${origin}${path}${part}`, { headers, form: { time: 'x' } });
+      expect(response.status(), part).toBe(404);
     }
   }
   await other.goto(`${origin}/portal/appointments`);
@@ -218,11 +218,11 @@ test('the language switch leads to no other site', async ({ request }) => {
     '/fhir/R4/metadata',
     '',
   ]) {
-    const answer = await request.post(`${origin}/portal/language`, {
+    const response = await request.post(`${origin}/portal/language`, {
       headers: { origin },
       form: { language: 'de', back },
       maxRedirects: 0,
     });
-    expect([answer.status(), answer.headers().location]).toEqual([303, '/portal/']);
+    expect([response.status(), response.headers().location]).toEqual([303, '/portal/']);
   }
 });

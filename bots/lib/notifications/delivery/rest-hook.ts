@@ -11,7 +11,7 @@ import { config } from '../../config.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';
 
 /** The maximum number of bytes read of a response; the rest is ignored. */
-const MOST_READ = 64 * 1024;
+const MAX_READ = 64 * 1024;
 
 /** Reads a response to its end; returns its problem, if any. */
 function readAnswer(response: IncomingMessage): Promise<string | undefined> {
@@ -22,7 +22,7 @@ function readAnswer(response: IncomingMessage): Promise<string | undefined> {
   let size = 0;
   response.on('data', (chunk: { length: number }) => {
     size += chunk.length;
-    if (size > MOST_READ) {
+    if (size > MAX_READ) {
       resolve(verdict);
       response.destroy();
     }

@@ -18,7 +18,7 @@ const OLDER = { page: 200, most: 10_000 };
 const deciding: ReadonlySet<string> = new Set(['resourceType', 'id', 'meta', 'status', 'participant', 'extension']);
 
 /** The most characters that other elements of a version may have to be kept in memory. */
-const LONGEST = 1_000;
+const MAX_LENGTH = 1_000;
 
 /** An entry without long texts, which decide nothing: thousands of versions may be in memory at the same time. */
 function withoutLong({ resource, ...entry }: BundleEntry): BundleEntry {
@@ -27,7 +27,7 @@ function withoutLong({ resource, ...entry }: BundleEntry): BundleEntry {
   }
   const kept = { ...resource };
   for (const name of Object.keys(kept) as (keyof Appointment)[]) {
-    if (!deciding.has(name) && JSON.stringify(kept[name]).length > LONGEST) {
+    if (!deciding.has(name) && JSON.stringify(kept[name]).length > MAX_LENGTH) {
       delete kept[name];
     }
   }

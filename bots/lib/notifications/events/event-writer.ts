@@ -41,7 +41,7 @@ export function rightsOf(medplum: MedplumClient): AskRights {
 }
 
 /** Whether a subscriber may be notified of a change. Medplum can no longer be asked about deleted appointments. */
-export function mayBeTold(
+export function mayBeNotified(
   state: EventState,
   stored: SubscriptionOutbox,
   { current }: Change,
@@ -59,7 +59,7 @@ export function mayBeTold(
 const LIMIT = 7_000;
 
 /** For how many subscribers one Bot writes at once: the server has others to serve. */
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
 /**
  * The most that one transaction records of a subscriber: after an outage, many events may be missing. `numbers` are those
@@ -122,12 +122,12 @@ async function attempt(
   const mayRead = await askRights(concerned, ids);
   const bySubscriber = new Map<OutboxRow, Needed[]>();
   for (const stored of concerned) {
-    const events = missingEvents(state, stored, (change) => mayBeTold(state, stored, change, mayRead));
+    const events = missingEvents(state, stored, (change) => mayBeNotified(state, stored, change, mayRead));
     if (events.length > 0) {
       bySubscriber.set(stored.row, [...(bySubscriber.get(stored.row) ?? []), { stored, events }]);
     }
   }
-  const written = await mapConcurrently([...bySubscriber.values()], AT_ONCE, (needed) => write(medplum, needed));
+  const written = await mapConcurrently([...bySubscriber.values()], CONCURRENCY, (needed) => write(medplum, needed));
   return written.find((one) => one === 'overtaken') ?? written.find((one) => one === 'left') ?? 'complete';
 }
 

@@ -9,7 +9,7 @@ import { ofType, readInTransaction } from '../../read.ts';
 import type { SubscriptionOutbox } from '../outbox-store.ts';
 
 /** How many merges in a row are followed. */
-const LONGEST_CHAIN = 8;
+const MAX_CHAIN = 8;
 
 /** How many merged patients are followed at most. */
 const MOST = 1000;
@@ -37,7 +37,7 @@ export async function readMergedPatients(
   const actors = changes.flatMap(({ current }) => current.participant.map(({ actor }) => actor?.reference));
   let asked = outboxes.some(asksForPatients) ? [...new Set(actors.filter(isPatient))] : [];
   const merged = new Map<string, Patient>();
-  for (let merges = 0; asked.length > 0 && merges < LONGEST_CHAIN && merged.size < MOST; merges++) {
+  for (let merges = 0; asked.length > 0 && merges < MAX_CHAIN && merged.size < MOST; merges++) {
     const [found] = await readInTransaction(medplum, [`Patient?link=${asked.join(',')}&_count=${MOST}`]);
     const known = new Set(asked);
     const fresh = ofType('Patient', found).filter(
@@ -56,7 +56,7 @@ export function formerPatients(merged: MergedPatients, { row }: SubscriptionOutb
   const { subscriber, readable } = row.outboxes;
   const mayKnow = (one: Patient): boolean => readable.includes('Appointment') || belongsTo(one, subscriber, config);
   const before = (reference: string, depth: number): string[] =>
-    depth >= LONGEST_CHAIN
+    depth >= MAX_CHAIN
       ? []
       : merged
           .filter((one) => `Patient/${replacedBy(one)}` === reference)

@@ -5,14 +5,14 @@ import { messageQuery } from '../../../../core/notifications/delivery/message.ts
 import { withoutOutbox } from '../../../../core/notifications/delivery/outbox.ts';
 import { isAwaited, oldEventsQuery } from '../../../../core/notifications/delivery/retention.ts';
 import { rowSearch } from '../../../../core/rows/row.ts';
-import { portions } from '../../../../core/rows/search.ts';
+import { chunks } from '../../../../core/rows/search.ts';
 import { config } from '../../config.ts';
 import { sendBundle } from '../../medplum.ts';
 import { ofType, readAll, readInTransaction, readPages } from '../../read.ts';
 import { type OutboxRow, readSubscribers, rowsIn, type SubscriberState, writeOutboxes } from '../outbox-store.ts';
 
 /** How many resources one batch deletes: the server has others to serve. */
-const AT_ONCE = 100;
+const CONCURRENCY = 100;
 
 /** Deletes resources; returns whether all of them are gone. */
 async function remove(medplum: MedplumClient, resources: readonly Resource[]): Promise<boolean> {
@@ -41,7 +41,7 @@ export async function removeOldEvents(medplum: MedplumClient, isTime: () => bool
   const outboxes = new Map((await readAllRows(medplum)).flatMap((row) => [...row.outboxes.of]));
   for await (const [found = []] of readPages(medplum, [oldEventsQuery(Date.now(), config)])) {
     const old = ofType('Communication', found).filter((one) => !isAwaited(one, outboxes, config));
-    for (const some of [...portions(old, AT_ONCE), []]) {
+    for (const some of [...chunks(old, CONCURRENCY), []]) {
       if (!isTime() || !(await remove(medplum, some))) {
         return;
       }

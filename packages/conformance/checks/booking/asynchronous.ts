@@ -40,10 +40,10 @@ export const asynchronousChecks: readonly Check[] = [
         expect: [
           {
             says: 'status 202 with a Content-Location, or 4xx or 5xx with an OperationOutcome whose issues have a code',
-            holds: (answer, data) =>
-              answer.status === 202
-                ? answer.header['content-location'] !== undefined
-                : answer.status >= 400 && codedOutcome.holds(answer, data),
+            holds: (response, data) =>
+              response.status === 202
+                ? response.header['content-location'] !== undefined
+                : response.status >= 400 && codedOutcome.holds(response, data),
           },
         ],
       },

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Operation, Terms } from '../../attack/history.ts';
 import { judge } from '../../attack/judge.ts';
-import { type Due, dueFor, missingIn, type Told, wrongIn } from '../../attack/told.ts';
+import { type Due, dueFor, missingIn, type NotifiedEvent, wrongIn } from '../../attack/told.ts';
 
 const one: Terms = { capacity: 1, before: 0, after: 0 };
 const bounds = { within: 5, situations: 10_000 };
@@ -106,8 +106,8 @@ test('the shortest history that cannot be true is told, whatever else happened',
     cancels(index * 10 + 6, index * 10 + 7, `y${index}`),
   ]).flat();
   const twice = [books(200, 210, 'a'), books(201, 211, 'b')];
-  const verdict = judge([...others, ...twice, books(300, 301, 'c', refused)], one, bounds);
-  expect(verdict).toEqual({ kind: 'impossible', operations: twice });
+  const result = judge([...others, ...twice, books(300, 301, 'c', refused)], one, bounds);
+  expect(result).toEqual({ kind: 'impossible', operations: twice });
 });
 
 test('too many orders are not decided, and no alarm', () => {
@@ -116,10 +116,14 @@ test('too many orders are not decided, and no alarm', () => {
   expect(judge(history, one, { ...bounds, situations: 5 }).kind).toBe('undecided');
 });
 
-const event = (number: number, about = 'Appointment/a', timestamp = '09:00'): Told => ({ number, about, timestamp });
+const event = (number: number, about = 'Appointment/a', timestamp = '09:00'): NotifiedEvent => ({
+  number,
+  about,
+  timestamp,
+});
 const most = (count: number): ReadonlyMap<string, Due> => new Map([['Appointment/a', { least: 1, most: count }]]);
 
-test.each<[string, readonly Told[], ReadonlyMap<string, Due>, RegExp | undefined, boolean?]>([
+test.each<[string, readonly NotifiedEvent[], ReadonlyMap<string, Due>, RegExp | undefined, boolean?]>([
   ['one after the other', [event(1), event(2, 'Appointment/b')], most(1), undefined],
   ['an event too early', [event(1), event(3)], most(2), /Event 3 was told after event 1/],
   ['an event twice', [event(1), event(1)], most(1), /Event 1 was told twice/],

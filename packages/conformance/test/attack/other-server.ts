@@ -6,7 +6,7 @@ import { loadDefinitions } from '../../../sandbox/repository/definitions.ts';
 import plain from '../../adapters/plain.json' with { type: 'json' };
 import type { Attack } from '../../attack/attack.ts';
 import type { World } from '../../attack/network.ts';
-import type { Answer, Client, Sent } from '../../client.ts';
+import type { Client, KitResponse, Sent } from '../../client.ts';
 
 /**
  * A FHIR server of somebody else, without sockets: the router and the repository in memory of `@medplum/fhir-router`.
@@ -19,7 +19,7 @@ export function otherServer(spoilt: (request: Sent) => Sent = (request) => reque
   const router = new FhirRouter();
   return {
     baseUrl: 'http://localhost',
-    async send(sent): Promise<Answer> {
+    async send(sent): Promise<KitResponse> {
       const { method, path, body, headers = {} } = spoilt(sent);
       await new Promise((resolve) => setImmediate(resolve));
       const [pathname = '', query] = path.split('?', 2);

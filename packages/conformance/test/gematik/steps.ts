@@ -11,7 +11,7 @@ import type { Resource } from '@medplum/fhirtypes';
 import { isObject, isResource } from '../../../../core/fhir/resource.ts';
 import { publishedFaults, publishedFor } from '../../../../test/profiles/gematik.ts';
 import { faultsIn } from '../../../../test/profiles/isik.ts';
-import type { Answer } from '../../client.ts';
+import type { KitResponse } from '../../client.ts';
 import { type Service, startService } from '../service.ts';
 import { type FeatureStage, folders, prepare, shippedValues } from './prepared.ts';
 
@@ -29,7 +29,7 @@ interface Bench {
 /** Features of one stage run together. */
 let bench: Bench | undefined;
 /** The suite goes on with the last answer, also in the next scenario. */
-let last: Answer = { status: 0, header: {}, text: '', resource: undefined };
+let last: KitResponse = { status: 0, header: {}, text: '', resource: undefined };
 
 Before({ timeout: 180_000 }, async ({ pickle }) => {
   const stage = (Object.keys(folders) as FeatureStage[]).find((one) =>

@@ -16,8 +16,8 @@ const botsShape = z.object({ entry: z.array(z.object({ resource: z.object({ name
 
 /** Scenarios leave much behind, and the Bots of others would answer for Medplum. */
 async function requireOwnProject(target: Target): Promise<void> {
-  const answer = await asker(target.baseUrl, await logIn(target))('GET Bot?_count=1000');
-  const { entry = [] } = botsShape.parse(answer.body);
+  const response = await asker(target.baseUrl, await logIn(target))('GET Bot?_count=1000');
+  const { entry = [] } = botsShape.parse(response.body);
   if (entry.some(({ resource }) => !resource.name.startsWith(BOT_NAME))) {
     throw new Error(
       'This project has Bots of its own. Record in an empty one: `npm run bootstrap -- --project recording` makes it.',

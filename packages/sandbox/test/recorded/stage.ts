@@ -135,11 +135,11 @@ export function asker(baseUrl: string, token: string | undefined): Ask {
   };
 }
 
-function expectOk(answer: Answer, what: string): Answer {
-  if (answer.status >= 300) {
-    throw new Error(`${what} failed: ${answer.status} ${JSON.stringify(answer.body)}`);
+function expectOk(response: Answer, what: string): Answer {
+  if (response.status >= 300) {
+    throw new Error(`${what} failed: ${response.status} ${JSON.stringify(response.body)}`);
   }
-  return answer;
+  return response;
 }
 
 const tokenShape = z.object({ access_token: z.string() });
@@ -154,8 +154,8 @@ const membershipsShape = z.object({ entry: z.tuple([z.object({ resource: resourc
 export async function logIn({ baseUrl, clientId, clientSecret }: Target): Promise<string> {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  const answer = await asker(baseUrl, undefined)('POST /oauth2/token', new URLSearchParams(form).toString(), headers);
-  return tokenShape.parse(expectOk(answer, 'Logging in').body).access_token;
+  const response = await asker(baseUrl, undefined)('POST /oauth2/token', new URLSearchParams(form).toString(), headers);
+  return tokenShape.parse(expectOk(response, 'Logging in').body).access_token;
 }
 
 /** How the names of the Bots begin that scenarios leave behind. */
@@ -186,20 +186,20 @@ export async function openStage(target: Target): Promise<{ stage: Stage; exchang
     [me.profile.name]: '<administrator name>',
   });
 
-  function record(name: string, request: string, sent: unknown, headers: unknown, answer: Answer): void {
+  function record(name: string, request: string, sent: unknown, headers: unknown, response: Answer): void {
     const shown = Object.fromEntries(
       compared.flatMap((header) => {
-        const value = answer.headers.get(header);
+        const value = response.headers.get(header);
         return value === null ? [] : [[header, value]];
       }),
     );
-    scrubber.learn([shown, answer.body]);
+    scrubber.learn([shown, response.body]);
     exchanges.push({
       request: String(scrubber.scrub(request)),
       ...(name !== 'admin' && { as: name }),
       ...(sent !== undefined && { sent: scrubber.scrub(sent) }),
       ...(headers !== undefined && { headers: scrubber.scrub(headers) }),
-      answer: scrubber.scrub({ status: answer.status, headers: shown, body: answer.body }),
+      answer: scrubber.scrub({ status: response.status, headers: shown, body: response.body }),
     });
   }
 
@@ -210,17 +210,17 @@ export async function openStage(target: Target): Promise<{ stage: Stage; exchang
       secret,
       token: token ?? '',
       async send(request, body, headers) {
-        const answer = await ask(request, body, headers);
-        record(name, request, body, headers, answer);
-        return answer;
+        const response = await ask(request, body, headers);
+        record(name, request, body, headers, response);
+        return response;
       },
       async until(path, isThere) {
-        const answer = await until(
+        const response = await until(
           () => ask(`GET ${path}`),
           ({ body }) => isThere(JSON.stringify(body)),
         );
-        record(name, `GET ${path}`, undefined, undefined, answer);
-        return answer;
+        record(name, `GET ${path}`, undefined, undefined, response);
+        return response;
       },
     };
   }

@@ -1,6 +1,6 @@
 import '../../config.ts';
 import { describe, expect, it } from '@jest/globals';
-import type { Answer } from '../../../../bots/lib/medplum.ts';
+import type { BotResponse } from '../../../../bots/lib/medplum.ts';
 import { readContents } from '../../../../bots/lib/notifications/event-store.ts';
 import { requestorTag } from '../../../../core/fhir/tags.ts';
 import type { Event } from '../../../../core/notifications/events/event.ts';
@@ -56,16 +56,16 @@ describe('the content of an event', () => {
     },
   });
 
-  it.each<[string, Answer | 'no-answer', boolean]>([
+  it.each<[string, BotResponse | 'no-answer', boolean]>([
     ['the version is refused', refused('403'), true],
     ['a version has no answer of its own', searchesAnswer(), true],
     ['the search finds nothing', refused('404'), false],
     ['the search has no status', { status: 200, body: { resourceType: 'Bundle', entry: [{}] } }, false],
     ['the search has no answer', 'no-answer', false],
-  ])('is not sent if %s', async (_, answer, isAboutVersions) => {
+  ])('is not sent if %s', async (_, response, isAboutVersions) => {
     const one = await anAppointment(medplum());
     medplum().interfere(({ entries }) =>
-      entries.some((url) => url.includes('_history')) === isAboutVersions ? answer : undefined,
+      entries.some((url) => url.includes('_history')) === isAboutVersions ? response : undefined,
     );
     await expect(read([eventAbout(one, 1)])).rejects.toThrow('The appointments of the events could not be read.');
   });

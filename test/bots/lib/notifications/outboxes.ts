@@ -8,7 +8,7 @@ import type {
   Subscription,
   Task,
 } from '@medplum/fhirtypes';
-import type { Answer } from '../../../../bots/lib/medplum.ts';
+import type { BotResponse } from '../../../../bots/lib/medplum.ts';
 import { readOutbox, type SubscriptionOutbox } from '../../../../bots/lib/notifications/outbox-store.ts';
 import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { backport } from '../../../../core/fhir/backport.ts';
@@ -210,10 +210,10 @@ export const writes = ({ type, entries }: Asked): boolean =>
   type !== 'read' && entries.some((one) => !one.startsWith('GET '));
 
 /** Medplum refuses a transaction: somebody else has changed what it relies on. */
-export const conflict: Answer = { status: 412, body: { resourceType: 'OperationOutcome', issue: [] } };
+export const conflict: BotResponse = { status: 412, body: { resourceType: 'OperationOutcome', issue: [] } };
 
 /** Medplum's answer to several searches at once: what each of them gives. */
-export const searchesAnswer = (...found: readonly (readonly Resource[])[]): Answer => ({
+export const searchesAnswer = (...found: readonly (readonly Resource[])[]): BotResponse => ({
   status: 200,
   body: {
     resourceType: 'Bundle',

@@ -45,8 +45,8 @@ async function store(trial: Trial, isPublished: boolean): Promise<Stored> {
     POST: (type: string, resource: unknown) => medplum('front-desk', 'POST', `/${type}`, { body: resource }),
   };
   const [service, practitioner] = await Promise.all([
-    body.POST('HealthcareService', trial.service).then((answer) => succeeded('HealthcareService', answer)),
-    body.POST('Practitioner', trial.practitioner).then((answer) => succeeded('Practitioner', answer)),
+    body.POST('HealthcareService', trial.service).then((response) => succeeded('HealthcareService', response)),
+    body.POST('Practitioner', trial.practitioner).then((response) => succeeded('Practitioner', response)),
   ]);
   const said = trial.scheduleOf(practitioner.id ?? '', service.id ?? '');
   const resource = isPublished ? said : { ...said, extension: [...(said.extension ?? []), off] };
@@ -59,8 +59,8 @@ async function store(trial: Trial, isPublished: boolean): Promise<Stored> {
     const reference = `Schedule/${schedule.id}`;
     const slot = { resourceType: 'Slot', schedule: { reference }, extension, ...rest, ...times };
     // A run that publishes the Schedule at that moment may be in the way.
-    const answer = await eventually(() => body.POST('Slot', slot)).is(({ status }) => status !== 409);
-    slots.push(succeeded('Slot', answer));
+    const response = await eventually(() => body.POST('Slot', slot)).is(({ status }) => status !== 409);
+    slots.push(succeeded('Slot', response));
   }
   return { trial, service: withId(service), practitioner, schedule, slots };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
-import { applyPatch, LONGEST_PATCH, parsePatchRequest, readPatch } from '../../../../core/booking/patch/patch.ts';
+import { applyPatch, MAX_PATCH_LENGTH, parsePatchRequest, readPatch } from '../../../../core/booking/patch/patch.ts';
 import { told } from '../../../lib/told.ts';
 import { stored } from '../stored.ts';
 
@@ -25,7 +25,7 @@ const replacing = (path: string) => ({
 
 describe('a patch', () => {
   it('cancels an appointment that is longer than a patch may be', () => {
-    const long = { ...stored, comment: 'x'.repeat(LONGEST_PATCH) };
+    const long = { ...stored, comment: 'x'.repeat(MAX_PATCH_LENGTH) };
     expect(applied(long, [{ op: 'replace', path: '/status', value: 'cancelled' }])).toBe('applied');
     expect(applied(long, [add('/description', 'x'.repeat(2000))])).toEqual(['patch-invalid Appointment']);
   });

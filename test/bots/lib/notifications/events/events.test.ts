@@ -2,7 +2,7 @@ import '../../../config.ts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient, PatientLink, Task } from '@medplum/fhirtypes';
 import { type EventState, readEventState } from '../../../../../bots/lib/notifications/events/event-state.ts';
-import { mayBeTold, recordEvents, rightsOf } from '../../../../../bots/lib/notifications/events/event-writer.ts';
+import { mayBeNotified, recordEvents, rightsOf } from '../../../../../bots/lib/notifications/events/event-writer.ts';
 import { formerPatients, readMergedPatients } from '../../../../../bots/lib/notifications/events/merged-patients.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
 import type { Change } from '../../../../../core/notifications/events/appointment-events.ts';
@@ -204,7 +204,7 @@ describe('a change of an appointment that was deleted', () => {
     ['who may read those with another tag', false, `Appointment?_tag=${system}|other`],
     ['whose rights cannot be told from it', false, booked],
   ])('is told to a subscriber %s: %p', async (_, expected, readable) => {
-    expect(mayBeTold(state, await listening(readable), change, never)).toBe(expected);
+    expect(mayBeNotified(state, await listening(readable), change, never)).toBe(expected);
   });
 });
 
