@@ -127,7 +127,10 @@ const owned = (types: readonly ResourceType[], requestor: string, config: Bookin
  * about another patient.
  */
 function ownEncounters(config: BookingConfig): AccessPolicyResource[] {
-  return owned(['Encounter'], '%profile.id', config).map((one) => ({ ...one, interaction: look }));
+  return owned(['Encounter'], '%profile.id', config).map((accessPolicyResource) => ({
+    ...accessPolicyResource,
+    interaction: look,
+  }));
 }
 
 /** The results of a requestor's asynchronous bookings; what the requestor sent stays hidden. */

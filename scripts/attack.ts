@@ -165,7 +165,7 @@ const REFUSED = 6;
 /** An endpoint that refuses some notifications; `undefined` where the server cannot reach this machine. */
 async function endpointFor({ hookUrl, hookPort, baseUrl }: Subject): Promise<Listener | undefined> {
   const isReached = hookUrl !== undefined || (await isTestServer(clientOf(baseUrl), false));
-  const refuses = (one: Bundle): boolean => hasEvents(one) && randomInt(100) < REFUSED;
+  const refuses = (bundle: Bundle): boolean => hasEvents(bundle) && randomInt(100) < REFUSED;
   return isReached ? listen({ port: Number(hookPort ?? 0), ...(hookUrl && { url: hookUrl }), refuses }) : undefined;
 }
 
@@ -236,7 +236,11 @@ export async function runAttack(given: AttackArguments, subject: Subject): Promi
     undecided: findings.booked === 0 ? 'Nothing was booked: nothing is shown.' : 'Not decided within the bounds.',
   };
   console.log(
-    [...findings.violations.map((one) => violationTable(one, formatTable)), summaryOf(findings), verdicts[result]]
+    [
+      ...findings.violations.map((violation) => violationTable(violation, formatTable)),
+      summaryOf(findings),
+      verdicts[result],
+    ]
       .filter((text) => text !== '')
       .join('\n\n'),
   );

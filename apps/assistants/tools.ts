@@ -88,7 +88,7 @@ function refused({ refused: problems }: Refusal, service: string, context: ToolC
   const alternatives = problems
     .flatMap((problem) => problem.alternatives)
     .filter(({ slots }) => slots.length > 0)
-    .map((one) => shown({ ...one, service }, context));
+    .map((alternative) => shown({ ...alternative, service }, context));
   return {
     refused: problems.map(({ code, type = '', text = '' }) => ({ code: code ?? type, text })),
     ...(alternatives.length > 0 && { alternatives }),
@@ -146,8 +146,9 @@ const findTimes: Tool<typeof timesInput> = {
       );
     }
     const named = { ...service, id };
-    const isWanted = (one: Schedule) =>
-      servesService(one, named) && (!wanted || actorIn(one)?.toLowerCase().includes(wanted.toLowerCase()) === true);
+    const isWanted = (schedule: Schedule) =>
+      servesService(schedule, named) &&
+      (!wanted || actorIn(schedule)?.toLowerCase().includes(wanted.toLowerCase()) === true);
     const offering = schedules.filter(isWanted).slice(0, MOST_SCHEDULES);
     const own = new Map(offering.map((one) => [`Schedule/${one.id}`, one]));
     const first = Math.max(now(), from === undefined ? 0 : instantAt(from, '00:00', clinic.timeZone));
@@ -307,7 +308,7 @@ const bookTime = (languages: readonly string[]): Tool<BookInput> => ({
       return refused(stored, hold.service, context);
     }
     const own = identifierOf(input.person, client.name, originOf(clinic));
-    const named = stored.identifier?.find((one) => one.system === own.system);
+    const named = stored.identifier?.find((identifier) => identifier.system === own.system);
     if (named && named.value !== own.value) {
       return refusal('patient-mismatch', 'This hold is for another person: hold a time for this one.');
     }

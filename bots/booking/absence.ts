@@ -203,9 +203,9 @@ async function planned({ medplum, request, secrets }: Context, blocks: readonly 
 /** How it stands with each appointment of an absence. */
 async function linesOf(medplum: MedplumClient, row: Task): Promise<Line[]> {
   const rows = ofType('Task', await readAll(medplum, [affectedOfAbsence(row.id ?? '', config)]));
-  const known = rows.flatMap((one): Line[] => {
-    const affected = affectedOf(one);
-    return affected ? [{ ...affected, outcome: statusOfRow(one) }] : [];
+  const known = rows.flatMap((task): Line[] => {
+    const affected = affectedOf(task);
+    return affected ? [{ ...affected, outcome: statusOfRow(task) }] : [];
   });
   return [...absenceOf(row).plan.map((entry): Line => ({ ...entry, outcome: 'waiting' })), ...known];
 }
@@ -260,7 +260,9 @@ async function withWishes({ medplum, request }: Context, row: Task): Promise<Ent
     ...new Set(wishes.flatMap(({ proposal }) => proposal?.schedule ?? [])),
   ]);
   const issues = wishIssues(wishes, {
-    appointments: new Map(ofType('Appointment', appointments).map((one) => [one.id ?? '', one])),
+    appointments: new Map(
+      ofType('Appointment', appointments).map((appointment) => [appointment.id ?? '', appointment]),
+    ),
     slots: ofType('Slot', slots),
     schedules,
     absent: [...absent, ...others],

@@ -97,9 +97,12 @@ async function find(medplum: MedplumClient, event: BotEvent<unknown>): Promise<B
   const { visits, bookable, slotOf, isCutShort } = found;
   const isPlain = !readVisit(stored, config).visit;
   const proposing = { visit, isPlain, bookable, slotOf, patient, payerKind, newId, config };
-  const named = request.steps.length > 0 ? visits.map((one) => inWhole(one, request.steps, visit)) : visits;
-  const all = named.map(({ proposal, insteadOf }) => proposalBundle(proposal, { ...proposing, insteadOf }));
-  return isCutShort && all.length === 0 ? [tooCostly] : findResponse(all, isCutShort ? ADVICE : undefined, config);
+  const named =
+    request.steps.length > 0 ? visits.map((foundVisit) => inWhole(foundVisit, request.steps, visit)) : visits;
+  const bundles = named.map(({ proposal, insteadOf }) => proposalBundle(proposal, { ...proposing, insteadOf }));
+  return isCutShort && bundles.length === 0
+    ? [tooCostly]
+    : findResponse(bundles, isCutShort ? ADVICE : undefined, config);
 }
 
 /**

@@ -69,11 +69,11 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
   if (tooMany.length > 0) {
     return { issues: tooMany };
   }
-  const searches = plan.patients.flatMap((one) => entriesOf(one, caller.id, config));
+  const searches = plan.patients.flatMap((patient) => entriesOf(patient, caller.id, config));
   const found = resourceSet((await readInTransaction(medplum, searches)).flat());
-  const own = resourcesOfType(found, 'Appointment').filter((one) => isStillWaiting(one, now));
+  const own = resourcesOfType(found, 'Appointment').filter((appointment) => isStillWaiting(appointment, now));
   const isTooMany = (person: Patient): boolean =>
-    own.filter((one) => isForPerson(one, person, found, config)).length >= MAX_ENTRIES;
+    own.filter((appointment) => isForPerson(appointment, person, found, config)).length >= MAX_ENTRIES;
   if (plan.patients.some(isTooMany)) {
     return { issues: [tooManyEntries(request)] };
   }

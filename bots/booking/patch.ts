@@ -239,11 +239,18 @@ async function attempt(
   const isEnded = patched.result.status === 'cancelled' && stored.status !== 'cancelled';
   const isLimited = role === 'requestor' && isEnded && !isHold(stored, config);
   const dependents = isFollowed ? await companionsOf(medplum, stored, result, role) : [];
-  const changes = dependents.map((one) => ({ one, change: changeOf(one, result) }));
+  const changes = dependents.map((dependentAppointment) => ({
+    one: dependentAppointment,
+    change: changeOf(dependentAppointment, result),
+  }));
   const [attached, cancelled, slots] = await Promise.all([
     attachmentIssues(medplum, stored, patched.result, caller),
     isLimited
-      ? Promise.all([target, ...dependents].map((one) => cancellationIssues(medplum, one.appointment, one)))
+      ? Promise.all(
+          [target, ...dependents].map((dependentAppointment) =>
+            cancellationIssues(medplum, dependentAppointment.appointment, dependentAppointment),
+          ),
+        )
       : [],
     isFollowed
       ? Promise.all([

@@ -35,10 +35,11 @@ function deletionIssues(appointment: Appointment): Issue[] {
 /** What holds a Slot already, if another open appointment does. */
 function holderIssues(created: Appointment, others: readonly Appointment[], slots: readonly CalendarSlot[]): Issue[] {
   const holding = others.filter(
-    (one) => one.id !== created.id && holdsSlots(one) && !hasEnded(one, Date.now(), config),
+    (appointment) =>
+      appointment.id !== created.id && holdsSlots(appointment) && !hasEnded(appointment, Date.now(), config),
   );
   return slots.flatMap((slot) => {
-    const holder = holding.find((one) => slotIdsOf(one).includes(slot.id));
+    const holder = holding.find((appointment) => slotIdsOf(appointment).includes(slot.id));
     return holder
       ? [overbookingIssue(created, slot, `Slot/${slot.id} is held by Appointment/${holder.id}`, config)]
       : [];
@@ -59,7 +60,8 @@ const actOf = (input: Appointment, stored?: Appointment): Act => ({
 });
 
 /** Whether a time lies directly before or after another, as a buffer does. */
-const isBeside = (one: Interval, other: Interval): boolean => one.end === other.start || other.end === one.start;
+const isBeside = (interval: Interval, other: Interval): boolean =>
+  interval.end === other.start || other.end === interval.start;
 
 /** The Slots that a moved appointment names anew although they lie at another time. */
 function elsewhereIssues(input: Appointment, stored: Appointment | undefined, named: readonly CalendarSlot[]): Issue[] {
@@ -130,7 +132,7 @@ async function externalSlotIssues(
   const takings = timesTaken(input, named, schedules, isKnown, config).map((one) => ({ ...one, against }) as const);
   const issues: Issue[] = [];
   for (const [schedule, own] of Map.groupBy(takings, ({ from }) => from.schedule)) {
-    const { serviceType = [] } = schedules.find((one) => one.schedule.id === schedule)?.schedule ?? {};
+    const { serviceType = [] } = schedules.find((calendar) => calendar.schedule.id === schedule)?.schedule ?? {};
     const reserved = await reserve(medplum, schedule, own, act, serviceType);
     if (reserved.kind === 'taken') {
       const { by, from } = reserved;
@@ -197,9 +199,9 @@ async function changeIssues(medplum: MedplumClient, stored: Appointment, input: 
 /** An appointment that names its Slots by their ids: no search finds those that it names by the server's address or version. */
 function withSlotIds(medplum: MedplumClient, appointment: Appointment): Appointment {
   const bases = [config.baseUrl, medplum.fhirUrl().toString().replace(/\/$/, '')];
-  const slot = appointment.slot?.map((one) => {
-    const [found] = bases.flatMap((base) => parseReference(one.reference, base, ['Slot']) ?? []);
-    return found ? { ...one, reference: formatReference(found) } : one;
+  const slot = appointment.slot?.map((reference) => {
+    const [found] = bases.flatMap((base) => parseReference(reference.reference, base, ['Slot']) ?? []);
+    return found ? { ...reference, reference: formatReference(found) } : reference;
   });
   return { ...appointment, ...(slot && { slot }) };
 }

@@ -33,7 +33,7 @@ const unknown = absentOutcome('unknown', 'calendar');
 /** The file of a link, for whoever has it. */
 async function read(medplum: MedplumClient, { row: id, key }: Extract<CalendarFeedRequest, { key: string }>) {
   const [rows] = await readInTransaction(medplum, [`Task?_id=${id}`]);
-  const [row] = ofType('Task', rows).filter((one) => isRow(one, ['feed'], config));
+  const [row] = ofType('Task', rows).filter((task) => isRow(task, ['feed'], config));
   const feed = row && feedOf(row);
   if (!feed || feed.hash !== hashOf(key)) {
     return unknown;
@@ -42,7 +42,7 @@ async function read(medplum: MedplumClient, { row: id, key }: Extract<CalendarFe
   const own = ofType('Schedule', schedules);
   const [found] = own.length > 0 ? await readInTransaction(medplum, [takenSearch(own, Date.now())]) : [];
   const pages = await readInTransaction(medplum, inSlotsSearches(ofType('Slot', found)));
-  const appointments = new Map(ofType('Appointment', pages.flat()).map((one) => [one.id, one]));
+  const appointments = new Map(ofType('Appointment', pages.flat()).map((appointment) => [appointment.id, appointment]));
   const valueString = feedFile([...appointments.values()], feed, config);
   return { resourceType: 'Parameters' as const, parameter: [{ name: 'calendar', valueString }] };
 }

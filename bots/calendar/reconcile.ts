@@ -180,8 +180,8 @@ export async function handler(medplum: MedplumClient): Promise<void> {
     // usually ended through their Tasks (`end-requests`): these are the ones whose Task was closed or deleted.
     const waiting = ['proposed', 'pending'].map((status) => `Appointment?status=${status}`);
     for await (const pages of readPages(medplum, waiting, { end: start + RUN_LIMIT / 2 })) {
-      const ended = ofType('Appointment', pages.flat()).filter((one) => hasEnded(one, start, config));
-      yield* ended.map((one) => () => syncAppointment(medplum, one));
+      const ended = ofType('Appointment', pages.flat()).filter((appointment) => hasEnded(appointment, start, config));
+      yield* ended.map((appointment) => () => syncAppointment(medplum, appointment));
     }
     const lately = `_lastUpdated=ge${formatInstant(before - OVERLAP)}`;
     const holders = new Map<string, string | undefined>();

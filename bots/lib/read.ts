@@ -93,7 +93,7 @@ async function readEntries(
   const urls = all.filter((_, index) => !known[index]);
   if (urls.length < all.length) {
     const rest = (await readEntries(medplum, type, urls, { isAnswer, ...rights })).values();
-    return known.flatMap((one) => one ?? rest.next().value ?? []);
+    return known.flatMap((entry) => entry ?? rest.next().value ?? []);
   }
   if (urls.length === 0) {
     return [];
@@ -230,7 +230,7 @@ export function stateIn(entry: readonly BundleEntry[]): ResourceSet {
   if (failed !== undefined) {
     throw new ReadError(diagnosticsFor(failed), failed === 429);
   }
-  return resourceSet(entry.flatMap(resourcesIn).filter((one) => one.resourceType !== 'OperationOutcome'));
+  return resourceSet(entry.flatMap(resourcesIn).filter((resource) => resource.resourceType !== 'OperationOutcome'));
 }
 
 /** Reads a batch with somebody's rights, as `readAnswers` and `stateIn` do. */
@@ -284,9 +284,11 @@ export async function readWhole(medplum: MedplumClient, searches: readonly Bundl
 /** How results can be ordered so that a page begins where the one before ended: where a resource stands in the order. */
 const orders = {
   _lastUpdated: ({ meta }: Resource) => meta?.lastUpdated,
-  'due-date': (one: Resource) =>
-    one.resourceType === 'Task' ? (one.restriction?.period?.start ?? one.restriction?.period?.end) : undefined,
-  start: (one: Resource) => (one.resourceType === 'Slot' ? one.start : undefined),
+  'due-date': (resource: Resource) =>
+    resource.resourceType === 'Task'
+      ? (resource.restriction?.period?.start ?? resource.restriction?.period?.end)
+      : undefined,
+  start: (resource: Resource) => (resource.resourceType === 'Slot' ? resource.start : undefined),
 } as const;
 
 /** How searches are read page by page. */
@@ -368,8 +370,8 @@ export async function readAll(
 ): Promise<Resource[]> {
   const found = new Map<string, Resource>();
   for await (const pages of readPages(medplum, searches, paging)) {
-    for (const one of pages.flat()) {
-      found.set(`${one.resourceType}/${one.id}`, one);
+    for (const resource of pages.flat()) {
+      found.set(`${resource.resourceType}/${resource.id}`, resource);
     }
   }
   return [...found.values()];

@@ -57,12 +57,14 @@ interface Asked {
 
 /** What a person answers about: the appointment, or what is left of the visit. */
 const openOf = ({ found, companions }: Asked): Appointment[] =>
-  [found.appointment, ...companions.map(({ appointment }) => appointment)].filter((one) => one !== undefined);
+  [found.appointment, ...companions.map(({ appointment }) => appointment)].filter(
+    (appointment) => appointment !== undefined,
+  );
 
 /** The entries that note that a patient comes. */
-function comingEntries(all: readonly Appointment[], { thread, row }: Asked): BundleEntry[] {
+function comingEntries(appointments: readonly Appointment[], { thread, row }: Asked): BundleEntry[] {
   return [
-    ...all.flatMap((stored) => {
+    ...appointments.flatMap((stored) => {
       const participant = stored.participant.map((one) =>
         one.actor?.reference === thread.patient ? { ...one, status: 'accepted' as const } : one,
       );
@@ -187,15 +189,17 @@ async function attempt(
 ): Promise<Parameters | OperationOutcome | 'overtaken'> {
   const request = parseReply(input);
   const [rows] = request ? await readInTransaction(medplum, [`Task?_id=${request.row}`]) : [];
-  const [row] = ofType('Task', rows).filter((one) => isRow(one, ['message'], config));
+  const [row] = ofType('Task', rows).filter((task) => isRow(task, ['message'], config));
   if (!request || !row || !isGood(request, threadOf(row), Date.now())) {
     return absentOutcome('unknown');
   }
   const asked = await read(medplum, row);
   const { appointments, isRefused } = asked;
   const { appointment } = asked.found;
-  const limited = [asked.found, ...asked.companions].flatMap((one) =>
-    one.appointment && !isHold(one.appointment, config) ? [cancellationIssues(medplum, one.appointment, one)] : [],
+  const limited = [asked.found, ...asked.companions].flatMap((relatedAppointment) =>
+    relatedAppointment.appointment && !isHold(relatedAppointment.appointment, config)
+      ? [cancellationIssues(medplum, relatedAppointment.appointment, relatedAppointment)]
+      : [],
   );
   const closed = (await Promise.all(limited)).flat();
   const isAlone = asked.thread.group === undefined;

@@ -97,7 +97,8 @@ export async function handler(
   // What fails although the checkpoint has waited long for it does not hold up the others; what was not reached is left.
   const moved = checkpoint ? timeOf(checkpoint) : start;
   const left = changed.filter(
-    (one, index) => done[index] === undefined || (!done[index] && Math.max(timeOf(one), moved) > start - PATIENCE),
+    (appointment, index) =>
+      done[index] === undefined || (!done[index] && Math.max(timeOf(appointment), moved) > start - PATIENCE),
   );
   const last = changed.length < CONCURRENCY ? [] : changed.slice(-1);
   const until = Math.min(start, Math.min(...[...left, ...last].map(timeOf)) + OVERLAP);

@@ -91,7 +91,7 @@ async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<Due
   const [checkpoint] = ofType('Task', checkpoints);
   const settled = settledAt(checkpoint);
   const found = await readAll(medplum, searches(checkpoint, now));
-  const subscribers = [...new Set(found.flatMap((one) => subscriberOf(one) ?? []))];
+  const subscribers = [...new Set(found.flatMap((resource) => subscriberOf(resource) ?? []))];
   const leaving = await readLeaving(medplum, settled && settled - OVERLAP);
   return {
     checkpoint,
@@ -142,13 +142,19 @@ function followUps(subscriptions: readonly SubscriptionOutbox[], now: number): O
  * Starts the deliveries that are due, and lets outboxes follow Subscriptions that were changed by others. Rows that have
  * changed in the meantime are skipped; what is left when time runs out is found again by the next runs.
  */
-async function startDeliveries(medplum: MedplumClient, all: readonly SubscriberState[], end: number): Promise<void> {
+async function startDeliveries(
+  medplum: MedplumClient,
+  subscriberStates: readonly SubscriberState[],
+  end: number,
+): Promise<void> {
   const now = Date.now();
-  await mapConcurrently(all, CONCURRENCY, async ({ row, subscriptions }) => {
+  await mapConcurrently(subscriberStates, CONCURRENCY, async ({ row, subscriptions }) => {
     const updates = followUps(subscriptions, now);
     const isStarted = mustStart(row.outboxes, Date.parse(row.task.meta?.lastUpdated ?? ''), now);
     if (isStarted || (updates.length > 0 && Date.now() < end)) {
-      await writeOutboxes(medplum, row, updates, { change: (one) => (isStarted ? woken(one, now) : one) });
+      await writeOutboxes(medplum, row, updates, {
+        change: (outboxes) => (isStarted ? woken(outboxes, now) : outboxes),
+      });
     }
   });
 }
@@ -173,33 +179,33 @@ async function recordMissing(
   failed: Set<Appointment>,
   end: number,
 ): Promise<void> {
-  const all = [...missing];
+  const appointments = [...missing];
   const record = (some: readonly Appointment[], isTime?: () => boolean) => async (): Promise<void> => {
     if (await recordEvents(medplum, some, 'concerned', isTime)) {
-      for (const one of some) {
-        missing.delete(one);
+      for (const appointment of some) {
+        missing.delete(appointment);
       }
     }
   };
-  const recordOne = (one: Appointment, isTime?: () => boolean) => () =>
-    record([one], isTime)().catch((error: unknown) => {
+  const recordOne = (appointment: Appointment, isTime?: () => boolean) => () =>
+    record([appointment], isTime)().catch((error: unknown) => {
       // Where Medplum takes no more requests for now, that is not for this appointment.
       if (!isRateLimit(error)) {
-        failed.add(one);
+        failed.add(appointment);
       }
       throw error;
     });
   function* acts() {
-    for (const some of chunks(all, BATCH_SIZE)) {
+    for (const some of chunks(appointments, BATCH_SIZE)) {
       let hasFailed = false;
       yield () =>
         record(some)().catch(() => {
           hasFailed = true;
         });
-      yield* hasFailed ? some.map((one) => recordOne(one)) : [];
+      yield* hasFailed ? some.map((appointment) => recordOne(appointment)) : [];
     }
-    const left = [...missing].filter((one) => !failed.has(one));
-    yield* left.map((one) => recordOne(one, () => Date.now() < end));
+    const left = [...missing].filter((appointment) => !failed.has(appointment));
+    yield* left.map((appointment) => recordOne(appointment, () => Date.now() < end));
   }
   await carryOut(acts(), end);
 }
@@ -224,7 +230,7 @@ async function recordMissedEvents(
   } finally {
     const isWhole = changed.length < MAX_CHANGED;
     const isAll = missing.size === 0 && isWhole;
-    const [first, second] = changed.filter((one) => missing.has(one));
+    const [first, second] = changed.filter((appointment) => missing.has(appointment));
     const isLate = Date.parse(checkpoint?.meta?.lastUpdated ?? '') < start - PATIENCE;
     const isStuck = !isWhole && isLate && first !== undefined && failed.has(first);
     const next = (isStuck ? second : first) ?? changed.at(-1);

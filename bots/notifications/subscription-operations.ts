@@ -62,12 +62,12 @@ function reportOf({ subscription, outbox }: SubscriptionOutbox, type: StatusType
 async function outboxesOf(medplum: MedplumClient, seen: readonly Subscription[]): Promise<SubscriptionOutbox[]> {
   const [only, ...others] = seen;
   if (others.length === 0) {
-    return only ? [await readOutbox(medplum, only)].flatMap((one) => one ?? []) : [];
+    return only ? [await readOutbox(medplum, only)].flatMap((outbox) => outbox ?? []) : [];
   }
-  const owners = new Set(seen.flatMap((one) => ownerOf(one, config) ?? []));
+  const owners = new Set(seen.flatMap((subscription) => ownerOf(subscription, config) ?? []));
   const ids = new Set(seen.map(({ id }) => id));
-  const all = (await readSubscribers(medplum, [...owners])).flatMap(({ subscriptions }) => subscriptions);
-  return all.filter(({ subscription }) => ids.has(subscription.id));
+  const outboxes = (await readSubscribers(medplum, [...owners])).flatMap(({ subscriptions }) => subscriptions);
+  return outboxes.filter(({ subscription }) => ids.has(subscription.id));
 }
 
 async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
@@ -79,9 +79,9 @@ async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, 
   const wanted = [seen]
     .flat()
     .filter(
-      (one) =>
-        (ids.length === 0 || ids.includes(one.id ?? '')) &&
-        (statuses.length === 0 || statuses.includes(one.status ?? '')),
+      (subscription) =>
+        (ids.length === 0 || ids.includes(subscription.id ?? '')) &&
+        (statuses.length === 0 || statuses.includes(subscription.status ?? '')),
     );
   const found = await outboxesOf(medplum, wanted);
   return statusBundle(
@@ -112,13 +112,13 @@ async function readPage(
     const next = events.slice(told.length, told.length + together);
     const appointments = [...new Set(next.map(({ appointment }) => appointment))];
     const search = `Appointment?_id=${appointments.join(',')}&_count=1000&_fields=id`;
-    for (const one of await readContents(medplum, next, [search], readable, authorization)) {
-      const isFull = content === 'full-resource' && told.length > 0 && size + lengthOf(one) > MAX_CHARACTERS;
+    for (const eventContent of await readContents(medplum, next, [search], readable, authorization)) {
+      const isFull = content === 'full-resource' && told.length > 0 && size + lengthOf(eventContent) > MAX_CHARACTERS;
       if (isFull) {
         return told;
       }
-      size += lengthOf(one);
-      told.push(one);
+      size += lengthOf(eventContent);
+      told.push(eventContent);
     }
     together = Math.max(1, Math.min(TOGETHER.most, Math.floor((MAX_CHARACTERS * told.length) / Math.max(1, size))));
   }

@@ -24,8 +24,9 @@ export const MAX_CHOICES = 400;
 /** How many choices are looked at, in all and for each choice that there is: it bounds the time. */
 const MAX_LOOKS = { all: 2_000_000, each: 50 } as const;
 
-const excludes = (one: Choice, other: Choice): boolean =>
-  one.key === other.key || one.uses.some((use) => other.uses.some((its) => use.of === its.of && overlaps(use, its)));
+const excludes = (choice: Choice, other: Choice): boolean =>
+  choice.key === other.key ||
+  choice.uses.some((use) => other.uses.some((its) => use.of === its.of && overlaps(use, its)));
 
 /** What is assigned, and who uses what: it is improved step by step. */
 class Improving<C extends Choice> {

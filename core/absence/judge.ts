@@ -18,8 +18,8 @@ function canReplace(substitute: ScheduleServices, absent: readonly ScheduleServi
   const own = typesOf(substitute);
   return (
     own.length === 0 ||
-    absent.some((one) => {
-      const types = typesOf(one);
+    absent.some((calendar) => {
+      const types = typesOf(calendar);
       return types.length === 0 || types.some((type) => own.some((offered) => isSameService(type, offered)));
     })
   );
@@ -31,10 +31,10 @@ export function scheduleIssues(
   known: readonly ScheduleServices[],
 ): Issue[] {
   const find = ({ id }: NamedSchedule) => known.find(({ schedule }) => schedule.id === id);
-  const absent = schedules.flatMap((one) => find(one) ?? []);
+  const absent = schedules.flatMap((namedSchedule) => find(namedSchedule) ?? []);
   return [
     ...[...schedules, ...substitutes]
-      .filter((one) => !find(one))
+      .filter((namedSchedule) => !find(namedSchedule))
       .map(
         ({ id, path }): Issue => ({
           code: 'schedule-not-found',
@@ -42,9 +42,9 @@ export function scheduleIssues(
           expression: path,
         }),
       ),
-    ...substitutes.flatMap((one): Issue[] => {
-      const substitute = find(one);
-      const { id, path: expression } = one;
+    ...substitutes.flatMap((namedSchedule): Issue[] => {
+      const substitute = find(namedSchedule);
+      const { id, path: expression } = namedSchedule;
       if (substitute?.schedule.active === false) {
         return [{ code: 'schedule-inactive', diagnostics: `Schedule/${id} is not open for booking.`, expression }];
       }
@@ -82,7 +82,9 @@ function proposalIssues({ appointment, proposal, path: expression }: Wish, state
   const own = slots.filter(({ schedule }) => schedule === proposal.schedule);
   const isCovered = own.some((slot) => overlaps(slot, proposal)) && slots.every((slot) => overlaps(slot, proposal));
   const isAbsent = slots.some((slot) =>
-    state.absent.some((one) => one.schedule === slot.schedule && overlaps(one, slot) && overlaps(one, proposal)),
+    state.absent.some(
+      (absent) => absent.schedule === slot.schedule && overlaps(absent, slot) && overlaps(absent, proposal),
+    ),
   );
   const useless = own.filter((slot) => {
     const of = state.schedules.find(({ schedule }) => schedule.id === slot.schedule);
@@ -109,12 +111,12 @@ export function wishIssues(wishes: readonly Wish[], state: WishState): Issue[] {
   const unknown = wishes.filter(({ appointment }) => !state.appointments.has(appointment));
   const clashes = wishes.filter(({ proposal }, index) =>
     wishes.some(
-      (other, at) =>
+      (wish, at) =>
         at < index &&
         proposal &&
-        other.proposal &&
-        overlaps(proposal, other.proposal) &&
-        other.proposal.slots.some((slot) => proposal.slots.includes(slot)),
+        wish.proposal &&
+        overlaps(proposal, wish.proposal) &&
+        wish.proposal.slots.some((slot) => proposal.slots.includes(slot)),
     ),
   );
   return [
@@ -125,7 +127,7 @@ export function wishIssues(wishes: readonly Wish[], state: WishState): Issue[] {
         expression: path,
       }),
     ),
-    ...wishes.flatMap((one) => proposalIssues(one, state)),
+    ...wishes.flatMap((wish) => proposalIssues(wish, state)),
     ...clashes.map(
       ({ path }): Issue => ({
         code: 'slot-mismatch',

@@ -139,11 +139,11 @@ export const isAbsentAt = (schedule: string, time: Interval, absent: readonly Ab
 function calendarsOf(planning: Planning, config: PublicConfig): Calendars {
   const offered = [...calendarOf(planning.free, config).values()]
     .filter((slot) => slot.status === 'free' && !isAbsentAt(slot.schedule, slot, planning.absent))
-    .sort((one, other) => one.start - other.start);
+    .sort((slot, other) => slot.start - other.start);
   return {
     planning,
     config,
-    byId: new Map(planning.schedules.map((one) => [one.schedule.id ?? '', one])),
+    byId: new Map(planning.schedules.map((calendar) => [calendar.schedule.id ?? '', calendar])),
     free: new Map(
       [...Map.groupBy(offered, ({ schedule }) => schedule)].map(([schedule, slots]) => [
         schedule,
@@ -196,7 +196,7 @@ function coveringAt(
   const own = slotsAt(free.get(schedule) ?? { slots: [], longest: 0 }, time).filter((slot) =>
     servesService(needed.types, typesOf(slot, of?.schedule), isOwn),
   );
-  const whole = own.filter((slot) => contains(slot, time)).toSorted((one, other) => one.end - other.end);
+  const whole = own.filter((slot) => contains(slot, time)).toSorted((slot, other) => slot.end - other.end);
   const { shortest, step } = granularityOf(of?.schedule, of?.services ?? [], config);
   const isDivisible = (slot: CalendarSlot): boolean => {
     const isOnStep = (moment: number): boolean => moment === slot.end || (moment - slot.start) % step === 0;
@@ -253,7 +253,7 @@ function optionAt(
   const { planning } = calendars;
   const time = { start, end: start + needed.end - needed.start };
   const [, ...alsoAbsent] = needed.absent;
-  if (busy.some((one) => overlaps(one, time))) {
+  if (busy.some((interval) => overlaps(interval, time))) {
     return undefined;
   }
   const found: CalendarSlot[] = [...(coveringAt(schedule, time, needed, calendars) ?? [])];
@@ -337,7 +337,7 @@ export function planAbsence(planning: Planning, config: PublicConfig): (Proposal
   const calendars = calendarsOf(planning, config);
   const affected = new Set(planning.affected.map(({ id }) => id));
   const busy = new Map<string, Interval[]>();
-  for (const other of planning.others.filter((one) => isOpen(one) && !affected.has(one.id))) {
+  for (const other of planning.others.filter((appointment) => isOpen(appointment) && !affected.has(appointment.id))) {
     const time = timeOf(other);
     for (const patient of time ? patientsOf(other) : []) {
       busy.set(patient, [...(busy.get(patient) ?? []), ...(time ? [time] : [])]);
@@ -349,6 +349,6 @@ export function planAbsence(planning: Planning, config: PublicConfig): (Proposal
     return needed ? optionsFor(needed, calendars, own) : [];
   });
   return assign(rows, points.none).map(
-    (one) => one && { schedule: one.schedule, slots: one.slots, start: one.start, end: one.end },
+    (option) => option && { schedule: option.schedule, slots: option.slots, start: option.start, end: option.end },
   );
 }

@@ -101,4 +101,6 @@ const isElsewhere = ({ row, appointment }: Known): boolean =>
   row.start !== undefined && appointment?.start !== undefined && Date.parse(appointment.start) !== row.start;
 
 const isOfferAbsent = ({ offer, together, slots, absent }: Known): boolean =>
-  [...(offer ? [offer] : []), ...together].some((one) => isAffected({ ...one, status: 'booked' }, slots, absent));
+  [...(offer ? [offer] : []), ...together].some((appointment) =>
+    isAffected({ ...appointment, status: 'booked' }, slots, absent),
+  );

@@ -26,7 +26,9 @@ const missingSlots: Rule = (appointment, slots, _state, context) => {
 
 /** A Slot that several appointments hold has the status that the most binding of them needs. */
 const isNeeded = ({ id = '', status }: Slot, state: ResourceSet): boolean =>
-  resourcesOfType(state, 'Appointment').some((one) => neededSlotStatus(one) === status && slotIdsOf(one).includes(id));
+  resourcesOfType(state, 'Appointment').some(
+    (appointment) => neededSlotStatus(appointment) === status && slotIdsOf(appointment).includes(id),
+  );
 
 const unfittingStatus: Rule = (appointment, slots, state) => {
   const key = keyOf(appointment);

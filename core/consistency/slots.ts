@@ -36,7 +36,7 @@ function issuesOfSlot(
     ...(isBooked(slot) && appointments.length === 0 && isTakenByService(slot, context)
       ? [finding('slot-without-appointment', key, `It is ${slot.status}, but no appointment holds it.`)]
       : []),
-    ...(appointments.filter((one) => !isOverbooking(one, context.config)).length > 1
+    ...(appointments.filter((appointment) => !isOverbooking(appointment, context.config)).length > 1
       ? [finding('slot-held-twice', key, `It is held by ${listed(appointments.map(keyOf))}.`)]
       : []),
     ...(schedule && slot.status !== 'entered-in-error' && !state.has(`Schedule/${schedule}`)
@@ -48,7 +48,7 @@ function issuesOfSlot(
 const show = ({ start, end }: Interval): string => `${formatInstant(start)} – ${formatInstant(end)}`;
 
 function issuesOfParts(origin: string, parts: readonly CalendarSlot[]): Finding[] {
-  const sorted = [...parts].sort((one, other) => one.start - other.start);
+  const sorted = [...parts].sort((slot, other) => slot.start - other.start);
   const doubled = sorted.filter((part, index) => sorted.slice(0, index).some((earlier) => overlaps(earlier, part)));
   return doubled.map((part) => {
     const diagnostics = `${show(part)} overlaps another part of the former Slot/${origin}.`;

@@ -38,8 +38,10 @@ function bySchedule(state: ResourceSet, { config }: ConsistencyContext): TakenSl
 
 /** The ids of the slots that may lie over others because they or their appointments say that they are an overbooking. */
 function overbooked(state: ResourceSet, { config }: ConsistencyContext): ReadonlySet<string> {
-  const appointments = resourcesOfType(state, 'Appointment').filter((one) => isOverbooking(one, config));
-  const slots = resourcesOfType(state, 'Slot').filter((one) => isOverbooking(one, config));
+  const appointments = resourcesOfType(state, 'Appointment').filter((appointment) =>
+    isOverbooking(appointment, config),
+  );
+  const slots = resourcesOfType(state, 'Slot').filter((slot) => isOverbooking(slot, config));
   return new Set([...appointments.flatMap(slotIdsOf), ...slots.flatMap(({ id }) => id ?? [])]);
 }
 
@@ -47,9 +49,9 @@ function overbooked(state: ResourceSet, { config }: ConsistencyContext): Readonl
 const isAppointment = (slot: CalendarSlot): boolean => isBooked(slot) || isBuffer(slot.resource);
 
 /** Which rule is broken by two Slots that take the same time; a block may lie over another block. */
-function ruleFor(one: CalendarSlot, other: CalendarSlot): Rule | undefined {
-  const [first, second] = [isBooked(one), isBooked(other)];
-  if (first ? isAppointment(other) : isAppointment(one) && second) {
+function ruleFor(slot: CalendarSlot, other: CalendarSlot): Rule | undefined {
+  const [first, second] = [isBooked(slot), isBooked(other)];
+  if (first ? isAppointment(other) : isAppointment(slot) && second) {
     return 'time-taken-twice';
   }
   return first || second ? 'booking-blocked' : undefined;
@@ -60,12 +62,12 @@ const show = ({ id, resource, start, end }: CalendarSlot): string =>
 
 /** Compares takings with each other and with what is booked. Past ones can no longer be corrected and are left out. */
 function doubled({ takings, places }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
-  const later = takings.filter(({ end }) => end > now).sort((one, other) => one.start - other.start);
+  const later = takings.filter(({ end }) => end > now).sort((slot, other) => slot.start - other.start);
   return later.flatMap((taking, index) =>
-    [...places, ...later.slice(0, index)].flatMap((other) => {
-      const rule = overlaps(taking, other) ? ruleFor(taking, other) : undefined;
-      const isMeant = onPurpose.has(taking.id) || onPurpose.has(other.id);
-      return rule && !isMeant ? [finding(rule, `Slot/${taking.id}`, `It takes the same time as ${show(other)}.`)] : [];
+    [...places, ...later.slice(0, index)].flatMap((slot) => {
+      const rule = overlaps(taking, slot) ? ruleFor(taking, slot) : undefined;
+      const isMeant = onPurpose.has(taking.id) || onPurpose.has(slot.id);
+      return rule && !isMeant ? [finding(rule, `Slot/${taking.id}`, `It takes the same time as ${show(slot)}.`)] : [];
     }),
   );
 }

@@ -115,6 +115,6 @@ export function changeSchedule(
   );
   const isAnyLeft = own.some(({ url }) => url !== 'service');
   const others = extension.filter((one) => one !== stored);
-  const all = isAnyLeft ? [...others, { url: SCHEDULING_PARAMETERS, extension: own }] : others;
-  return { ...rest, ...(all.length > 0 && { extension: all }) };
+  const extensions = isAnyLeft ? [...others, { url: SCHEDULING_PARAMETERS, extension: own }] : others;
+  return { ...rest, ...(extensions.length > 0 && { extension: extensions }) };
 }

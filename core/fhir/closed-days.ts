@@ -38,10 +38,11 @@ function withDays(list: HealthcareService, days: readonly ClosedDay[]): Healthca
 /** The list with more closed days; days that are already in it are not entered twice. */
 export function close(list: HealthcareService, days: readonly ClosedDay[]): HealthcareService {
   const stored = closedDaysIn(list);
-  const isNew = ({ start, end }: ClosedDay): boolean => !stored.some((one) => one.start === start && one.end === end);
+  const isNew = ({ start, end }: ClosedDay): boolean =>
+    !stored.some((closedDay) => closedDay.start === start && closedDay.end === end);
   return withDays(
     list,
-    [...stored, ...days.filter(isNew)].sort((one, other) => (one.start < other.start ? -1 : 1)),
+    [...stored, ...days.filter(isNew)].sort((closedDay, other) => (closedDay.start < other.start ? -1 : 1)),
   );
 }
 
@@ -53,7 +54,7 @@ export function reopen(list: HealthcareService, { start, end }: ClosedDay): Heal
   const isMeant = (day: string): boolean => day === '' || (start <= day && day <= end);
   return withDays(
     list,
-    closedDaysIn(list).filter((one) => !isMeant((one.start || one.end).slice(0, 10))),
+    closedDaysIn(list).filter((closedDay) => !isMeant((closedDay.start || closedDay.end).slice(0, 10))),
   );
 }
 

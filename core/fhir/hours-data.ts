@@ -22,7 +22,9 @@ const hasId = <T extends Resource>(resource: T): resource is T & { readonly id: 
 
 /** Sorts what was read. A Schedule that cannot be read by the rules has no hours. */
 export function hoursData(resources: readonly unknown[], config: PublicConfig): HoursData {
-  const all = resources.filter((one) => isResource(one, 'HealthcareService')).map((one) => [one.id, one] as const);
+  const all = resources
+    .filter((one) => isResource(one, 'HealthcareService'))
+    .map((service) => [service.id, service] as const);
   const services = [...new Map(all).values()];
   const known = actorTypes.flatMap((type) => resources.filter((one) => isResource(one, type)));
   return {
@@ -30,8 +32,8 @@ export function hoursData(resources: readonly unknown[], config: PublicConfig): 
       .filter((one) => isResource(one, 'Schedule'))
       .filter(hasId)
       .filter(({ actor }) => Array.isArray(actor)),
-    services: services.filter((one) => !isClosedDays(one, config)),
-    closed: services.filter((one) => isClosedDays(one, config)),
+    services: services.filter((service) => !isClosedDays(service, config)),
+    closed: services.filter((service) => isClosedDays(service, config)),
     actors: new Map(known.map((one) => [`${one.resourceType}/${one.id}`, one])),
   };
 }
@@ -56,7 +58,8 @@ export function withChange<T extends HoursData>(data: T, changed: HoursHolder, c
     const schedules = data.schedules.map((one) => (one.id === changed.id ? { ...changed, id: one.id } : one));
     return { ...data, schedules };
   }
-  const others = (all: readonly HealthcareService[]) => all.map((one) => (one.id === changed.id ? changed : one));
+  const others = (services: readonly HealthcareService[]) =>
+    services.map((service) => (service.id === changed.id ? changed : service));
   return isClosedDays(changed, config)
     ? { ...data, closed: data.closed.length > 0 ? others(data.closed) : [changed] }
     : { ...data, services: others(data.services) };

@@ -130,12 +130,12 @@ export function serviceTypeOf(service: HealthcareService & { readonly id: string
 }
 
 /** Whether two service types name the same HealthcareService, or have a code in common. */
-export function isSameService(one: CodeableConcept, other: CodeableConcept): boolean {
-  const [id, otherId] = [serviceIdOf(one), serviceIdOf(other)];
+export function isSameService(concept: CodeableConcept, other: CodeableConcept): boolean {
+  const [id, otherId] = [serviceIdOf(concept), serviceIdOf(other)];
   const codings = other.coding ?? [];
   return (
     (id !== undefined && id === otherId) ||
-    (one.coding ?? []).some(({ system, code }) =>
+    (concept.coding ?? []).some(({ system, code }) =>
       codings.some((coding) => coding.system === system && coding.code === code),
     )
   );
@@ -150,5 +150,5 @@ export function servesService(
   const wanted = types.filter(({ coding }) => coding);
   return wanted.length === 0
     ? isSameSchedule || offered.length === 0
-    : offered.length === 0 || wanted.some((type) => offered.some((one) => isSameService(one, type)));
+    : offered.length === 0 || wanted.some((type) => offered.some((concept) => isSameService(concept, type)));
 }

@@ -11,8 +11,12 @@ export const rank = ({ priority }: Appointment): number => priority || NO_PRIORI
 export const since = ({ created, meta }: Appointment): number => parseInstant(created ?? meta?.lastUpdated) ?? 0;
 
 /** The order of those who wait: by the priority that the clinic gives, then by since when. */
-export function compareEntries(one: Appointment, other: Appointment): number {
-  return rank(one) - rank(other) || since(one) - since(other) || ((one.id ?? '') < (other.id ?? '') ? -1 : 1);
+export function compareEntries(appointment: Appointment, other: Appointment): number {
+  return (
+    rank(appointment) - rank(other) ||
+    since(appointment) - since(other) ||
+    ((appointment.id ?? '') < (other.id ?? '') ? -1 : 1)
+  );
 }
 
 /** Whether there is still something to wait for: a time that is wished for, and not over. */

@@ -137,8 +137,11 @@ export function feedFile(appointments: readonly Appointment[], feed: CalendarLin
   const host = new URL(config.baseUrl).hostname;
   const events = appointments
     .filter(({ status }) => shown.has(status))
-    .flatMap((one) => eventOf(one, feed, host, language) ?? [])
-    .toSorted((one, other) => one.start - other.start || one.id.localeCompare(other.id));
+    .flatMap((appointment) => eventOf(appointment, feed, host, language) ?? [])
+    .toSorted(
+      (calendarFileEvent, other) =>
+        calendarFileEvent.start - other.start || calendarFileEvent.id.localeCompare(other.id),
+    );
   return calendarFeed(events.slice(0, MAX_EVENTS), language);
 }
 

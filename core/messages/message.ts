@@ -114,7 +114,7 @@ export interface Member {
 /** A message about several of a series as it is written: about all of them. */
 function joined<T extends Pick<Subject, 'thread' | 'appointments' | 'members'>>(subject: T): T {
   const { thread, appointments, members } = subject;
-  const steps = [thread, ...members.map((one) => one.thread)].flatMap(({ known }) => known.steps).sort(inOrder);
+  const steps = [thread, ...members.map((member) => member.thread)].flatMap(({ known }) => known.steps).sort(inOrder);
   const all = [...appointments, ...members.map(({ appointment }) => appointment)];
   return { ...subject, appointments: all, thread: { ...thread, known: { ...thread.known, steps } } };
 }
@@ -184,13 +184,13 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
   const { steps } = ahead(known, now);
   const shown = (steps.length > 0 ? steps : known.steps).map((step) => shownStep(step, subject, config));
   const times = (one: Pick<KnownStep, 'start' | 'end'>) => timesOf(one, language, config.timeZone);
-  const isForAbsence = appointments.some((one) => offerReason(one, config) === 'absence');
+  const isForAbsence = appointments.some((appointment) => offerReason(appointment, config) === 'absence');
   const word = kind === 'offer' && isForAbsence ? 'absence' : kind;
   const all = shown.map(({ step }) => times(step).short);
   const titled = (...when: readonly string[]): string => texts.subjects[word].replace('{when}', () => when.join(', '));
   const title = titled(...all.slice(0, 1));
   const offers = known.status === 'offered' ? appointments : [];
-  const [kept] = offers.flatMap((one) => endOf('offer', one, config) ?? []);
+  const [kept] = offers.flatMap((appointment) => endOf('offer', appointment, config) ?? []);
   const last = kept ?? (kind === 'reminder' ? thread.answerBy : undefined);
   const by = last && times({ start: last, end: last }).short;
   const limit = by ? [(kept ? texts.until : texts.answerBy).replace('{when}', () => by)] : [];
@@ -297,7 +297,7 @@ export function communicationOf(subject: Omit<Subject, 'row'>, config: BookingCo
   return {
     resourceType: 'Communication',
     identifier: [
-      ...[thread, ...members.map((one) => one.thread)].map(messageNumber),
+      ...[thread, ...members.map((member) => member.thread)].map(messageNumber),
       ...[address, ...(former === undefined ? [] : [former])].map(addressNumber),
       ...(portal === undefined ? [] : [portalNumber(portal)]),
     ].map((value) => ({ system: artefactUri(config, 'LocalSentMessage'), value })),
@@ -355,12 +355,12 @@ const endings: Readonly<Record<Ending, Communication['status']>> = {
 
 /** The Communication of a message of which it is known what has become of it. */
 export const endedCommunication = (
-  one: Communication,
+  communication: Communication,
   ending: Ending,
   now: number,
   reason: string | undefined,
 ): Communication => ({
-  ...one,
+  ...communication,
   status: endings[ending],
   ...(ending === 'sent' && { sent: formatInstant(now) }),
   ...(reason !== undefined && { statusReason: { text: reason } }),

@@ -178,7 +178,7 @@ function knownNext(
   { now, config }: StepContext,
 ): Known | undefined {
   // An offer that is over, tidied up or not, is no news.
-  const current = appointments.filter((one) => !hasEnded(one, now, config));
+  const current = appointments.filter((appointment) => !hasEnded(appointment, now, config));
   const isOver = appointments.length > 0 && current.length === 0;
   return (
     (isOver ? known : knowledgeOf(current, config, known)) ??
@@ -230,8 +230,8 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   const isNews = !isSame(thread?.known && ahead(thread.known, now), left);
   const unanswered = isNews && { answerBy: undefined, isComing: false };
   const next: Thread = { ...stored, known, ...(patient && { patient }), ...unanswered };
-  const ends = appointments.flatMap((one) =>
-    isOpenOffer(one, now, config) ? (endOf('offer', one, config) ?? []) : [],
+  const ends = appointments.flatMap((appointment) =>
+    isOpenOffer(appointment, now, config) ? (endOf('offer', appointment, config) ?? []) : [],
   );
   const sendAt = (kind: MessageKind): number => {
     const byDay = kind === 'reminder' || isPhone;
@@ -250,7 +250,7 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   const sent = stored.sent ?? Number.NEGATIVE_INFINITY;
   const isLate = isBooked && remindersAfter(left, sent).some((time) => time <= now);
   const news = changes[thread?.known?.status ?? 'nothing'][known.status];
-  const isAsked = news === 'offer' && appointments.some((one) => isForAssistant(one, config));
+  const isAsked = news === 'offer' && appointments.some((appointment) => isForAssistant(appointment, config));
   const told = isAsked ? 'assistant' : news === 'refusal' && isTakenBack ? undefined : news;
   const kind = isNews ? told : isLate ? 'reminder' : undefined;
   if (kind && isWanted) {

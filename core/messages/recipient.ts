@@ -73,11 +73,11 @@ function addressesIn(
   const isAllowed = (number: string): boolean =>
     smsPrefixes.some((prefix) => number.startsWith(prefix)) && !premium.test(number);
   return telecom
-    .filter((one) => !isOld(one, now, timeZone))
-    .flatMap((one) => {
-      const found = addressIn(one);
+    .filter((contact) => !isOld(contact, now, timeZone))
+    .flatMap((contact) => {
+      const found = addressIn(contact);
       const canReach = found && media.includes(found.medium) && (found.medium === 'email' || isAllowed(found.address));
-      return canReach ? [{ ...found, telecom: one }] : [];
+      return canReach ? [{ ...found, telecom: contact }] : [];
     })
     .sort(
       (one, other) =>
@@ -131,13 +131,15 @@ export function recipientsOf(
   now: number,
   config: BookingConfig,
 ): Recipient[] {
-  const patient = people.find((one) => isResource(one, 'Patient'));
+  const patient = people.find((resource) => isResource(resource, 'Patient'));
   if (!patient || !isThere(patient) || saidIn(patient, config) === false) {
     return [];
   }
-  const related = people.filter((one) => isResource(one, 'RelatedPerson'));
-  const refusing = related.filter((one) => saidIn(one, config) === false).flatMap(({ telecom = [] }) => telecom);
-  const refused = new Set(refusing.map((one) => mailboxOf(addressIn(one)?.address ?? '')));
+  const related = people.filter((resource) => isResource(resource, 'RelatedPerson'));
+  const refusing = related
+    .filter((relatedPerson) => saidIn(relatedPerson, config) === false)
+    .flatMap(({ telecom = [] }) => telecom);
+  const refused = new Set(refusing.map((contact) => mailboxOf(addressIn(contact)?.address ?? '')));
   return [...related, patient]
     .filter(
       (person) =>
@@ -168,11 +170,11 @@ export function isEnteredByClinic(
   versions: readonly Resource[],
   config: BookingConfig,
 ): boolean {
-  const has = (one: Resource): boolean =>
-    (isResource(one, 'Patient') || isResource(one, 'RelatedPerson')) &&
-    (one.telecom ?? []).some((other) => isSameJson(other, telecom));
+  const has = (resource: Resource): boolean =>
+    (isResource(resource, 'Patient') || isResource(resource, 'RelatedPerson')) &&
+    (resource.telecom ?? []).some((contact) => isSameJson(contact, telecom));
   // One that has it from the first was submitted with it.
-  const without = versions.findIndex((one) => !has(one));
+  const without = versions.findIndex((resource) => !has(resource));
   const since = without < 0 ? undefined : versions[without - 1];
   const author = since?.meta?.author?.reference?.split('/')[1];
   return author !== undefined && author !== owner && !isByService(since?.meta, config);

@@ -89,8 +89,8 @@ function stepIn(appointment: Appointment, config: PublicConfig) {
 }
 
 /** In the order of time. */
-export const inOrder = (one: KnownStep, other: KnownStep): number =>
-  one.start - other.start || (one.appointment < other.appointment ? -1 : 1);
+export const inOrder = (knownStep: KnownStep, other: KnownStep): number =>
+  knownStep.start - other.start || (knownStep.appointment < other.appointment ? -1 : 1);
 
 /**
  * What a person will know who is told of an appointment, or of those of a visit; `undefined` if there is nothing to know yet,
@@ -103,7 +103,7 @@ export function knowledgeOf(
   config: PublicConfig,
   before?: Known,
 ): Known | undefined {
-  const found = appointments.map((one) => ({ one, open: stepIn(one, config) }));
+  const found = appointments.map((appointment) => ({ one: appointment, open: stepIn(appointment, config) }));
   const status = (['offered', 'pending', 'booked'] as const).find((word) =>
     found.some(({ open }) => open?.status === word),
   );

@@ -127,10 +127,10 @@ function handedOn(
   versions: readonly Appointment[],
   { config, hash, own }: HandingOn,
 ): Appointment {
-  const its = versions.filter((one) => patientsOf(one).some((patient) => own.has(patient)));
+  const its = versions.filter((appointment) => patientsOf(appointment).some((patient) => own.has(patient)));
   const { id: _, meta, identifier = [], supportingInformation = [], ...current } = withoutEarlier(newest, its);
   const mark = { system: artefactUri(config, 'LocalErased'), value: hash(id) };
-  const information = supportingInformation.filter((one) => !mentions(one, own));
+  const information = supportingInformation.filter((reference) => !mentions(reference, own));
   return {
     ...current,
     meta: only(meta ?? {}, 'profile', 'security', 'tag'),
@@ -142,7 +142,7 @@ function handedOn(
 
 /** What happens to an appointment that is somebody else's now. */
 function planHandedOn(id: string, versions: readonly Resource[], context: HandingOn): Removal | Later | undefined {
-  const [newest, ...older] = versions.filter((one) => one.resourceType === 'Appointment');
+  const [newest, ...older] = versions.filter((resource) => resource.resourceType === 'Appointment');
   const reference = `Appointment/${id}`;
   if (!newest) {
     return undefined;
@@ -222,7 +222,7 @@ export function dueRemoval(
 function filteredPatients(subscription: Subscription, baseUrl: string): string[] {
   return extensionValues(member(subscription, '_criteria'), backport.filterCriteria).flatMap((filter) => {
     const conditions = parseFilter(filter, '', baseUrl);
-    const values = 'code' in conditions ? [] : conditions.flatMap((one) => one.values);
+    const values = 'code' in conditions ? [] : conditions.flatMap((condition) => condition.values);
     return values.flatMap((value) => (value.startsWith('Patient/') ? [value.slice('Patient/'.length)] : []));
   });
 }
@@ -249,8 +249,8 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
   );
   // An absence that goes on has a plan for others, too.
   const named = new Set([...own, ...ownAppointments.map(({ id }) => id)]);
-  const isOfOthers = (one: Resource): one is Task =>
-    one.resourceType === 'Task' && isRow(one, ['absence'], context.config) && !ended.has(one.status);
+  const isOfOthers = (resource: Resource): resource is Task =>
+    resource.resourceType === 'Task' && isRow(resource, ['absence'], context.config) && !ended.has(resource.status);
   const open = records.appointments.filter(isOpen);
   const stuck = open.filter((one) => !mayBecome(one, 'cancelled', 'repository') || shared.includes(one));
   const waiting = records.jobs.filter(({ status }) => status === 'requested' || status === 'in-progress');

@@ -72,7 +72,9 @@ function withoutFormer(version: Resource, older: readonly Resource[], person: Pe
   return isAppointment(version)
     ? withoutEarlier(
         version,
-        older.filter(isAppointment).filter((one) => one.id === version.id && !isOwnVersion(one, person)),
+        older
+          .filter(isAppointment)
+          .filter((appointment) => appointment.id === version.id && !isOwnVersion(appointment, person)),
       )
     : version;
 }
@@ -105,7 +107,7 @@ function ownAudit(audit: AuditEvent, { ids }: Person): AuditEvent {
   const { agent, entity = [] } = audit;
   return {
     ...only(audit, 'resourceType', 'id', 'meta', 'type', 'subtype', 'action', 'recorded', 'outcome', 'source'),
-    agent: agent.map((one) => only(one, 'type', 'who', 'requestor')),
+    agent: agent.map((auditEventAgent) => only(auditEventAgent, 'type', 'who', 'requestor')),
     entity: entity.flatMap(({ what }) =>
       what && mentions(what, ids) ? [{ what: { reference: what.reference } }] : [],
     ),

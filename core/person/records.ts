@@ -197,8 +197,8 @@ export function withoutEarlier(version: Appointment, others: readonly Appointmen
   const kept = { ...version };
   for (const name of lasting) {
     const value: unknown = version[name];
-    const known: readonly unknown[] = others.flatMap((one): unknown[] => {
-      const its: unknown = one[name];
+    const known: readonly unknown[] = others.flatMap((appointment): unknown[] => {
+      const its: unknown = appointment[name];
       return Array.isArray(its) ? its : [its];
     });
     const isKnown = (one: unknown): boolean => known.some((other) => isSame(one, other));

@@ -104,7 +104,7 @@ export const rowCodes = (codes: readonly RowCode[], config: PublicConfig): strin
 /** Whether a Task is a row of one of some kinds. */
 export function isRow({ code }: Task, codes: readonly RowCode[], config: PublicConfig): boolean {
   const system = artefactUri(config, 'LocalTask');
-  return code?.coding?.some((one) => one.system === system && codes.some((its) => its === one.code)) ?? false;
+  return code?.coding?.some((coding) => coding.system === system && codes.some((its) => its === coding.code)) ?? false;
 }
 
 /**

@@ -100,12 +100,13 @@ export function inLane(
   if (from.role !== 'taking') {
     return external;
   }
-  const others = [...calendar.values(), ...reserved].filter((one) => occupies(one) && overlaps(one, external));
-  const lanes = [...calendar.values()].filter((one) => one.role === 'offer' && overlaps(one, external));
-  const isOpen = (one: CalendarSlot): boolean => one.status === 'free' && !others.some((other) => excludes(one, other));
+  const others = [...calendar.values(), ...reserved].filter((slot) => occupies(slot) && overlaps(slot, external));
+  const lanes = [...calendar.values()].filter((slot) => slot.role === 'offer' && overlaps(slot, external));
+  const isOpen = (slot: CalendarSlot): boolean =>
+    slot.status === 'free' && !others.some((other) => excludes(slot, other));
   const own = from.place ?? calendar.get(ownLanes.get(from.id) ?? '')?.place;
-  const lane = lanes.find((one) =>
-    own === undefined ? from.capacity > 1 && one.place !== undefined && isOpen(one) : one.place === own,
+  const lane = lanes.find((slot) =>
+    own === undefined ? from.capacity > 1 && slot.place !== undefined && isOpen(slot) : slot.place === own,
   );
   const place = own ?? lane?.place;
   return place === undefined ? external : { ...external, from: { ...from, place }, ...(lane && { lane: lane.id }) };

@@ -77,13 +77,15 @@ const appointmentOf = ({ id }: Act): string | undefined => /^Appointment\/(.+)$/
 /** Whether it is an appointment that is about to be stored. */
 export const isOfAppointment = (act: Act): boolean => appointmentOf(act) !== undefined;
 
-const isKept = (one: Reservation, now: number): boolean =>
-  now < one.until + (isOfAppointment(one) ? FOLLOWED_WITHIN : 0);
+const isKept = (reservation: Reservation, now: number): boolean =>
+  now < reservation.until + (isOfAppointment(reservation) ? FOLLOWED_WITHIN : 0);
 
 /** The reservations that a row keeps, but for those that no longer count in any case. */
 export function reservationsIn(row: Task | undefined, now: number, config: PublicConfig): Reservation[] {
-  const found = (row?.extension ?? []).flatMap((one) => (one.url === uriOf(config) ? (reservationIn(one) ?? []) : []));
-  return found.filter((one) => isKept(one, now));
+  const found = (row?.extension ?? []).flatMap((extension) =>
+    extension.url === uriOf(config) ? (reservationIn(extension) ?? []) : [],
+  );
+  return found.filter((reservation) => isKept(reservation, now));
 }
 
 /** A row with other reservations. Its identifiers name what they announce, so that the guard of the same act finds them. */
@@ -97,7 +99,7 @@ export function withReservations(row: Task, reservations: readonly Reservation[]
     ...identifier.filter((one) => one.system !== system),
     ...names.map((value): Identifier => ({ system, value })),
   ];
-  const extensions = [...others, ...kept.map((one) => extensionOf(one, config))];
+  const extensions = [...others, ...kept.map((reservation) => extensionOf(reservation, config))];
   return {
     ...rest,
     ...(extensions.length > 0 && { extension: extensions }),
@@ -116,18 +118,18 @@ export const reservationsOf = ({ id, slots }: Partial<Act>, config: PublicConfig
  * Whether two writes belong to one act: a Slot and the appointment that names it, by the same author. Two appointments are
  * two acts, whatever they name.
  */
-export function isSameAct(one: Act, other: Act): boolean {
-  const isPair = isOfAppointment(one) !== isOfAppointment(other);
+export function isSameAct(act: Act, other: Act): boolean {
+  const isPair = isOfAppointment(act) !== isOfAppointment(other);
   return (
-    one.id === other.id ||
-    (isPair && one.author === other.author && one.slots.some((slot) => other.slots.includes(slot)))
+    act.id === other.id ||
+    (isPair && act.author === other.author && act.slots.some((slot) => other.slots.includes(slot)))
   );
 }
 
 /** Whether the calendar shows what a reservation announced. */
-function isStored(one: Reservation, calendar: Calendar): boolean {
-  const own = one.slots.flatMap((id) => calendar.get(id) ?? []).filter((slot) => isTaken(slot));
-  return own.some((slot) => contains(slot, one));
+function isStored(reservation: Reservation, calendar: Calendar): boolean {
+  const own = reservation.slots.flatMap((id) => calendar.get(id) ?? []).filter((slot) => isTaken(slot));
+  return own.some((slot) => contains(slot, reservation));
 }
 
 /**
@@ -136,8 +138,8 @@ function isStored(one: Reservation, calendar: Calendar): boolean {
  */
 export const lateAppointments = (reservations: readonly Reservation[], times: readonly Interval[], now: number) =>
   reservations
-    .filter((one) => now >= one.until && times.some((time) => overlaps(one, time)))
-    .flatMap((one) => appointmentOf(one) ?? []);
+    .filter((reservation) => now >= reservation.until && times.some((time) => overlaps(reservation, time)))
+    .flatMap((reservation) => appointmentOf(reservation) ?? []);
 
 /** How reservations are read as taken time. */
 interface Reading {
@@ -154,16 +156,16 @@ export function reservedSlots(
   { calendar, now, open = new Map() }: Reading,
 ): CalendarSlot[] {
   /** Whether the stored appointment has the time that was announced: a move that was refused left it where it was. */
-  const isOfStored = (one: Reservation): boolean => {
-    const time = open.get(appointmentOf(one) ?? '');
-    const announced = reservations.filter(({ id, until }) => id === one.id && until === one.until);
+  const isOfStored = (reservation: Reservation): boolean => {
+    const time = open.get(appointmentOf(reservation) ?? '');
+    const announced = reservations.filter(({ id, until }) => id === reservation.id && until === reservation.until);
     const start = Math.min(...announced.map((part) => part.start));
     const end = Math.max(...announced.map((part) => part.end));
     return time !== undefined && contains({ start, end }, time);
   };
-  const counts = (one: Reservation): boolean => now < one.until || isOfStored(one);
+  const counts = (reservation: Reservation): boolean => now < reservation.until || isOfStored(reservation);
   return reservations
-    .filter((one) => counts(one) && !isStored(one, calendar))
+    .filter((reservation) => counts(reservation) && !isStored(reservation, calendar))
     .map(({ start, end, id, lane }) => {
       const from = lane === undefined ? undefined : calendar.get(lane);
       const taking = newExternalSlot(schedule, { start, end }, { id, status: 'busy' });

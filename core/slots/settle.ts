@@ -126,15 +126,16 @@ function bookableItemsIn(before: Calendar, after: Calendar, termsOf: TermsOf): O
 }
 
 /** What takes time in a calendar and does not, or not there, in another. */
-function takenOnlyIn(one: Calendar, other: Calendar): CalendarSlot[] {
-  return [...one.values()].filter((slot) => {
+function takenOnlyIn(calendar: Calendar, other: Calendar): CalendarSlot[] {
+  return [...calendar.values()].filter((slot) => {
     const same = other.get(slot.id);
     const isSame = same && occupies(same) && same.start === slot.start && same.end === slot.end;
     return occupies(slot) && !isSame;
   });
 }
 
-const isSameTime = (one: Interval, other: Interval): boolean => one.start === other.start && one.end === other.end;
+const isSameTime = (interval: Interval, other: Interval): boolean =>
+  interval.start === other.start && interval.end === other.end;
 
 /** What is left of an offer, and what of that it did not offer before nor get back now: rests that had been too short. */
 function piecesOf(offer: Offer, gained: IntervalSet, taken: readonly CalendarSlot[]) {
@@ -162,7 +163,7 @@ function assigned(offer: Offer, pieces: IntervalSet, newId: () => string): Calen
     slot.id === slot.origin ? 0 : isFree(slot) && overlaps(slot, piece) ? 1 : 2;
   const result: CalendarSlot[] = [];
   for (const piece of left) {
-    const [best] = others.toSorted((one, other) => rank(one, piece) - rank(other, piece) || one.start - other.start);
+    const [best] = others.toSorted((slot, other) => rank(slot, piece) - rank(other, piece) || slot.start - other.start);
     if (best) {
       others.splice(others.indexOf(best), 1);
     }
@@ -170,7 +171,7 @@ function assigned(offer: Offer, pieces: IntervalSet, newId: () => string): Calen
     result.push({ ...base, ...piece, whole, status: 'free', role: 'offer' });
   }
   const isGone = pieces.length === 0 && members.every((slot) => !occupies(slot));
-  const [representative] = others.toSorted((one, other) => rank(one, whole) - rank(other, whole));
+  const [representative] = others.toSorted((slot, other) => rank(slot, whole) - rank(other, whole));
   return [
     ...result,
     ...others.map((slot): CalendarSlot => {
@@ -183,8 +184,8 @@ function assigned(offer: Offer, pieces: IntervalSet, newId: () => string): Calen
   ];
 }
 
-const isChanged = (one: CalendarSlot, other: CalendarSlot | undefined): boolean =>
-  other === undefined || one.status !== other.status || one.role !== other.role || !isSameTime(one, other);
+const isChanged = (slot: CalendarSlot, other: CalendarSlot | undefined): boolean =>
+  other === undefined || slot.status !== other.status || slot.role !== other.role || !isSameTime(slot, other);
 
 /**
  * Makes the offers of a calendar what they must be after a change of what is taken: every offer at whose place time was

@@ -218,15 +218,15 @@ function takesFrom(taking: Slot, services: readonly CodeableConcept[] | undefine
  * Whether two Slots belong to one place. Offers made by hand that do not overlap share a place: those that have none yet
  * are taken for neighbours, which is never too little.
  */
-function sharePlace(one: CalendarSlot, other: CalendarSlot): boolean {
-  if (one.origin === other.origin) {
+function sharePlace(slot: CalendarSlot, other: CalendarSlot): boolean {
+  if (slot.origin === other.origin) {
     return true;
   }
-  if (one.place !== undefined && other.place !== undefined) {
-    return one.place === other.place;
+  if (slot.place !== undefined && other.place !== undefined) {
+    return slot.place === other.place;
   }
   const isPublished = ({ place }: CalendarSlot): boolean => place !== undefined && !place.startsWith(BY_HAND);
-  return !isPublished(one) && !isPublished(other) && !overlaps(one.whole, other.whole);
+  return !isPublished(slot) && !isPublished(other) && !overlaps(slot.whole, other.whole);
 }
 
 /** How the places of offers made by hand begin: they are apart from those of published ones. */
@@ -312,7 +312,7 @@ export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Sl
 /** A Slot that never was on offer and takes its time from one place, as it is to be stored. */
 export function takenInPlace(slot: Slot, place: string, config: PublicConfig): Slot {
   const url = artefactUri(config, 'LocalOffered');
-  const others = (slot.extension ?? []).filter((one) => one.url !== url);
+  const others = (slot.extension ?? []).filter((extension) => extension.url !== url);
   return { ...slot, extension: [...others, { url, extension: [{ url: 'place', valueString: place }] }] };
 }
 
@@ -388,7 +388,7 @@ export function bookableSlotResource(slot: CalendarSlot, config: PublicConfig): 
   const { profile, tag } = meta ?? {};
   // A Slot that replaces a deleted one is tagged with its id; its parts are not.
   const originSystem = artefactUri(config, 'LocalSlotOrigin');
-  const tags = tag?.filter((one) => one.system !== originSystem || one.code === resource.id);
+  const tags = tag?.filter((coding) => coding.system !== originSystem || coding.code === resource.id);
   const base: Omit<Slot, 'status' | 'start' | 'end'> = isNew
     ? {
         resourceType: 'Slot',

@@ -30,7 +30,7 @@ export function servicesFor(
     return stored.filter(({ id }) => id === key.service);
   }
   const named = stored.filter((service) =>
-    serviceTypeOf(service).some((type) => types.some((one) => isSameService(one, type))),
+    serviceTypeOf(service).some((type) => types.some((concept) => isSameService(concept, type))),
   );
   return named.length > 0 || stored.length > 1 ? named : stored;
 }
@@ -129,13 +129,15 @@ export type TermsOf = (offer: CalendarSlot) => Terms;
 
 /** The terms of the offers of some Schedules; an offer for several services must suit the most demanding of them. */
 export function termsFor(schedules: readonly ScheduleServices[], config: PublicConfig): TermsOf {
-  const byId = new Map(schedules.map((one) => [one.schedule.id, one]));
+  const byId = new Map(schedules.map((calendar) => [calendar.schedule.id, calendar]));
   const found = new Map<string, Terms>();
   const read = (offer: CalendarSlot): Terms => {
     const { schedule, services = [] } = byId.get(offer.schedule) ?? {};
     const types = offer.services ?? schedule?.serviceType;
     const named = servicesFor(offer, types ?? [], services, config);
-    const lengths = schedule ? (named.length > 0 ? named : services).map((one) => lengthsOf(schedule, one)) : [];
+    const lengths = schedule
+      ? (named.length > 0 ? named : services).map((service) => lengthsOf(schedule, service))
+      : [];
     return {
       before: longest(lengths.map(({ before }) => before)),
       after: longest(lengths.map(({ after }) => after)),
@@ -188,7 +190,7 @@ export function neededBuffers(
 ): Buffers {
   const wanted = types.length > 0 ? types : (slot.services ?? []);
   const found = servicesFor(slot, wanted, services, config).map((service) => lengthsOf(schedule, service));
-  const [most] = found.toSorted((one, other) => other.before + other.after - one.before - one.after);
+  const [most] = found.toSorted((lengths, other) => other.before + other.after - lengths.before - lengths.after);
   return { before: (most?.before ?? 0) * MINUTE, after: (most?.after ?? 0) * MINUTE };
 }
 

@@ -5,8 +5,8 @@ export interface Interval {
 }
 
 /** Whether two intervals overlap; adjacent ones do not. */
-export function overlaps(one: Interval, other: Interval): boolean {
-  return one.start < other.end && other.start < one.end;
+export function overlaps(interval: Interval, other: Interval): boolean {
+  return interval.start < other.end && other.start < interval.end;
 }
 
 /** Whether `inner` lies completely within `outer`. */
@@ -15,9 +15,9 @@ export function contains(outer: Interval, inner: Interval): boolean {
 }
 
 /** The intersection of two intervals, or `undefined` if they do not overlap. */
-export function intersection(one: Interval, other: Interval): Interval | undefined {
-  return overlaps(one, other)
-    ? { start: Math.max(one.start, other.start), end: Math.min(one.end, other.end) }
+export function intersection(interval: Interval, other: Interval): Interval | undefined {
+  return overlaps(interval, other)
+    ? { start: Math.max(interval.start, other.start), end: Math.min(interval.end, other.end) }
     : undefined;
 }
 
@@ -40,9 +40,9 @@ export function union(intervals: readonly Interval[]): IntervalSet {
 }
 
 /** Each period of one set, with the periods of another that overlap it. */
-function* overlapping(one: IntervalSet, other: IntervalSet): Generator<[Interval, Interval[]]> {
+function* overlapping(intervals: IntervalSet, other: IntervalSet): Generator<[Interval, Interval[]]> {
   let first = 0;
-  for (const interval of one) {
+  for (const interval of intervals) {
     const found: Interval[] = [];
     for (let index = first; index < other.length; index++) {
       const candidate = other[index];
@@ -60,8 +60,8 @@ function* overlapping(one: IntervalSet, other: IntervalSet): Generator<[Interval
 }
 
 /** The time that two sets have in common. */
-export function intersect(one: IntervalSet, other: IntervalSet): IntervalSet {
-  return [...overlapping(one, other)].flatMap(([{ start, end }, found]) =>
+export function intersect(intervals: IntervalSet, other: IntervalSet): IntervalSet {
+  return [...overlapping(intervals, other)].flatMap(([{ start, end }, found]) =>
     found.map((interval) => ({ start: Math.max(start, interval.start), end: Math.min(end, interval.end) })),
   );
 }

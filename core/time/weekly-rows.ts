@@ -69,10 +69,10 @@ const openIn = (row: WeeklyRow): { readonly start: number; readonly end: number 
     return { start, end: start + lengthOf(row) };
   });
 
-function areOverlapping(row: WeeklyRow, other: WeeklyRow): boolean {
+function areOverlapping(row: WeeklyRow, weeklyRow: WeeklyRow): boolean {
   const week = 7 * DAY;
   return openIn(row).some((one) =>
-    openIn(other).some((two) =>
+    openIn(weeklyRow).some((two) =>
       [-week, 0, week].some((shift) => one.start < two.end + shift && two.start + shift < one.end),
     ),
   );
@@ -87,7 +87,7 @@ function areOverlapping(row: WeeklyRow, other: WeeklyRow): boolean {
 export function doubtsIn(rows: readonly WeeklyRow[]): Doubt[] {
   return rows.flatMap((row, index): Doubt[] => {
     const isOvernight = row.end <= row.start && row.end !== allDay.end;
-    const others = rows.map((other, at) => ({ other, at })).filter(({ at }) => at > index);
+    const others = rows.map((weeklyRow, at) => ({ other: weeklyRow, at })).filter(({ at }) => at > index);
     return [
       ...(isOvernight
         ? [{ kind: 'overnight', line: index + 1, end: row.end, hours: Math.round(lengthOf(row) / 6) / 10 } as const]

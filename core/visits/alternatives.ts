@@ -31,12 +31,12 @@ export interface WholeRequest {
 /** A request as one for a whole visit: several appointments that are steps of one; `undefined` if it is none. */
 export function wholeIn(request: BookRequest, state: ResourceSet, config: PublicConfig): WholeRequest | undefined {
   const { appointments } = request;
-  const marks = appointments.flatMap((one) => stepAsked(one, state, config) ?? []);
+  const marks = appointments.flatMap((appointmentRequest) => stepAsked(appointmentRequest, state, config) ?? []);
   const times = appointments.flatMap(({ interval }) => interval ?? []);
   const steps = [...new Set(marks.map(({ step }) => step))];
   const isWhole = [steps, times].every(({ length }) => length === appointments.length);
   const service = marks[0]?.service;
-  if (appointments.length < 2 || !isWhole || !service || marks.some((one) => one.service !== service)) {
+  if (appointments.length < 2 || !isWhole || !service || marks.some((stepMark) => stepMark.service !== service)) {
     return undefined;
   }
   const interval = {
@@ -57,8 +57,8 @@ export function periodsFor({ interval: { start, end } }: WholeRequest, now: numb
 
 /** Visits that were found as alternatives to the one that was asked for: those with all of its steps. */
 export function wholesIn(found: readonly FoundVisit[], whole: WholeRequest, visit: Visit): Alternative[] {
-  return found.flatMap((one) => {
-    const steps = inWhole(one, whole.steps, visit).proposal.map(({ step, start, end, fillers }) => ({
+  return found.flatMap((foundVisit) => {
+    const steps = inWhole(foundVisit, whole.steps, visit).proposal.map(({ step, start, end, fillers }) => ({
       name: step,
       slots: fillers.flatMap(({ slots }) => slots),
       start,
@@ -71,8 +71,12 @@ export function wholesIn(found: readonly FoundVisit[], whole: WholeRequest, visi
 }
 
 /** Which step of a visit an appointment of a request is to be, or is. */
-const stepAsked = (one: AppointmentRequest, state: ResourceSet, config: PublicConfig): StepMark | undefined =>
-  markOf(one, findResource(state, 'Appointment', one.appointment.value.id ?? ''), config);
+const stepAsked = (
+  appointmentRequest: AppointmentRequest,
+  state: ResourceSet,
+  config: PublicConfig,
+): StepMark | undefined =>
+  markOf(appointmentRequest, findResource(state, 'Appointment', appointmentRequest.appointment.value.id ?? ''), config);
 
 /** The same request for another whole visit. */
 export const requestFor = (
@@ -82,8 +86,8 @@ export const requestFor = (
   config: PublicConfig,
 ): BookRequest => ({
   ...request,
-  appointments: request.appointments.map((one) => {
-    const at = steps.find(({ name }) => name === stepAsked(one, state, config)?.step);
-    return at ? requestAt(at, one) : one;
+  appointments: request.appointments.map((appointmentRequest) => {
+    const at = steps.find(({ name }) => name === stepAsked(appointmentRequest, state, config)?.step);
+    return at ? requestAt(at, appointmentRequest) : appointmentRequest;
   }),
 });

@@ -45,8 +45,8 @@ function canFill(pools: readonly Pool[], schedules: readonly Schedule[]): boolea
 /** The steps that must be over, where those that are left out are replaced by what they come after. */
 function needed(step: VisitStep, steps: readonly VisitStep[], isThere: (name: string) => boolean): string[] {
   return step.after.flatMap((name) => {
-    const other = steps.find((one) => one.name === name);
-    return isThere(name) || !other ? name : needed(other, steps, isThere);
+    const visitStep = steps.find((one) => one.name === name);
+    return isThere(name) || !visitStep ? name : needed(visitStep, steps, isThere);
   });
 }
 
@@ -66,7 +66,10 @@ export function partOf(visit: Visit, names: readonly string[]): Visit {
   const numbers = names.map(Number);
   return {
     ...visit,
-    steps: stepsWith(visit.steps, (name) => names.includes(name)).map((one) => ({ ...one, isOptional: false })),
+    steps: stepsWith(visit.steps, (name) => names.includes(name)).map((visitStep) => ({
+      ...visitStep,
+      isOptional: false,
+    })),
     series: visit.series && { ...visit.series, count: Math.max(...numbers) - Math.min(...numbers) + 1 },
   };
 }
@@ -107,18 +110,18 @@ function apartFromSame(
 }
 
 function stepIssues(steps: readonly VisitStep[], taken: readonly StepTaken[], path: string): Issue[] {
-  const known = taken.filter((one) => steps.some(({ name }) => name === one.step));
+  const known = taken.filter((step) => steps.some(({ name }) => name === step.step));
   const isThere = (name: string): boolean => known.some(({ step }) => step === name);
   const inOrder = known
-    .toSorted((one, other) => one.start - other.start || one.end - other.end)
+    .toSorted((step, other) => step.start - other.start || step.end - other.end)
     .flatMap((at) => {
       const step = stepsWith(steps, isThere).find(({ name }) => name === at.step);
       return step ? [{ ...step, at }] : [];
     });
   return [
     ...taken
-      .filter((one) => !known.includes(one))
-      .map((one) => mismatch(`The visit has no step ${one.step}.`, `${one.path}.extension`)),
+      .filter((step) => !known.includes(step))
+      .map((step) => mismatch(`The visit has no step ${step.step}.`, `${step.path}.extension`)),
     ...steps
       .filter(({ name, isOptional }) => !isOptional && !isThere(name))
       .map(({ name }) => mismatch(`The step ${name} is missing.`, path)),
@@ -148,8 +151,8 @@ function deviation({ step, start }: StepTaken, { every }: Series, timeZone: stri
 function seriesIssues(series: Series, visit: Visit, taken: readonly StepTaken[], timeZone: string): Issue[] {
   const { count, tolerance, isSameActor } = series;
   const isKnown = ({ step }: StepTaken): boolean => /^[1-9][0-9]?$/.test(step) && Number(step) <= count;
-  const known = taken.filter(isKnown).toSorted((one, other) => Number(one.step) - Number(other.step));
-  const deviations = known.map((one) => deviation(one, series, timeZone));
+  const known = taken.filter(isKnown).toSorted((step, other) => Number(step.step) - Number(other.step));
+  const deviations = known.map((step) => deviation(step, series, timeZone));
   const spread = Math.max(...deviations) - Math.min(...deviations);
   const [first] = known;
   const staying = known.filter(({ path }) => path === STAYS);
@@ -157,8 +160,10 @@ function seriesIssues(series: Series, visit: Visit, taken: readonly StepTaken[],
   const pool: Pool = { kind: 'service', service: visit.service };
   return [
     ...taken
-      .filter((one) => !isKnown(one))
-      .map((one) => mismatch(`The series has the steps 1 to ${count}, and no ${one.step}.`, `${one.path}.extension`)),
+      .filter((step) => !isKnown(step))
+      .map((step) =>
+        mismatch(`The series has the steps 1 to ${count}, and no ${step.step}.`, `${step.path}.extension`),
+      ),
     ...(known.length > 0 && spread > 2 * tolerance && first
       ? [
           mismatch(
@@ -190,9 +195,9 @@ function seriesIssues(series: Series, visit: Visit, taken: readonly StepTaken[],
 export function visitIssues(visit: Visit, taken: readonly StepTaken[], timeZone: string, path: string): Issue[] {
   const { steps, series } = visit;
   const twice = taken.filter(({ step }, index) => taken.findIndex((one) => one.step === step) < index);
-  const once = taken.filter((one) => !twice.includes(one));
+  const once = taken.filter((step) => !twice.includes(step));
   return [
-    ...twice.map((one) => mismatch(`The step ${one.step} is booked twice.`, `${one.path}.extension`)),
+    ...twice.map((step) => mismatch(`The step ${step.step} is booked twice.`, `${step.path}.extension`)),
     ...(series ? seriesIssues(series, visit, once, timeZone) : stepIssues(steps, once, path)),
   ];
 }
@@ -206,6 +211,6 @@ export function stepFits(visit: Visit, moved: StepTaken, staying: readonly StepT
 }
 
 /** The time that must be free between two steps of one visit at the same place: their buffers count once. */
-export function bufferBetween(one: Buffers, next: Buffers): number {
-  return Math.max(one.after, next.before);
+export function bufferBetween(buffers: Buffers, next: Buffers): number {
+  return Math.max(buffers.after, next.before);
 }

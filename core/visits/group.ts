@@ -83,10 +83,10 @@ export const wasHeld = ({ status, start }: Appointment, now: number): boolean =>
  * Whether requestors may move and cancel an appointment without the others that were booked with it. Steps stay together
  * also when their service asks for no visit any more.
  */
-export function isByItself(one: Appointment, services: ResourceSet | undefined, config: PublicConfig): boolean {
-  const mark = stepOf(one, config);
+export function isByItself(appointment: Appointment, services: ResourceSet | undefined, config: PublicConfig): boolean {
+  const mark = stepOf(appointment, config);
   const visit = mark && visitOf(mark.service, services, config);
-  return visit ? visit.isByStep || visit.series !== undefined : !mark || isOccurrence(one);
+  return visit ? visit.isByStep || visit.series !== undefined : !mark || isOccurrence(appointment);
 }
 
 /**
@@ -94,19 +94,19 @@ export function isByItself(one: Appointment, services: ResourceSet | undefined, 
  * that are offered with it.
  */
 export function otherAppointmentsOf(
-  one: Appointment,
+  appointment: Appointment,
   state: ResourceSet,
   now: number,
   config: PublicConfig,
 ): Appointment[] {
-  const group = visitGroupOf(one, config);
+  const group = visitGroupOf(appointment, config);
   return group === undefined
     ? []
     : resourcesOfType(state, 'Appointment').filter(
         (other) =>
-          other.id !== one.id &&
+          other.id !== appointment.id &&
           visitGroupOf(other, config) === group &&
-          isPersonalOffer(other, config) === isPersonalOffer(one, config) &&
+          isPersonalOffer(other, config) === isPersonalOffer(appointment, config) &&
           canBeMoved(other) &&
           !hasEnded(other, now, config),
       );

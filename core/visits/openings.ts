@@ -108,7 +108,7 @@ function isFor({ resource, services }: CalendarSlot, pool: Pool, config: PublicC
     pool.kind === 'schedules' ||
     (key?.kind === 'offer'
       ? key.service === pool.service
-      : !services || services.some((one) => [undefined, pool.service].includes(serviceIdOf(one))))
+      : !services || services.some((concept) => [undefined, pool.service].includes(serviceIdOf(concept))))
   );
 }
 
@@ -294,11 +294,15 @@ export function* openStep(
     }
     const { start, end, fillers } = opening;
     const more = isWithinHours(opening, frame) ? others.map((role) => fillersAt({ start, end }, role, frame)) : [[]];
-    if (more.every((one) => one.length > 0)) {
-      openings.push({ start, end, roles: [fillers.toSorted((one, other) => one.rank - other.rank), ...more] });
+    if (more.every((candidateSchedules) => candidateSchedules.length > 0)) {
+      openings.push({
+        start,
+        end,
+        roles: [fillers.toSorted((candidateSchedule, other) => candidateSchedule.rank - other.rank), ...more],
+      });
     }
   }
-  openings.sort((one, other) => one.start - other.start || one.end - other.end);
+  openings.sort((candidateTime, other) => candidateTime.start - other.start || candidateTime.end - other.end);
   const durations = first.map(({ bookable: one }) => durationIn(one, step) ?? DAY);
   const longest = Math.max(step.duration ?? 0, ...durations);
   const shortest = Math.min(step.duration ?? DAY, ...durations.map((one) => (one === DAY ? 60_000 : one)));
@@ -318,9 +322,9 @@ export function serviceTypesIn(
   pools: readonly Pool[],
 ): CodeableConcept[] {
   const services = new Set(pools.flatMap((pool) => (pool.kind === 'service' ? [pool.service] : [])));
-  const types = named.flatMap((all) => {
-    const coded = all.filter(({ coding = [] }) => coding.length > 0);
-    const own = coded.find((one) => services.has(serviceIdOf(one) ?? ''));
+  const types = named.flatMap((concepts) => {
+    const coded = concepts.filter(({ coding = [] }) => coding.length > 0);
+    const own = coded.find((concept) => services.has(serviceIdOf(concept) ?? ''));
     return own ?? coded[0] ?? [];
   });
   return [...new Map(types.map((type) => [JSON.stringify(type.coding), type])).values()];

@@ -69,7 +69,7 @@ export function siblingReads(
   const named = appointments
     .flatMap(({ appointment, replaced }) => [appointment.value.id, ...replaced.map(({ value }) => value)])
     .flatMap((id) => (id === undefined ? [] : (findResource(state, 'Appointment', id) ?? [])));
-  const groups = [...new Set(named.flatMap((one) => visitGroupOf(one, config) ?? []))];
+  const groups = [...new Set(named.flatMap((appointment) => visitGroupOf(appointment, config) ?? []))];
   const system = artefactUri(config, 'LocalVisitGroup');
   return groups.map((group) =>
     search('Appointment', [['identifier', `${system}|${group}`], ['_count', '100'], ...include]),
@@ -82,8 +82,8 @@ export function visitServices(
   state: ResourceSet,
   config: PublicConfig,
 ): string[] {
-  const sent = appointments.map((one) => sentMark(one, config).step);
-  const stored = resourcesOfType(state, 'Appointment').map((one) => stepOf(one, config));
+  const sent = appointments.map((appointmentRequest) => sentMark(appointmentRequest, config).step);
+  const stored = resourcesOfType(state, 'Appointment').map((appointment) => stepOf(appointment, config));
   return [...new Set([...sent, ...stored].flatMap((mark) => mark?.service ?? []))];
 }
 
@@ -105,14 +105,16 @@ function besidesReplaced(
   }
   const named = new Set([replaced, ...besides].map(({ id }) => id));
   const isAlone = isByItself(replaced, visits, config);
-  const marks = sent.length > 1 ? sent.flatMap((one) => sentMark(one, config).step ?? []) : [];
-  const isAnew = (one: Appointment): boolean => marks.some((mark) => isSameJson(mark, stepOf(one, config)));
+  const marks =
+    sent.length > 1 ? sent.flatMap((appointmentRequest) => sentMark(appointmentRequest, config).step ?? []) : [];
+  const isAnew = (appointment: Appointment): boolean =>
+    marks.some((mark) => isSameJson(mark, stepOf(appointment, config)));
   const following = otherAppointmentsOf(replaced, changeable(given), now, config).filter(
-    (one) =>
-      !named.has(one.id) &&
-      sent.every(({ appointment: { value } }) => value.id !== one.id) &&
-      !wasHeld(one, now) &&
-      (!isAlone || isAnew(one)),
+    (appointment) =>
+      !named.has(appointment.id) &&
+      sent.every(({ appointment: { value } }) => value.id !== appointment.id) &&
+      !wasHeld(appointment, now) &&
+      (!isAlone || isAnew(appointment)),
   );
   return [...besides, ...following];
 }
@@ -120,10 +122,10 @@ function besidesReplaced(
 /** What several appointments of a request bring to its end, because they are offered for it together, ends once. */
 function endingOnce(all: readonly Prepared[]): Prepared[] {
   const known = new Set<string | undefined>();
-  const first = (one: Appointment | undefined): Appointment[] => {
-    const isFirst = one !== undefined && !known.has(one.id);
-    known.add(one?.id);
-    return isFirst ? [one] : [];
+  const first = (appointment: Appointment | undefined): Appointment[] => {
+    const isFirst = appointment !== undefined && !known.has(appointment.id);
+    known.add(appointment?.id);
+    return isFirst ? [appointment] : [];
   };
   return all.map(({ earlier, ...one }) => {
     const [replaced] = first(earlier.replaced);
@@ -155,7 +157,7 @@ function decideEach({ request }: ParsedRequest, { state, visits, known }: Readin
   const { appointments: sent = [], ifMatch } = request ?? {};
   const prepared = endingOnce(
     sent
-      .map((one, index) => prepare(one, given, index === 0 ? ifMatch : undefined))
+      .map((appointmentRequest, index) => prepare(appointmentRequest, given, index === 0 ? ifMatch : undefined))
       .map((one) => ({ ...one, earlier: { ...one.earlier, besides: besidesReplaced(one, sent, visits) } })),
   );
   const startOf = ({ request: { interval } }: Prepared): number => interval?.start ?? 0;
@@ -199,7 +201,7 @@ function overlapIssues(inTime: readonly Step[]): Issue[] {
 /** The problems of several appointments that are booked at once, beside those of each. */
 function issuesTogether({ request }: ParsedRequest, { steps, inTime }: Decided): Issue[] {
   const marked = steps.filter(({ mark }) => mark);
-  const strangers = marked.filter((one) => marked[0] && patientsOf(one) !== patientsOf(marked[0]));
+  const strangers = marked.filter((decidedStep) => marked[0] && patientsOf(decidedStep) !== patientsOf(marked[0]));
   return [
     ...overlapIssues(inTime),
     ...strangers.map(({ request: { appointment } }): Issue => {
@@ -221,7 +223,7 @@ function issuesTogether({ request }: ParsedRequest, { steps, inTime }: Decided):
 /** What is wrong with the form of a request. */
 const malformedIn = ({ request, issues }: ParsedRequest, config: PublicConfig): Issue[] => [
   ...issues,
-  ...(request?.appointments ?? []).flatMap((one) => sentMark(one, config).issues),
+  ...(request?.appointments ?? []).flatMap((appointmentRequest) => sentMark(appointmentRequest, config).issues),
 ];
 
 /** What is wrong with a request, apart from its limits. */
@@ -240,7 +242,7 @@ function issuesIn(parsed: ParsedRequest, decided: Decided): Issue[] {
 /** The patients about whom more must be known before a request is decided, by their ids. */
 export function patientsToRead({ request }: ParsedRequest, { state, known }: Reading, context: BookingContext) {
   const given: Given = { state, known, context: { ...context, idFor: context.newId } };
-  const all = (request?.appointments ?? []).map((one) => prepare(one, given));
+  const all = (request?.appointments ?? []).map((appointmentRequest) => prepare(appointmentRequest, given));
   return { merged: all.flatMap(mergedIn), ambiguous: all.flatMap(ambiguousIn) };
 }
 
@@ -283,11 +285,14 @@ export function planBooking(parsed: ParsedRequest, reading: Reading, context: Bo
   const decided = decideEach(parsed, reading, context);
   const { steps } = decided;
   const found = issuesIn(parsed, decided);
-  const existing = steps.flatMap((one) => findExistingBooking(one) ?? []);
+  const existing = steps.flatMap((decidedStep) => findExistingBooking(decidedStep) ?? []);
   if (existing.length === steps.length && malformedIn(parsed, context.config).length === 0) {
     return { kind: 'existing', appointments: existing };
   }
-  const limits = [...steps.flatMap((one) => limitIssues(one, found.length === 0)), ...visitRuleIssues(steps)];
+  const limits = [
+    ...steps.flatMap((decidedStep) => limitIssues(decidedStep, found.length === 0)),
+    ...visitRuleIssues(steps),
+  ];
   const issues = [...found, ...uniqueIssues(withoutDependentIssues(limits, parsed.unreadable))];
   return issues.length > 0
     ? { kind: 'refuse', issues, returning: steps.slice(0, 1).flatMap(freedForRequest) }
@@ -345,7 +350,7 @@ function tiesInPlace(step: Step): Ties {
 function tiesTogether(inTime: readonly Step[], newId: () => string): [Step, Ties][] {
   const [first] = inTime;
   if (!first || inTime.length === 1) {
-    return inTime.map((one) => [one, tiesInPlace(one)]);
+    return inTime.map((step) => [step, tiesInPlace(step)]);
   }
   const { config } = first.context;
   const [stored] = inTime.flatMap(({ earlier: { previous } }) => (previous && visitGroupOf(previous, config)) ?? []);
@@ -382,9 +387,14 @@ function transactionOf({ given, steps, inTime }: Decided): Bundle {
     }),
   );
   const terms = termsOf(inTime);
-  const taken = inTime.map((one) => ({ ...one, outcome: outcomeOf(one, terms) }));
-  const stored = steps.map((one) =>
-    appointmentEntries(one, outcomeOf(one, terms), answers.get(one) ?? [], tied.get(one)),
+  const taken = inTime.map((decidedStep) => ({ ...decidedStep, outcome: outcomeOf(decidedStep, terms) }));
+  const stored = steps.map((decidedStep) =>
+    appointmentEntries(
+      decidedStep,
+      outcomeOf(decidedStep, terms),
+      answers.get(decidedStep) ?? [],
+      tied.get(decidedStep),
+    ),
   );
   const persons = new Map(steps.flatMap(({ resolved }) => resolved.entries.map((entry) => [entry.fullUrl, entry])));
   return {

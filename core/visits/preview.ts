@@ -53,7 +53,7 @@ export function visitPreview(
       const slots = new Map([...bySchedule].map(([id, own]) => [id, own.toSorted((a, b) => a.start - b.start)]));
       const known = { slots, until: Number.POSITIVE_INFINITY };
       const open = steps.map((step) => openStep(step, bookable, known, frame, isTooLate).next().value);
-      const isOpen = (all: typeof open): all is OpenStep[] => all.every((step) => step !== undefined);
+      const isOpen = (openSteps: typeof open): openSteps is OpenStep[] => openSteps.every((step) => step !== undefined);
       if (!isOpen(open)) {
         return [];
       }

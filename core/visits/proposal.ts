@@ -35,8 +35,8 @@ function participantsIn(schedules: readonly string[], { bookable, patient }: Pro
   const actors = schedules.flatMap((id) => bookable.get(id)?.schedule.actor ?? []);
   // A service is no one who takes part: the appointment names it as its type.
   const others = actors.filter(({ reference = 'HealthcareService/' }) => !reference.startsWith('HealthcareService/'));
-  const all: Reference[] = [...(patient ? [{ reference: patient }] : []), ...others];
-  return all.map((actor) => ({
+  const references: Reference[] = [...(patient ? [{ reference: patient }] : []), ...others];
+  return references.map((actor) => ({
     actor: actor as AppointmentParticipant['actor'] & object,
     status: actor.reference === patient ? 'accepted' : 'needs-action',
   }));

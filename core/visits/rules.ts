@@ -37,7 +37,7 @@ function visitMissed(situation: Step): string | undefined {
   const asking = selected.slots.flatMap((slot) => {
     const services = calendarAt(slot, situation)?.services ?? [];
     const meant = servicesFor(slot, types.length > 0 ? types : (slot.services ?? []), services, context.config);
-    return meant.length > 0 && meant.every((one) => isVisit(one, context.config)) ? meant : [];
+    return meant.length > 0 && meant.every((storedService) => isVisit(storedService, context.config)) ? meant : [];
   });
   return asking[0]?.id;
 }
@@ -55,13 +55,13 @@ function missedIssues(situation: Step): Issue[] {
 /** Those booked together with the moved ones that the request leaves where they are. */
 function staying(situations: readonly Step[]): Appointment[] {
   const found = situations.flatMap(({ earlier, state, visits, context: { now, config }, rewritten }) =>
-    [earlier.previous, earlier.replaced].flatMap((one) =>
-      one && (one === earlier.previous || isByItself(one, visits, config))
-        ? otherAppointmentsOf(one, state, now, config).filter(({ id = '' }) => !rewritten.includes(id))
+    [earlier.previous, earlier.replaced].flatMap((appointment) =>
+      appointment && (appointment === earlier.previous || isByItself(appointment, visits, config))
+        ? otherAppointmentsOf(appointment, state, now, config).filter(({ id = '' }) => !rewritten.includes(id))
         : [],
     ),
   );
-  return [...new Map(found.map((one) => [one.id, one])).values()];
+  return [...new Map(found.map((appointment) => [appointment.id, appointment])).values()];
 }
 
 /**
@@ -69,7 +69,9 @@ function staying(situations: readonly Step[]): Appointment[] {
  * together.
  */
 function wholeIssues(situations: readonly Step[]): Issue[] {
-  const left = staying(situations).filter((one) => situations.every(({ context }) => !wasHeld(one, context.now)));
+  const left = staying(situations).filter((appointment) =>
+    situations.every(({ context }) => !wasHeld(appointment, context.now)),
+  );
   return situations.flatMap(({ request, earlier: { previous, replaced, besides }, visits, context: { config } }) => {
     const isTaken = previous !== undefined && isPersonalOffer(previous, config);
     const isNamed = (id: string | undefined): boolean => request.replaced.some(({ value }) => value === id);
@@ -94,10 +96,10 @@ function takenBy(situations: readonly Step[]): StepTaken[] {
 }
 
 function takenByStaying(appointments: readonly Appointment[], { state, context: { config } }: Step): StepTaken[] {
-  return appointments.flatMap((one) => {
-    const [time, mark] = [timeOf(one), stepOf(one, config)];
+  return appointments.flatMap((appointment) => {
+    const [time, mark] = [timeOf(appointment), stepOf(appointment, config)];
     return mark && time
-      ? [{ ...time, step: mark.step, schedules: schedulesOfSlots(slotIdsOf(one), state), path: STAYS }]
+      ? [{ ...time, step: mark.step, schedules: schedulesOfSlots(slotIdsOf(appointment), state), path: STAYS }]
       : [];
   });
 }
@@ -108,8 +110,10 @@ function takenByStaying(appointments: readonly Appointment[], { state, context: 
  */
 function deciding({ series, service }: Visit, situations: readonly Step[], { context }: Step): Appointment[] {
   const { now, config } = context;
-  const left = staying(situations).filter((one) => stepOf(one, config)?.service === service && !isHold(one, config));
-  const coming = left.filter((one) => !wasHeld(one, now));
+  const left = staying(situations).filter(
+    (appointment) => stepOf(appointment, config)?.service === service && !isHold(appointment, config),
+  );
+  const coming = left.filter((appointment) => !wasHeld(appointment, now));
   return !series ? left : coming.length < situations.length ? [] : coming;
 }
 

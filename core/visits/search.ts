@@ -191,10 +191,10 @@ class Search {
     const isApart = (filler: CandidateSchedule): boolean =>
       placed.every(({ end, fillers }) =>
         fillers.every(
-          (other) =>
-            other.schedule !== filler.schedule ||
-            other.place !== filler.place ||
-            opening.start - end >= bufferBetween(other.buffers, filler.buffers),
+          (candidateSchedule) =>
+            candidateSchedule.schedule !== filler.schedule ||
+            candidateSchedule.place !== filler.place ||
+            opening.start - end >= bufferBetween(candidateSchedule.buffers, filler.buffers),
         ),
       );
     const linked = placed.filter(
@@ -371,7 +371,7 @@ function earliestStart(steps: readonly OpenStep[], from: number, span: number): 
  * @returns a function that looks for the next visit that starts at a time or later
  */
 export function searchVisits(steps: readonly OpenStep[], isDue: () => boolean): (from: number) => Computation<Found> {
-  const searches = variants(steps).map((some) => new Search(some, isDue));
+  const searches = variants(steps).map((openSteps) => new Search(openSteps, isDue));
   const span = Math.max(...searches.map((search) => search.longestSpan()));
   return function* findFrom(from: number): Computation<Found> {
     for (let time = from; ; ) {

@@ -58,7 +58,9 @@ function nearest(
     if (!opening || opening.start > time + tolerance) {
       break;
     }
-    const filler = opening.roles[0]?.find((one) => schedule === undefined || one.schedule === schedule);
+    const filler = opening.roles[0]?.find(
+      (candidateSchedule) => schedule === undefined || candidateSchedule.schedule === schedule,
+    );
     if (filler && (!best || distance(opening) < distance(best))) {
       best = { start: opening.start, end: opening.end, filler };
     }
@@ -92,8 +94,8 @@ function seriesWith(
 }
 
 /** Negative if one series is better than another with the same start: fewer that are missing, then fewer elsewhere. */
-const compare = (one: SeriesProposal, other: SeriesProposal): number =>
-  one.missing - other.missing || one.insteadOf.size - other.insteadOf.size;
+const compare = (seriesProposal: SeriesProposal, other: SeriesProposal): number =>
+  seriesProposal.missing - other.missing || seriesProposal.insteadOf.size - other.insteadOf.size;
 
 /**
  * The series that start in a time, the best for each start: with as many appointments as possible, as many as possible at
@@ -128,9 +130,13 @@ export function* seriesStarting(
 }
 
 /** The best of many series: those that are complete, the earliest first; then those that lack the fewest. */
-export function bestSeries(all: readonly SeriesProposal[], count: number): SeriesProposal[] {
+export function bestSeries(seriesProposals: readonly SeriesProposal[], count: number): SeriesProposal[] {
   const startOf = ({ proposal }: SeriesProposal): number => proposal[0]?.start ?? 0;
-  return all.toSorted((one, other) => one.missing - other.missing || startOf(one) - startOf(other)).slice(0, count);
+  return seriesProposals
+    .toSorted(
+      (seriesProposal, other) => seriesProposal.missing - other.missing || startOf(seriesProposal) - startOf(other),
+    )
+    .slice(0, count);
 }
 
 /** A visit that was found; of a series also the times for which others are proposed, by step. */

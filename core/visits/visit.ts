@@ -273,8 +273,8 @@ function orderIssues(steps: readonly VisitStep[], paths: readonly string[], path
  */
 export function readVisit(service: HealthcareService, config: PublicConfig): ReadVisit {
   const url = artefactUri(config, 'LocalVisit');
-  const all: readonly (Extension | null)[] = Array.isArray(service.extension) ? service.extension : [];
-  const found = all.flatMap((extension, index) =>
+  const extensions: readonly (Extension | null)[] = Array.isArray(service.extension) ? service.extension : [];
+  const found = extensions.flatMap((extension, index) =>
     extension?.url === url ? [{ extension, path: `HealthcareService.extension[${index}]` }] : [],
   );
   const [first, second] = found;
@@ -313,12 +313,16 @@ export function readVisit(service: HealthcareService, config: PublicConfig): Rea
 export function withoutPools(service: HealthcareService, config: PublicConfig): HealthcareService {
   const isPool = ({ url }: Extension): boolean => ['service', 'schedule', 'with'].includes(url);
   const shown = (part: Extension): Extension =>
-    part.url === 'step' ? { ...part, extension: (part.extension ?? []).filter((one) => !isPool(one)) } : part;
+    part.url === 'step'
+      ? { ...part, extension: (part.extension ?? []).filter((extension) => !isPool(extension)) }
+      : part;
   return isVisit(service, config)
     ? {
         ...service,
-        extension: (service.extension ?? []).map((one) =>
-          one.url === artefactUri(config, 'LocalVisit') ? { ...one, extension: (one.extension ?? []).map(shown) } : one,
+        extension: (service.extension ?? []).map((extension) =>
+          extension.url === artefactUri(config, 'LocalVisit')
+            ? { ...extension, extension: (extension.extension ?? []).map(shown) }
+            : extension,
         ),
       }
     : service;

@@ -92,7 +92,7 @@ export function byTurns(
 ): Appointment[] {
   const asked = Map.groupBy(before, (one) => ownerOf(one, config));
   const turns = (entry: Appointment): number => asked.get(ownerOf(entry, config))?.length ?? 0;
-  return entries.toSorted((one, other) => rank(one) - rank(other) || turns(one) - turns(other));
+  return entries.toSorted((appointment, other) => rank(appointment) - rank(other) || turns(appointment) - turns(other));
 }
 
 /** An entry for which a time was offered: half of the time that was waited is lost, unless it is accepted. */
@@ -105,9 +105,11 @@ const servesOne = (types: readonly CodeableConcept[], { serviceType = [] }: Appo
   serviceType.some((wanted) => types.some((type) => isSameService(type, wanted)));
 
 /** The place of an entry among those who wait for one of its services; 1 is the first. */
-export const positionOf = (entry: Appointment, all: readonly Appointment[], now: number): number => {
-  const others = all.filter((one) => isStillWaiting(one, now) && servesOne(entry.serviceType ?? [], one));
-  return 1 + others.filter((one) => compareEntries(one, entry) < 0).length;
+export const positionOf = (entry: Appointment, appointments: readonly Appointment[], now: number): number => {
+  const others = appointments.filter(
+    (appointment) => isStillWaiting(appointment, now) && servesOne(entry.serviceType ?? [], appointment),
+  );
+  return 1 + others.filter((appointment) => compareEntries(appointment, entry) < 0).length;
 };
 
 /** Id of the appointment that stands until something earlier is taken, if there is one. */
@@ -156,9 +158,11 @@ export function visitsFor(
   config: PublicConfig,
 ): Visit[] {
   const meant = services.filter(({ id, type = [] }) =>
-    serviceType.some((wanted) => serviceIdOf(wanted) === id || type.some((one) => isSameService(one, wanted))),
+    serviceType.some((wanted) => serviceIdOf(wanted) === id || type.some((concept) => isSameService(concept, wanted))),
   );
-  return meant.every((one) => isVisit(one, config)) ? meant.flatMap((one) => readVisit(one, config).visit ?? []) : [];
+  return meant.every((service) => isVisit(service, config))
+    ? meant.flatMap((service) => readVisit(service, config).visit ?? [])
+    : [];
 }
 
 /** The services for which time of a Schedule can be offered: its own, and the visits a step of which it can take. */
@@ -167,8 +171,8 @@ export function servedTypes(
   all: readonly HealthcareService[],
   config: PublicConfig,
 ): CodeableConcept[] {
-  const visits = all.filter((one) =>
-    readVisit(one, config).visit?.steps.some(({ pools }) => pools.some((pool) => isInPool(pool, schedule))),
+  const visits = all.filter((service) =>
+    readVisit(service, config).visit?.steps.some(({ pools }) => pools.some((pool) => isInPool(pool, schedule))),
   );
   return [...(schedule.serviceType ?? []), ...[...services, ...visits].flatMap(({ type }) => type ?? [])];
 }
@@ -219,16 +223,16 @@ export function offeredTo(entry: Appointment, found: readonly Appointment[], now
   const { id: _, meta: __, identifier: ___, requestedPeriod: ____, created: _____, priority: ______, ...kept } = entry;
   const { extension: said = [], ...rest } = kept;
   const people = entry.participant.filter(({ actor }) => isPerson(actor?.reference));
-  return found.map((one, index) => {
-    const own = one.extension ?? [];
+  return found.map((appointment, index) => {
+    const own = appointment.extension ?? [];
     const extension = [
       ...said.filter(({ url }) => !own.some((other) => other.url === url) && !(url === REPLACES && index > 0)),
       ...own,
     ];
-    const others = one.participant.filter(({ actor }) => !isPerson(actor?.reference));
+    const others = appointment.participant.filter(({ actor }) => !isPerson(actor?.reference));
     return {
       ...rest,
-      ...one,
+      ...appointment,
       created: formatInstant(now),
       ...(extension.length > 0 && { extension }),
       participant: [...people, ...others],

@@ -127,10 +127,10 @@ interface Joining {
 export function existingEntry({ request, state, requestor, config }: Joining): Appointment | undefined {
   const { id, identifier } = request.appointment.value;
   return resourcesOfType(state, 'Appointment').find(
-    (one) =>
-      one.status === 'waitlist' &&
-      belongsTo(one, requestor, config) &&
-      (one.id === id || hasCommonIdentifier(one.identifier, identifier)),
+    (appointment) =>
+      appointment.status === 'waitlist' &&
+      belongsTo(appointment, requestor, config) &&
+      (appointment.id === id || hasCommonIdentifier(appointment.identifier, identifier)),
   );
 }
 

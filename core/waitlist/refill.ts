@@ -149,9 +149,10 @@ export function nextOfferEnd(
   config: PublicConfig,
 ): number | undefined {
   const length = lengthOf(policy, start, now);
-  const stood = before.map((one) => {
-    const [from, end] = [parseInstant(one.created) ?? now, endOf('offer', one, config) ?? now];
-    const ended = one.status === 'cancelled' ? Math.min(end, parseInstant(one.meta?.lastUpdated) ?? end) : end;
+  const stood = before.map((appointment) => {
+    const [from, end] = [parseInstant(appointment.created) ?? now, endOf('offer', appointment, config) ?? now];
+    const ended =
+      appointment.status === 'cancelled' ? Math.min(end, parseInstant(appointment.meta?.lastUpdated) ?? end) : end;
     return from < now - ROUND ? 0 : Math.max(0, ended - from);
   });
   const left = 2 * length - stood.reduce((sum, one) => sum + one, 0);
@@ -197,5 +198,7 @@ export function earlierOffers(
   const others = new Set(
     slots.flatMap((slot) => (idIn(slot.schedule, 'Schedule') === schedule ? [] : (slot.id ?? []))),
   );
-  return found.filter((one) => offeredFor(one, config).length > 0 && slotIdsOf(one).some((id) => !others.has(id)));
+  return found.filter(
+    (appointment) => offeredFor(appointment, config).length > 0 && slotIdsOf(appointment).some((id) => !others.has(id)),
+  );
 }

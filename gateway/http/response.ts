@@ -66,7 +66,8 @@ export function preferred(response: FhirResponse, preference: ReturnPreference |
 
 function informational(status: number, resource: Resource | undefined): Resource {
   const done = status === 201 ? 'created' : status === 202 ? 'accepted' : 'stored';
-  const entries = resource?.resourceType === 'Bundle' ? (resource.entry ?? []).map((one) => one.resource) : [resource];
+  const entries =
+    resource?.resourceType === 'Bundle' ? (resource.entry ?? []).map((entry) => entry.resource) : [resource];
   const names = entries.map((one) => `${one?.resourceType}/${one?.id}`).join(', ');
   const diagnostics = `${names} ${entries.length > 1 ? 'were' : 'was'} ${done}.`;
   return {

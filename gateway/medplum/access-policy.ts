@@ -60,7 +60,9 @@ function givenBy(rule: unknown, type: ServedTypeName): VersionAccess {
 
 function accessTo(type: ServedTypeName, rules: readonly unknown[]): VersionAccess {
   const given = rules.map((rule) => givenBy(rule, type));
-  return given.includes('all') ? 'all' : [...new Set(given.flatMap((one) => (one === 'all' ? [] : one)))];
+  return given.includes('all')
+    ? 'all'
+    : [...new Set(given.flatMap((versionAccess) => (versionAccess === 'all' ? [] : versionAccess)))];
 }
 
 /**

@@ -22,6 +22,6 @@ export function sealSecret([{ id, secrets }]: CredentialKeys, clientId: string, 
 /** Medplum's secret in a sealed one; `undefined` if that is foreign, modified, or another client's. */
 export function openSecret(keys: CredentialKeys, clientId: string, sealed: string): string | undefined {
   const [, id, content] = sealed.length <= mostCharacters ? sealed.split('.') : [];
-  const key = keys.find((one) => one.id === id);
+  const key = keys.find((credentialKey) => credentialKey.id === id);
   return content === undefined ? undefined : key?.secrets.open(content, clientId);
 }

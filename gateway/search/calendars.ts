@@ -86,9 +86,9 @@ interface Remembered {
 function combine(checked: Checked, pages: readonly Remembered[]): CalendarList {
   const resources = pages.flatMap((page) => page.resources);
   return {
-    schedules: resources.filter((one) => isResource(one, 'Schedule')),
-    services: resources.filter((one) => isResource(one, 'HealthcareService')),
-    rows: checked.rows.filter((one) => isResource(one, 'Task')),
+    schedules: resources.filter((resource) => isResource(resource, 'Schedule')),
+    services: resources.filter((resource) => isResource(resource, 'HealthcareService')),
+    rows: checked.rows.filter((resource) => isResource(resource, 'Task')),
     isWhole: pages.every(({ isWhole }) => isWhole),
   };
 }
@@ -187,7 +187,10 @@ export function createCalendars(
           continue;
         }
         for (const id of ids.split(',')) {
-          single.set(`${caller} ${id}`, { ...page, resources: page.resources.filter((one) => one.id === id) });
+          single.set(`${caller} ${id}`, {
+            ...page,
+            resources: page.resources.filter((resource) => resource.id === id),
+          });
         }
       }
       return combine(checked, pages);

@@ -38,7 +38,9 @@ async function idsOf(
     { name: '_count', value: String(maxLinked + 1) },
   ];
   const found = await searchMedplum(type, formatQuery([condition, ...page]), 'POST', exchange, context);
-  return isBundle(found) ? (found.entry ?? []).flatMap((one) => publicResource(one?.resource, type)?.id ?? []) : found;
+  return isBundle(found)
+    ? (found.entry ?? []).flatMap((entry) => publicResource(entry?.resource, type)?.id ?? [])
+    : found;
 }
 
 type Chain = NonNullable<RewrittenParam['chain']>;

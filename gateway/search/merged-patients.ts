@@ -36,7 +36,7 @@ async function readPatients(
   ]);
   const found = await searchMedplum('Patient', query, 'POST', exchange, context);
   return isBundle(found)
-    ? (found.entry ?? []).flatMap((one) => (isResource(one?.resource, 'Patient') ? [one.resource] : []))
+    ? (found.entry ?? []).flatMap((entry) => (isResource(entry?.resource, 'Patient') ? [entry.resource] : []))
     : found;
 }
 
@@ -55,9 +55,9 @@ async function readSurvivors(
     if ('status' in patients) {
       return patients;
     }
-    const merged = patients.flatMap((one) => {
-      const survivor = replacedBy(one);
-      return one.id !== undefined && survivor !== undefined ? [[one.id, survivor] as const] : [];
+    const merged = patients.flatMap((patient) => {
+      const survivor = replacedBy(patient);
+      return patient.id !== undefined && survivor !== undefined ? [[patient.id, survivor] as const] : [];
     });
     for (const [id, survivor] of merged) {
       survivors.set(id, survivor);

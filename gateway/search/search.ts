@@ -88,7 +88,7 @@ async function carryOut(
     return found;
   }
   const bundle = publicBundle(found, type, context.addresses, context.config);
-  const link = (bundle.link ?? []).map((one) => asAsked(one, search.asked));
+  const link = (bundle.link ?? []).map((bundleLink) => asAsked(bundleLink, search.asked));
   const total = isInPart ? await totalInPart(type, params, bundle, exchange, context) : {};
   return { status: 200, resource: { ...bundle, ...total, link } };
 }

@@ -94,7 +94,7 @@ function createRelays(context: GatewayContext, medplumUrl: string, failed: (erro
       unread: () =>
         [...new Set([client, ...places.ofClient(client)])]
           .filter(({ readyState }) => readyState === WebSocket.OPEN)
-          .reduce((sum, one) => sum + one.bufferedAmount, 0),
+          .reduce((sum, webSocket) => sum + webSocket.bufferedAmount, 0),
       failed,
     });
   };

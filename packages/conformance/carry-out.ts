@@ -30,7 +30,7 @@ const PAUSE = 100;
 const nothing: KitResponse = { status: 0, header: {}, text: 'nothing arrived', resource: undefined };
 
 function failures(expected: readonly Expectation[], response: KitResponse, data: Data): readonly Expectation[] {
-  return expected.filter((one) => !one.holds(response, data));
+  return expected.filter((expectation) => !expectation.holds(response, data));
 }
 
 /** A search that asks for a hundred at once asks for all: a server may give fewer at a time. */

@@ -40,8 +40,8 @@ const parts: Readonly<Partial<Record<ResourceType, Part>>> = {
 function note(ledger: Ledger, resource: unknown): void {
   const { made } = ledger;
   if (isResource(resource, 'Bundle')) {
-    for (const one of resource.entry ?? []) {
-      note(ledger, one.resource);
+    for (const entry of resource.entry ?? []) {
+      note(ledger, entry.resource);
     }
   } else if (isNamed(resource)) {
     const references = made.get(resource.resourceType) ?? new Set();

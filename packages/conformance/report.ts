@@ -31,7 +31,7 @@ export function count(results: readonly Result[]): Readonly<Record<CheckResult, 
 
 /** The area that a check belongs to. */
 function areaOf({ name }: Check): string {
-  return Object.entries(areas).find(([, checks]) => checks.some((one) => one.name === name))?.[0] ?? 'Other';
+  return Object.entries(areas).find(([, checks]) => checks.some((check) => check.name === name))?.[0] ?? 'Other';
 }
 
 function describe(step: Step, index: number): string {
@@ -134,7 +134,9 @@ function testSuite(area: string, results: readonly Result[]): string {
     attribute('skipped', results.length - failed - passed),
     attribute('time', seconds(time)),
   ].join('');
-  return [`  <testsuite${attributes}>`, ...results.map((one) => testCase(area, one)), '  </testsuite>'].join('\n');
+  return [`  <testsuite${attributes}>`, ...results.map((result) => testCase(area, result)), '  </testsuite>'].join(
+    '\n',
+  );
 }
 
 /**

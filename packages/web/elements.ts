@@ -10,7 +10,7 @@ export const textOf = (value: unknown): string | undefined =>
 
 /** The first of some extensions that has an address. */
 export const extensionIn = (all: readonly Extension[] | undefined, url: string | undefined): Extension | undefined =>
-  listOf(all).find((one) => url !== undefined && one.url === url);
+  listOf(all).find((extension) => url !== undefined && extension.url === url);
 
 /** What such an extension consists of. */
 export const partsOf = (all: readonly Extension[] | undefined, url: string | undefined): readonly Extension[] =>

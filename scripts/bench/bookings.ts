@@ -65,8 +65,8 @@ export async function waysOf(installation: Installation, only = ''): Promise<Mea
 
 /** The figures of one way to book, by its rounds, beside those of `$book` without the service. */
 function rowOf(name: string, rounds: readonly Measurement[], book: readonly Measurement[]): string[] {
-  const all = rounds.reduce(combine, nothing);
-  const p50 = quantile(all.durations, 0.5);
+  const measurement = rounds.reduce(combine, nothing);
+  const p50 = quantile(measurement.durations, 0.5);
   const measured = rounds.filter(({ durations }) => durations.length > 0);
   const plain = book.reduce(combine, nothing);
   const ratio = (value: number): string => (Number.isFinite(value) ? value.toFixed(2) : '');
@@ -74,13 +74,13 @@ function rowOf(name: string, rounds: readonly Measurement[], book: readonly Meas
     name,
     p50.toFixed(1),
     rangeText(measured.map(({ durations }) => quantile(durations, 0.5))),
-    quantile(all.durations, 0.95).toFixed(1),
-    throughput(all).toFixed(1),
+    quantile(measurement.durations, 0.95).toFixed(1),
+    throughput(measurement).toFixed(1),
     rangeText(measured.map(throughput)),
     ratio(p50 / quantile(plain.durations, 0.5)),
-    ratio(throughput(all) / throughput(plain)),
-    String(all.conflicts),
-    String(all.failures),
+    ratio(throughput(measurement) / throughput(plain)),
+    String(measurement.conflicts),
+    String(measurement.failures),
   ];
 }
 

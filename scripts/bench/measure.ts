@@ -15,12 +15,12 @@ export interface Measurement {
 export const nothing: Measurement = { durations: [], elapsed: 0, conflicts: 0, failures: 0 };
 
 /** Two measurements as one. */
-export function combine(one: Measurement, other: Measurement): Measurement {
+export function combine(measurement: Measurement, other: Measurement): Measurement {
   return {
-    durations: [...one.durations, ...other.durations],
-    elapsed: one.elapsed + other.elapsed,
-    conflicts: one.conflicts + other.conflicts,
-    failures: one.failures + other.failures,
+    durations: [...measurement.durations, ...other.durations],
+    elapsed: measurement.elapsed + other.elapsed,
+    conflicts: measurement.conflicts + other.conflicts,
+    failures: measurement.failures + other.failures,
   };
 }
 

@@ -75,17 +75,17 @@ async function beside(
     bookings = combine(bookings, await measure(last ? [last] : [], 1, (place) => book(place, installation, config)));
   }
   const found = await Promise.all(reading);
-  const elapsed = Math.max(...found.map((one) => one.elapsed));
+  const elapsed = Math.max(...found.map((measurement) => measurement.elapsed));
   return { searches: { ...found.reduce(combine, nothing), elapsed }, bookings: { ...bookings, elapsed } };
 }
 
 function rowOf(way: string, searched: string, rounds: readonly Round[]): string[] {
   const cells = (kind: keyof Round): string[] => {
     const each = rounds.map((round) => round[kind]).filter(({ durations }) => durations.length > 0);
-    const all = each.reduce(combine, nothing);
-    const [p50, p95] = [0.5, 0.95].map((share) => quantile(all.durations, share).toFixed(1));
+    const measurement = each.reduce(combine, nothing);
+    const [p50, p95] = [0.5, 0.95].map((share) => quantile(measurement.durations, share).toFixed(1));
     const spread = rangeText(each.map(({ durations }) => quantile(durations, 0.95)));
-    return each.length === 0 ? ['', '', '', ''] : [throughput(all).toFixed(1), p50 ?? '', p95 ?? '', spread];
+    return each.length === 0 ? ['', '', '', ''] : [throughput(measurement).toFixed(1), p50 ?? '', p95 ?? '', spread];
   };
   const failures = rounds.reduce((sum, { searches, bookings }) => sum + searches.failures + bookings.failures, 0);
   return [way, searched, ...cells('searches'), ...cells('bookings'), String(failures)];

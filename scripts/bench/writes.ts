@@ -81,11 +81,13 @@ async function run({ count, rounds }: WritesArguments, { installation, config, p
   });
   const rows = Object.keys(kinds).map((name) => {
     const both = targets.flatMap((one) => (one.name === name ? [(found.get(one) ?? []).slice(1)] : []));
-    const [within = '', beside = ''] = both.map((all) =>
-      rangeText(all.map(({ durations }) => quantile(durations, 0.5))),
+    const [within = '', beside = ''] = both.map((measurements) =>
+      rangeText(measurements.map(({ durations }) => quantile(durations, 0.5))),
     );
-    const [before = 0, after = 0] = both.map((all) => quantile(all.reduce(combine, nothing).durations, 0.5));
-    const failures = both.flat().reduce((sum, one) => sum + one.failures, 0);
+    const [before = 0, after = 0] = both.map((measurements) =>
+      quantile(measurements.reduce(combine, nothing).durations, 0.5),
+    );
+    const failures = both.flat().reduce((sum, measurement) => sum + measurement.failures, 0);
     return [name, before.toFixed(1), within, after.toFixed(1), beside, (after / before).toFixed(2), `${failures}`];
   });
   const columns = ['write', 'p50 ms without', 'of rounds', 'p50 ms with', 'of rounds', '×', 'failures'];

@@ -82,8 +82,10 @@ export function installationBundle(config: BookingConfig, code: Readonly<Record<
   const references = Object.fromEntries(names.map((name) => [name, fullUrl(`Bot ${name}`)]));
   const isOurs = writtenByNamed(names, gatewayAuthor(config));
   const policy = artefacts.accessPolicies.bots;
-  const before = artefactsBeforeBots(artefacts).map((one) =>
-    one.resource === policy ? { fullUrl: fullUrl('bots'), ...toEntry(one) } : toEntry(one),
+  const before = artefactsBeforeBots(artefacts).map((desiredResource) =>
+    desiredResource.resource === policy
+      ? { fullUrl: fullUrl('bots'), ...toEntry(desiredResource) }
+      : toEntry(desiredResource),
   );
   return {
     resourceType: 'Bundle',

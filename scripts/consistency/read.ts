@@ -70,7 +70,7 @@ async function readDeleted({ versions }: Source, found: Found): Promise<void> {
   );
   await mapConcurrently(gone, AT_ONCE, async (reference) => {
     const id = reference.slice('Appointment/'.length);
-    const last = (await versions(id)).find((one) => isResource(one, 'Appointment'));
+    const last = (await versions(id)).find((resource) => isResource(resource, 'Appointment'));
     const isOver = isResource(last, 'Appointment') && !mayBecome(last, 'cancelled', 'repository');
     keep(found, isOver ? [{ resourceType: 'Appointment', id, status: 'cancelled', participant: [] }] : []);
   });

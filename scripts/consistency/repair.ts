@@ -26,7 +26,7 @@ type RemedyFor = (id: string, state: ResourceSet, config: BookingConfig) => read
 
 const holdersFollow: RemedyFor = (id, state) =>
   (holdersOf(resourcesOfType(state, 'Appointment').filter(neededSlotStatus)).get(id) ?? []).map(
-    (one): Remedy => ({ kind: 'follow', appointment: one.id ?? '' }),
+    (appointment): Remedy => ({ kind: 'follow', appointment: appointment.id ?? '' }),
   );
 
 const bookedIsReleased: RemedyFor = (id, state, config) => {

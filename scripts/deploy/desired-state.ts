@@ -38,7 +38,9 @@ const codesOf = ({ expansion }: ValueSet): string =>
 
 /** The expansion of a ValueSet follows the codes of the clinic; it stays as it is while those do. */
 function expandAnew(desired: ValueSet, stored: Resource, others: readonly Resource[]): ValueSet {
-  const codes = others.filter((one) => one.resourceType === 'CodeSystem').find(({ url }) => url === systemOf(desired));
+  const codes = others
+    .filter((resource) => resource.resourceType === 'CodeSystem')
+    .find(({ url }) => url === systemOf(desired));
   if (stored.resourceType !== 'ValueSet' || !codes?.concept) {
     return desired;
   }

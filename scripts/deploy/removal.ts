@@ -30,7 +30,8 @@ const ownSubscriptions = ({ medplum }: Connection, system: string): Promise<With
     medplum,
     'Subscription',
     { type: 'rest-hook' },
-    (one) => tagIn(one, system) !== undefined && one.channel.endpoint?.startsWith('Bot/') === true,
+    (subscription) =>
+      tagIn(subscription, system) !== undefined && subscription.channel.endpoint?.startsWith('Bot/') === true,
   );
 
 /** The Bots and Subscriptions of another version of the service that this one does not have. */
@@ -39,7 +40,7 @@ export async function findObsolete(connection: Connection, config: BookingConfig
   const names = new Set(internalSubscriptions(config).map(({ name }): string => name));
   const [subscriptions, deployed] = [await ownSubscriptions(connection, system), await ownBots(connection, system)];
   return {
-    subscriptions: subscriptions.filter((one) => !names.has(tagIn(one, system) ?? '')),
+    subscriptions: subscriptions.filter((subscription) => !names.has(tagIn(subscription, system) ?? '')),
     operations: [],
     bots: deployed.filter((bot) => !Object.hasOwn(bots, nameIn(bot, system) ?? '')),
   };
@@ -93,8 +94,10 @@ export async function remove(
     }
     report.note('removed', subject);
   };
-  for (const one of subscriptions) {
-    await step(`Subscription ${tagIn(one, system)}`, () => medplum.deleteResource('Subscription', one.id));
+  for (const subscription of subscriptions) {
+    await step(`Subscription ${tagIn(subscription, system)}`, () =>
+      medplum.deleteResource('Subscription', subscription.id),
+    );
   }
   for (const { id, url } of operations) {
     await step(`OperationDefinition ${url}`, () => medplum.deleteResource('OperationDefinition', id));

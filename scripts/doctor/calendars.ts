@@ -112,9 +112,9 @@ const MINUTE = 60_000;
 
 /** Slots that staff or Medplum made, which no appointment names, or which newer versions of Medplum read otherwise. */
 export function doubtfulSlots(found: readonly Resource[], now: number): Doubtful {
-  const appointments = found.filter((one) => isResource(one, 'Appointment'));
+  const appointments = found.filter((resource) => isResource(resource, 'Appointment'));
   const named = new Set(appointments.flatMap(slotIdsOf));
-  const slots = found.filter((one) => isResource(one, 'Slot'));
+  const slots = found.filter((resource) => isResource(resource, 'Slot'));
   const isLeft = (slot: Slot): boolean =>
     isBooked(slot) && !named.has(slot.id ?? '') && Date.parse(slot.meta?.lastUpdated ?? '') < now - MINUTE;
   const isOfOneService = (slot: Slot): boolean => (isBooked(slot) || isBuffer(slot)) && !!slot.serviceType?.length;
@@ -160,9 +160,9 @@ export const calendarChecks: readonly Check[] = [
   check('published slots', readSilent, assessSilent),
   check(
     'schedules of one actor',
-    async (one) => (await readShared(one)).filter((shared) => !isPlace(shared)),
+    async (installation) => (await readShared(installation)).filter((shared) => !isPlace(shared)),
     assessShared,
   ),
   check('busy slots of staff', readDoubtful, assessDoubtful),
-  check('shared rooms', async (one) => (await readShared(one)).filter(isPlace), assessShared),
+  check('shared rooms', async (installation) => (await readShared(installation)).filter(isPlace), assessShared),
 ];

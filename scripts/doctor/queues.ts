@@ -13,8 +13,8 @@ const first = ([one]: readonly Delivery[]): string => `Subscription/${one?.id}${
  * Assesses the state of the Subscriptions: if nothing is working on a delivery, that is the service's fault; if a subscriber
  * does not answer, that is the subscriber's.
  */
-export function assessDeliveries(all: readonly Delivery[]): DoctorResult {
-  const open = all.filter(({ status }) => status !== 'cancelled');
+export function assessDeliveries(deliveries: readonly Delivery[]): DoctorResult {
+  const open = deliveries.filter(({ status }) => status !== 'cancelled');
   const isIdle = ({ status, age }: Delivery): boolean => status === 'ready' && age > STALLED_AFTER;
   const [idle, failed, waiting] = [
     open.filter(isIdle),

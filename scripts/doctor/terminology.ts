@@ -18,7 +18,9 @@ function isFoundFor(type: string, { useContext = [] }: CodeSystem, config: Booki
     ({ code, valueCodeableConcept }) =>
       code.system === config.contextTypeSystem &&
       code.code === RESOURCE_USAGE &&
-      valueCodeableConcept?.coding?.some((one) => one.system === config.resourceTypesSystem && one.code === type),
+      valueCodeableConcept?.coding?.some(
+        (coding) => coding.system === config.resourceTypesSystem && coding.code === type,
+      ),
   );
 }
 
@@ -40,7 +42,7 @@ function systemsOf(
 function problemsOf(type: string, systems: ReadonlyMap<string, string>, found: Coded, config: BookingConfig): string[] {
   return [...systems].flatMap(([system, resource]) => {
     const known = found.codeSystems.filter(({ url }) => url === system);
-    if (known.some((one) => isFoundFor(type, one, config))) {
+    if (known.some((codeSystem) => isFoundFor(type, codeSystem, config))) {
       return [];
     }
     const problem = known.length > 0 ? `is not found for ${type} (useContext)` : 'is not there';

@@ -74,7 +74,7 @@ function hitsOf({ resource }: BundleEntry): WithId<Resource>[] {
   return hits.filter(hasId);
 }
 
-function plan(desired: DesiredResource, hits: readonly WithId<Resource>[], all: readonly Resource[]): Step {
+function plan(desired: DesiredResource, hits: readonly WithId<Resource>[], resources: readonly Resource[]): Step {
   const [stored, ...others] = hits;
   if (others.length > 0) {
     throw new Error(`${desired.label} exists ${hits.length} times. Delete all but one, then deploy again.`);
@@ -82,7 +82,7 @@ function plan(desired: DesiredResource, hits: readonly WithId<Resource>[], all: 
   if (!stored) {
     return { desired, change: 'created', resource: desired.resource };
   }
-  const resource = desired.merge?.(desired.resource, stored, all) ?? desired.resource;
+  const resource = desired.merge?.(desired.resource, stored, resources) ?? desired.resource;
   return { desired, stored, resource, change: hasContent(stored, resource) ? 'unchanged' : 'updated' };
 }
 
@@ -98,34 +98,34 @@ function toEntry({ stored, resource, desired: { query } }: Step): BundleEntry {
 }
 
 /** Finds those of the desired resources that are stored, in one batch, and plans what has to be done. */
-async function planAll(connection: Connection, all: readonly DesiredResource[]): Promise<Step[]> {
-  const searches = all.map(
+async function planAll(connection: Connection, desiredResources: readonly DesiredResource[]): Promise<Step[]> {
+  const searches = desiredResources.map(
     ({ resource, query }): BundleEntry => ({ request: { method: 'GET', url: `${resource.resourceType}?${query}` } }),
   );
   const found = await runBatch(
     connection,
     searches,
-    all.map(({ label }) => label),
+    desiredResources.map(({ label }) => label),
   );
   const hits = found.map(hitsOf);
-  return all.map((desired, index) => plan(desired, hits[index] ?? [], hits.flat()));
+  return desiredResources.map((desired, index) => plan(desired, hits[index] ?? [], hits.flat()));
 }
 
 /**
  * Creates what is missing and updates what differs: one batch to look, one to write.
  *
- * @param all - the desired resources
+ * @param desiredResources - the desired resources
  * @param dryRun - whether to write nothing
  * @returns the ids, in the order of `all`; in a dry run `undefined` for what is not there
  * @throws Error naming the resource that the server refuses, or that is there more than once
  */
 export async function upsert(
   connection: Connection,
-  all: readonly DesiredResource[],
+  desiredResources: readonly DesiredResource[],
   report: Report,
   dryRun = false,
 ): Promise<(string | undefined)[]> {
-  const steps = await planAll(connection, all);
+  const steps = await planAll(connection, desiredResources);
   const writes = dryRun ? [] : steps.filter(({ change }) => change !== 'unchanged');
   const written = await runBatch(
     connection,

@@ -117,8 +117,13 @@ export async function readCronAge(
   return checkpoint && since(checkpoint.meta?.lastUpdated, now);
 }
 
-async function readNotifications(medplum: MedplumClient, all: readonly Delivery[], config: BookingConfig, now: number) {
-  const late = all.filter(({ status, events, delivered }) => status !== 'cancelled' && events > delivered);
+async function readNotifications(
+  medplum: MedplumClient,
+  deliveries: readonly Delivery[],
+  config: BookingConfig,
+  now: number,
+) {
+  const late = deliveries.filter(({ status, events, delivered }) => status !== 'cancelled' && events > delivered);
   const first = late.map(({ id, delivered }) => eventsQuery([[id, delivered + 1]], config));
   const ages = (await firstEvents(medplum, first)).map((sent) => since(sent, now));
   const count = late.reduce((sum, { events, delivered }) => sum + events - delivered, 0);

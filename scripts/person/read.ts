@@ -157,8 +157,8 @@ async function readHistories<T extends ResourceType>(
       }
       const page = resourcesIn(resource);
       const isWhole = page.length < HISTORIES.versions;
-      const all = isWhole ? page.flatMap((one) => one.resource ?? []) : await versionsOf(medplum, type, id);
-      const versions = all.flatMap((one) => (isResource(one, type) ? [one] : []));
+      const resources = isWhole ? page.flatMap((entry) => entry.resource ?? []) : await versionsOf(medplum, type, id);
+      const versions = resources.flatMap((one) => (isResource(one, type) ? [one] : []));
       return page.length === 0 ? [] : [{ id, isDeleted: page[0]?.resource === undefined, versions }];
     },
   );
@@ -204,7 +204,7 @@ async function findPatients(medplum: MedplumClient, id: string): Promise<[Set<st
     size = ids.size;
     const references = [...ids].map((one) => `Patient/${one}`);
     const linking = await searchAny(medplum, 'Patient', 'link', references);
-    const asked = [...new Set([...ids, ...linking.map((one) => one.id)])];
+    const asked = [...new Set([...ids, ...linking.map((patient) => patient.id)])];
     histories = await historiesWhere(medplum, 'Patient', asked, () => true);
     ids = recordIds(id, [...histories, ...linked]);
   } while (ids.size > size);
@@ -307,17 +307,19 @@ export async function findPerson(
   const relatedPersons = await searchAny(medplum, 'RelatedPerson', 'patient', references);
   const participants = [...references, ...keysOf(relatedPersons)];
   const named = onceEach(await searchAny(medplum, 'Appointment', 'actor', participants));
-  const appointments = named.filter((one) => !isHandedOn(one, patientIds));
+  const appointments = named.filter((appointment) => !isHandedOn(appointment, patientIds));
   const submitted = await searchAny(medplum, 'QuestionnaireResponse', 'subject', references);
-  const answers = submitted.filter((one) => ownerOf(one, config) !== undefined);
+  const answers = submitted.filter((questionnaireResponse) => ownerOf(questionnaireResponse, config) !== undefined);
   const encounters = await searchAny(medplum, 'Encounter', 'appointment', keysOf(appointments));
   const persons = new Set([...patientIds, ...[...relatedPersons, ...answers].map((one) => one.id)]);
-  const ids = new Set([...persons, ...appointments.map((one) => one.id)]);
+  const ids = new Set([...persons, ...appointments.map((appointment) => appointment.id)]);
   const identifiers = histories.flatMap(({ versions }) =>
-    versions.flatMap((one) => (one.identifier ?? []).map((its) => ({ ...its, owner: ownerOf(one, config) }))),
+    versions.flatMap((patient) =>
+      (patient.identifier ?? []).map((its) => ({ ...its, owner: ownerOf(patient, config) })),
+    ),
   );
   const person: Person = { ids, persons, patients: patientIds, identifiers };
-  const isNamed = (one: Resource): boolean => mentions(one, ids);
+  const isNamed = (resource: Resource): boolean => mentions(resource, ids);
   const jobs = await search(medplum, 'Task', tasksWith('request', config), (task) => isJobOf(task, person));
   const referring = await search(medplum, 'Task', tasksWith('reference', config), isNamed);
   const reminder = rowCodes(['confirm', 'message'], config);
@@ -330,8 +332,8 @@ export async function findPerson(
   const events = await searchAny(medplum, 'Communication', 'based-on', keysOf(appointments));
   const subscriptions = await search(medplum, 'Subscription', {});
   const messages = (
-    await mapConcurrently(subscriptions, CONCURRENCY, async (one) => {
-      const query = messageQuery(one.id, config).slice('Communication?'.length);
+    await mapConcurrently(subscriptions, CONCURRENCY, async (subscription) => {
+      const query = messageQuery(subscription.id, config).slice('Communication?'.length);
       return medplum.searchResources('Communication', query, noStore);
     })
   ).flat();
@@ -348,7 +350,7 @@ export async function findPerson(
     tasks: [...referring, ...reminders, ...consents],
     events,
     messages: messages.filter(isNamed),
-    subscriptions: subscriptions.filter((one) => mentions(one, patientIds)),
+    subscriptions: subscriptions.filter((subscription) => mentions(subscription, patientIds)),
   };
   const known = new Set(Object.values(current).flatMap((all: readonly WithId<Resource>[]) => keysOf(all)));
   const earlier = await findEarlier({
@@ -357,7 +359,7 @@ export async function findPerson(
     person,
     known,
     since: since ?? firstStored(histories, patientIds),
-    messages: messages.map((one) => one.id),
+    messages: messages.map((communication) => communication.id),
   });
   return {
     patientIds,
@@ -380,8 +382,13 @@ const known: ReadonlySet<string> = new Set([
 const mixed = ['QuestionnaireResponse', 'Communication', 'Provenance', 'Task'] as const;
 
 /** The codes by which the service knows its Tasks and messages. */
-function codingsOf(one: Resource): Coding[] {
-  const concepts = one.resourceType === 'Task' ? [one.code] : one.resourceType === 'Communication' ? one.category : [];
+function codingsOf(resource: Resource): Coding[] {
+  const concepts =
+    resource.resourceType === 'Task'
+      ? [resource.code]
+      : resource.resourceType === 'Communication'
+        ? resource.category
+        : [];
   return (concepts ?? []).flatMap((concept) => concept?.coding ?? []);
 }
 
@@ -395,8 +402,8 @@ async function countOthers(
   const read = new Set([...answers, ...jobs, ...tasks, ...events, ...messages].map(({ id }) => id));
   const system = artefactUri(config, 'LocalTask');
   // The service may have sent a message since its records were read.
-  const isOurs = (one: Resource): boolean =>
-    read.has(one.id ?? '') || codingsOf(one).some((its) => its.system === system);
+  const isOurs = (resource: Resource): boolean =>
+    read.has(resource.id ?? '') || codingsOf(resource).some((its) => its.system === system);
   const counts = await mapConcurrently(mixed, 1, async (type): Promise<[string, number]> => {
     const found = await searchAny(medplum, type, type === 'Task' ? 'patient' : '_compartment', patients);
     return [type, onceEach<Resource>(found).filter((one) => !isOurs(one)).length];

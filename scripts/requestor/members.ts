@@ -89,7 +89,7 @@ export async function members(connection: Connection): Promise<Member[]> {
       return [{ role, client, isDeleted: !found, membership, consumerOf: consumerOf(membership) }];
     }),
   );
-  return found.flat().toSorted((one, other) => (one.client.name ?? '').localeCompare(other.client.name ?? ''));
+  return found.flat().toSorted((member, other) => (member.client.name ?? '').localeCompare(other.client.name ?? ''));
 }
 
 /**

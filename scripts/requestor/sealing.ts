@@ -70,7 +70,7 @@ export async function sealCredentials(
   const kept = tagsOf(client).filter((tag) => valid.includes(tag.code?.split(':')[1] ?? '') && tag.code !== code);
   const others = (client.meta?.tag ?? []).filter(({ system }) => system !== SYSTEM);
   const tag = [...others, ...kept, { system: SYSTEM, code }];
-  if (!tagsOf(client).some((one) => one.code === code)) {
+  if (!tagsOf(client).some((coding) => coding.code === code)) {
     await medplum.updateResource<ClientApplication>({ ...client, meta: { ...client.meta, tag } });
   }
   return { id, secret: sealSecret(keys, id, secret) };

@@ -53,8 +53,8 @@ const waiting = (serviceType: Appointment['serviceType']): Appointment => ({
 
 beforeAll(async () => {
   await store(waiting([aType()]), MANY, () => ({}));
-  const one = await subscribe(medplum());
-  const { id: _, meta: __, ...row } = one.task;
+  const subscriber = await subscribe(medplum());
+  const { id: _, meta: __, ...row } = subscriber.task;
   await store(row, MANY, (index) => ({
     groupIdentifier: { ...row.groupIdentifier, value: `portal-${index}` },
   }));

@@ -87,11 +87,11 @@ function shown(resource: Resource): string {
 }
 
 /** Rows that say how far the service is, and how often something was counted. */
-const isInternal = (one: Resource): boolean => /"code":"(quota|publish|look)/.test(JSON.stringify(one));
+const isInternal = (resource: Resource): boolean => /"code":"(quota|publish|look)/.test(JSON.stringify(resource));
 
 const stored = async (): Promise<string[]> =>
   (await medplum().all(types))
-    .filter((one) => !isInternal(one))
+    .filter((resource) => !isInternal(resource))
     .map(shown)
     .sort();
 
@@ -247,9 +247,9 @@ const inSteps: Readonly<Record<string, Act>> = {
     return () => later(6_000, () => followDeletions(server(), Date.now() + 6_000));
   },
   'remove-old-events': async () => {
-    const one = await subscribe(medplum(), { outbox: { events: 1, delivered: 1 } });
+    const subscriber = await subscribe(medplum(), { outbox: { events: 1, delivered: 1 } });
     const old = { ...eventAbout(await anAppointment(medplum()), 1), timestamp: '2020-01-01T00:00:00Z' };
-    await addEvents(medplum(), one, old);
+    await addEvents(medplum(), subscriber, old);
     return () => later(LEASE + 1_000, () => removeOldEvents(server()));
   },
   'retry-deliveries': async () => {

@@ -142,7 +142,7 @@ describe('a plan that is confirmed', () => {
     const offer = await offerOf(appointment);
     expect([offer.status, offer.start]).toEqual(['proposed', appointment.start]);
     expect(await accept(offer)).toBe(201);
-    const row = await rowOnce(appointment, (one) => outcomeOf(one) === 'moved');
+    const row = await rowOnce(appointment, (task) => outcomeOf(task) === 'moved');
     expect(row?.status).toBe('completed');
     expect([(await now(appointment)).status, (await now(offer)).status]).toEqual(['cancelled', 'booked']);
     const again = await planned(confirmed);
@@ -159,9 +159,9 @@ describe('a plan that is confirmed', () => {
     await planned(absent([unreached.own.schedule], [substitute(unreached.other.schedule), silence('move')]));
     const offer = await offerOf(appointment);
     expect((await patch(offer.id ?? '', cancellation)).status).toBe(200);
-    await rowOnce(appointment, (one) => outcomeOf(one) === 'declined');
+    await rowOnce(appointment, (task) => outcomeOf(task) === 'declined');
     expect((await now(appointment)).status).toBe('cancelled');
-    const call = await rowOnce(unreached.appointment, (one) => outcomeOf(one) === 'call');
+    const call = await rowOnce(unreached.appointment, (task) => outcomeOf(task) === 'call');
     expect([call?.status, call?.for?.reference]).toEqual(['ready', `Patient/${unreached.patient.id}`]);
     expect((await now(unreached.appointment)).status).toBe('booked');
     const ticked = await medplum('front-desk', 'PUT', `/Task/${call?.id}`, { body: { ...call, status: 'completed' } });
@@ -186,11 +186,11 @@ describe('a plan that is confirmed', () => {
       [first.id, 'call'],
     ]);
     expect(await ids()).toEqual([first.id]);
-    await rowOnce(first, (one) => outcomeOf(one) === 'call');
+    await rowOnce(first, (task) => outcomeOf(task) === 'call');
     expect(await ids()).toEqual([first.id]);
     const current = await now(first);
     await medplum('front-desk', 'PUT', `/Appointment/${first.id}`, { body: { ...current, status: 'cancelled' } });
-    const call = await rowOnce(second, (one) => outcomeOf(one) === 'call');
+    const call = await rowOnce(second, (task) => outcomeOf(task) === 'call');
     expect(call?.description).toMatch(/^The visit of /);
     expect((await ids()).sort()).toEqual([first.id, second.id].sort());
   });
@@ -241,8 +241,8 @@ describe('a plan that is confirmed', () => {
         extension: [stepExtension({ service: service.id ?? '', step: index === 0 ? 'Blood' : 'ECG' }, config)],
       }));
       expect(refusalOf(await book(several(...steps)))).toEqual([201]);
-      const all = await stored('Appointment', `patient=Patient/${patient.id}&_sort=date`);
-      return { first, second, other, steps: all as [Appointment, Appointment] };
+      const appointments = await stored('Appointment', `patient=Patient/${patient.id}&_sort=date`);
+      return { first, second, other, steps: appointments as [Appointment, Appointment] };
     }
 
     it('offers another time within its gaps; accepted, it is a step of the visit, and the rest stays', async () => {
@@ -252,7 +252,7 @@ describe('a plan that is confirmed', () => {
       expect(lines.map(({ id, reach, start }) => [id, reach, start])).toEqual([[ecg.id, 'portal', at(0, 11)]]);
       const offer = await offerOf(ecg);
       expect(await accept(offer)).toBe(201);
-      await rowOnce(ecg, (one) => outcomeOf(one) === 'moved');
+      await rowOnce(ecg, (task) => outcomeOf(task) === 'moved');
       const after = await Promise.all([blood, ecg, offer].map(now));
       expect(after.map(({ status }) => status)).toEqual(['booked', 'cancelled', 'booked']);
       expect(after[2] && visitGroupOf(after[2], config)).toBe(visitGroupOf(blood, config));
@@ -274,12 +274,14 @@ describe('a plan that is confirmed', () => {
         ({ status }) => status === 'proposed',
       );
       expect(offers.map(({ start }) => start)).toEqual([at(1, 9.5), at(1, 11)]);
-      expect(offers.map((one) => offeredFor(one, config))).toEqual(offers.map(() => steps.map(({ id }) => id)));
+      expect(offers.map((appointment) => offeredFor(appointment, config))).toEqual(
+        offers.map(() => steps.map(({ id }) => id)),
+      );
       expect((await Promise.all(steps.map(now))).map(({ status }) => status)).toEqual(['booked', 'booked']);
       const endsAs = async (outcome: string, ...expected: string[]) => {
         await rowOnce(steps[0], (row) => outcomeOf(row) === outcome);
-        const all = await Promise.all([...steps, ...offers].map(now));
-        expect(all.map(({ status }) => status)).toEqual(expected);
+        const appointments = await Promise.all([...steps, ...offers].map(now));
+        expect(appointments.map(({ status }) => status)).toEqual(expected);
         expect(await rowsOf(steps[1])).toEqual([]);
       };
       return { ...visit, offers, endsAs };
@@ -305,8 +307,8 @@ describe('a plan that is confirmed', () => {
         return rowsOf(ended.steps[0]);
       }).is(([row]) => row?.status === 'cancelled');
       expect(rows).toHaveLength(1);
-      const all = await Promise.all([...ended.steps, ...ended.offers].map(now));
-      expect(all.map(({ status }) => status)).toEqual(['booked', 'booked', 'cancelled', 'cancelled']);
+      const appointments = await Promise.all([...ended.steps, ...ended.offers].map(now));
+      expect(appointments.map(({ status }) => status)).toEqual(['booked', 'booked', 'cancelled', 'cancelled']);
     });
 
     it('is one line where other absences hit other steps, and a call where more of it cannot take place', async () => {
@@ -369,7 +371,7 @@ describe('a plan that is confirmed', () => {
   ])('that nobody answers for: %s', async (said, outcome, status, time) => {
     const { own, other, appointment } = await aClinicWithSubstitute('portal-a', policy(length('offerFor', 1, 's')));
     await planned(absent([own.schedule], [substitute(other.schedule), silence(said)]));
-    await rowOnce(appointment, (one) => outcomeOf(one) === outcome);
+    await rowOnce(appointment, (task) => outcomeOf(task) === outcome);
     expect((await now(appointment)).status).toBe(status);
     await runBot('reconcile');
     expect((await statusesOn(other.schedule))[0]).toBe(time);
@@ -456,7 +458,7 @@ describe('an absence', () => {
     const body = parameters(proposedFor(patient, slot ? [slot] : [], service));
     const made = await book({ ...body, parameter: [...body.parameter, replaced] });
     expect(made.status).toBe(201);
-    expect(outcomeOf(await rowOnce(appointment, (one) => outcomeOf(one) !== undefined))).toBe('moved');
+    expect(outcomeOf(await rowOnce(appointment, (task) => outcomeOf(task) !== undefined))).toBe('moved');
   });
 
   it('over another one: each appointment has one row, and an offer in the second is renewed', async () => {
@@ -487,7 +489,7 @@ describe('an absence', () => {
     ]);
     expect(await rowsOf(appointment)).toHaveLength(1);
     expect(await accept(renewed)).toBe(201);
-    await rowOnce(appointment, (one) => outcomeOf(one) === 'moved');
+    await rowOnce(appointment, (task) => outcomeOf(task) === 'moved');
   });
 
   it('is for staff alone', async () => {

@@ -77,16 +77,16 @@ it('meta.profile contains LocalTermin although the request claims none', async (
 
 describe('the request may be spelt otherwise', () => {
   // biome-ignore format: a row a line
-  it.each<[string, (one: Appointment) => ReturnType<typeof book>]>([
-    ['Parameters with appointment', (one) => book({ resourceType: 'Parameters', parameter: [{ name: 'appointment', resource: one }] })],
+  it.each<[string, (appointment: Appointment) => ReturnType<typeof book>]>([
+    ['Parameters with appointment', (appointment) => book({ resourceType: 'Parameters', parameter: [{ name: 'appointment', resource: appointment }] })],
     ['an encoded dollar', (body) => request('portal-a', 'POST', '/Appointment/%24book', { body })],
-    ['an id that is unknown', (one) => book({ ...one, id: randomUUID() })],
-    ['a bare id in slot', (one) => book({ ...one, slot: [{ reference: one.slot?.[0]?.reference?.slice(5) }] })],
-    ...['{}/_history/1', `${base}/{}`, `${base}/{}/_history/1`].map((spelt): [string, (one: Appointment) => ReturnType<typeof book>] => [
+    ['an id that is unknown', (appointment) => book({ ...appointment, id: randomUUID() })],
+    ['a bare id in slot', (appointment) => book({ ...appointment, slot: [{ reference: appointment.slot?.[0]?.reference?.slice(5) }] })],
+    ...['{}/_history/1', `${base}/{}`, `${base}/{}/_history/1`].map((spelt): [string, (appointment: Appointment) => ReturnType<typeof book>] => [
       `a reference as ${spelt}`,
-      (one) => book(JSON.parse(JSON.stringify(one).replace(/"((?:Slot|Patient)\/[^"]+)"/g, (_, it) => `"${spelt.replace('{}', it)}"`))),
+      (appointment) => book(JSON.parse(JSON.stringify(appointment).replace(/"((?:Slot|Patient)\/[^"]+)"/g, (_, it) => `"${spelt.replace('{}', it)}"`))),
     ]),
-    ['another offset', (one) => book({ ...one, start: '2031-01-06T09:00:00+01:00', end: '2031-01-06T09:30:00+01:00' })],
+    ['another offset', (appointment) => book({ ...appointment, start: '2031-01-06T09:00:00+01:00', end: '2031-01-06T09:30:00+01:00' })],
   ])('%s', async (_, send) => {
     const { slot, patient } = await aClinic();
     const response = await send(proposed(patient, [slot]));

@@ -396,7 +396,7 @@ const immutable: readonly Immutable[] = [
   ["the patient's type", () => json('add', '/participant/0/actor/type', 'Patient'), '.participant[0].actor'],
   ['what the service notes of the requestor', () => json('remove', '/meta/extension'), '.meta.extension'],
   ['an owner besides', ({ booked }) => json('add', '/meta/tag', [...(booked.meta?.tag ?? []), { system: system.toLowerCase(), code: 'b' }]), '.meta.tag'],
-  ['no tag external', ({ booked }) => json('add', '/meta/tag', booked.meta?.tag?.filter((one) => one.code !== 'external')), '.meta.tag'],
+  ['no tag external', ({ booked }) => json('add', '/meta/tag', booked.meta?.tag?.filter((coding) => coding.code !== 'external')), '.meta.tag'],
   ['security labels', () => json('add', '/meta/security', [{ system: 'urn:x', code: 'R' }]), '.meta.security'],
   ['a forged replacement', () => json('add', '/extension', [{ url: REPLACES, ...refer('Appointment/1') }]), '.extension'],
   [

@@ -83,8 +83,8 @@ describe('re-submission of a known id', () => {
 
   it('a slot narrowed by the booking and freed again is whole free time once more', async () => {
     const { schedule, patient, id } = await aBooking({ end: 240, from: 60, to: 90 });
-    const other = await aSlot(schedule, 300, 330);
-    expect((await book(proposed(patient, [other], { id, from: 300, to: 330 }))).status).toBe(201);
+    const slot = await aSlot(schedule, 300, 330);
+    expect((await book(proposed(patient, [slot], { id, from: 300, to: 330 }))).status).toBe(201);
     expect(await slotsOf(schedule)).toEqual(['free 0-240', 'busy 300-330']);
   });
 
@@ -174,13 +174,13 @@ const moved = async (body: unknown, role: 'portal-a' | 'front-desk' = 'portal-a'
 describe('a move to another patient', () => {
   it('keeps nothing that tells of the former one: comment, reason, instructions, answers, extensions', async () => {
     const booking = await aTalkedAboutBooking();
-    const other = await aPatient();
-    const now = await moved(bare({ ...booking, patient: other }));
+    const patient = await aPatient();
+    const now = await moved(bare({ ...booking, patient: patient }));
     const { comment, reasonCode, extension = [], supportingInformation, patientInstruction } = now;
     expect({ comment, reasonCode, supportingInformation, patientInstruction }).toEqual({});
     expect(extension.map(({ url }) => url)).not.toContain(said.extension?.[0]?.url);
     expect(now).toMatchObject({ id: booking.id, identifier: booking.stored.identifier, priority: said.priority });
-    const references = [`Patient/${other.id}`, booking.nurse.actor.reference];
+    const references = [`Patient/${patient.id}`, booking.nurse.actor.reference];
     expect(now.participant.map(({ actor }) => actor?.reference)).toEqual(references);
   });
 
@@ -282,8 +282,8 @@ describe('the first request sent again after a move', () => {
     const now = await moved(bare(booking));
     const time = { identifier: booking.first.identifier ?? [], from: 120, to: 150 };
     for (const body of [{ ...booking.first, identifier: identifier() }, proposed(booking.patient, [third], time)]) {
-      const other = await book(body);
-      expect([other.status, resourceIn('Appointment', other).id === now.id]).toEqual([201, false]);
+      const answer = await book(body);
+      expect([answer.status, resourceIn('Appointment', answer).id === now.id]).toEqual([201, false]);
     }
   });
 });

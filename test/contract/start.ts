@@ -27,6 +27,6 @@ export default async function start(config: Config.GlobalConfig): Promise<void> 
   const settings = { LOG_LEVEL: 'warn', SANDBOX_DATA: '', SANDBOX_DELAY_SCALE: String(MINUTE / 60) };
   const prepare = () => prepareService(settings, changes);
   globalThis.installations = await Promise.all(Array.from({ length: countFor(config) }, prepare));
-  await Promise.all(installations.map((one) => one.start()));
+  await Promise.all(installations.map((installation) => installation.start()));
   process.env.TEST_INSTALLATIONS = JSON.stringify(installations.map(({ addresses }) => addresses));
 }

@@ -2,5 +2,5 @@
 import './start.ts';
 
 export default async function stop(): Promise<void> {
-  await Promise.all(installations.map((one) => one.stop().finally(one.end)));
+  await Promise.all(installations.map((installation) => installation.stop().finally(installation.end)));
 }

@@ -176,12 +176,12 @@ describe('freed time', () => {
     const identifier = [{ system: 'urn:insured', value: service.coding?.[0]?.code ?? '' }];
     const [first, second] = [await aPatient('portal-a', { identifier }), await aPatient('portal-b', { identifier })];
     const entry = succeeded('Appointment', await join(waiting(first, service)));
-    const other = succeeded('Appointment', await join(waiting(second, service), 'portal-b'));
+    const appointment = succeeded('Appointment', await join(waiting(second, service), 'portal-b'));
     const last = await aWaiting(service);
     await cancel(booked.id, 'portal-b');
     await cancel((await offerFor(entry, first)).id);
     await offerFor(last.entry, last.patient);
-    expect(await offersFor(other, second)).toEqual([]);
+    expect(await offersFor(appointment, second)).toEqual([]);
     expect(await statusesOf(schedule)).toEqual(['busy-tentative']);
   });
 
@@ -281,8 +281,8 @@ describe('an offer', () => {
     const { entry, patient } = await aWaiting(service);
     await cancel(booked.id, 'portal-b');
     const offer = await offerFor(entry, patient);
-    const other = await aSlotIn(96, schedule);
-    const moved = await book({ ...whole(other, patient, { serviceType: [service] }), id: offer.id });
+    const slot = await aSlotIn(96, schedule);
+    const moved = await book({ ...whole(slot, patient, { serviceType: [service] }), id: offer.id });
     expect(refusalOf(moved)).toEqual([422, 'slot-mismatch Appointment.slot']);
     const somebody = await aPatient();
     const participant = [{ actor: { reference: `Patient/${somebody.id}` }, status: 'accepted' as const }];

@@ -48,7 +48,7 @@ const isClosedDays = (resource: Resource): boolean =>
 const examples = pages.flatMap((page) =>
   jsonIn(readFileSync(page, 'utf8'))
     .flatMap(resourcesIn)
-    .filter((one) => !isClosedDays(one))
+    .filter((resource) => !isClosedDays(resource))
     .map((resource) => ({ page, type: resource.resourceType, resource })),
 );
 
@@ -79,13 +79,13 @@ describe.each(Object.keys(presets))('by the profiles of the preset %s', (preset)
   });
 
   test('the demo clinic is right', () => {
-    const services = demoSchedules.map((one) => ({
-      ...hoursService(config, one, 'Organization/x', 'Location/x'),
+    const services = demoSchedules.map((demoSchedule) => ({
+      ...hoursService(config, demoSchedule, 'Organization/x', 'Location/x'),
       id: 'x',
     }));
-    const schedules = demoSchedules.flatMap((one, index) => {
+    const schedules = demoSchedules.flatMap((demoSchedule, index) => {
       const [hours] = services.slice(index);
-      return hours ? toSchedule(config, one, hours, one.practitioner && 'Practitioner/x') : [];
+      return hours ? toSchedule(config, demoSchedule, hours, demoSchedule.practitioner && 'Practitioner/x') : [];
     });
     expect([...services, ...schedules].flatMap((one) => problemsIn(one, config))).toEqual([]);
   });

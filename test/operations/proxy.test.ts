@@ -25,7 +25,7 @@ let ca: Buffer;
 function configuration(gateway: string): string {
   const sample = readFileSync('docs/operations/nginx.conf', 'utf8')
     .replace('server 127.0.0.1:8080;', `server 127.0.0.1:${gateway};`)
-    .replace('server 127.0.0.1:8080;', portals.map((one) => `server 127.0.0.1:${portOf(one)};`).join(' '))
+    .replace('server 127.0.0.1:8080;', portals.map((server) => `server 127.0.0.1:${portOf(server)};`).join(' '))
     .replace('listen 80;', `listen 127.0.0.1:${plain};`)
     .replace('listen 443 ssl', `listen 127.0.0.1:${secure} ssl`)
     .replace('/var/log/nginx/booking.log', join(folder, 'access.log'))
@@ -59,25 +59,25 @@ function ask(
 ): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const options = { host: '127.0.0.1', method, path, ...from, headers: { host: 'booking.example.org', ...headers } };
-  const one = isSecure
+  const clientRequest = isSecure
     ? httpsRequest({ ...options, port: secure, ca, servername: 'booking.example.org' })
     : httpRequest({ ...options, port: plain });
-  one.once('error', reject);
-  one.once('response', (answer) => {
+  clientRequest.once('error', reject);
+  clientRequest.once('response', (answer) => {
     let text = '';
     answer.setEncoding('utf8').on('data', (part: string) => {
       text += part;
     });
     answer.once('end', () => resolve({ status: answer.statusCode, headers: answer.headers, text }));
   });
-  one.end(body);
+  clientRequest.end(body);
   return promise;
 }
 
 beforeAll(async () => {
   [plain, secure] = [await freePort(), await freePort()];
-  for (const one of portals) {
-    await once(one.listen(0, '127.0.0.1'), 'listening');
+  for (const server of portals) {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
   }
   const subject = ['-subj', '/CN=booking.example.org', '-addext', 'subjectAltName=DNS:booking.example.org'];
   const files = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'certificate.pem')];
@@ -101,8 +101,8 @@ afterAll(async () => {
   nginx.kill();
   await gone;
   await installation.end();
-  for (const one of portals) {
-    one.close();
+  for (const server of portals) {
+    server.close();
   }
   rmSync(folder, { recursive: true });
 });
@@ -184,9 +184,9 @@ test('while no gateway runs, that is answered as an OperationOutcome', async () 
 });
 
 test('while no gateway runs, patients read that in words', async () => {
-  for (const one of portals) {
-    one.close();
-    one.closeAllConnections();
+  for (const server of portals) {
+    server.close();
+    server.closeAllConnections();
   }
   const answer = await ask('/portal/appointments');
   expect([answer.status, answer.headers['content-type']]).toEqual([503, 'text/html; charset=utf-8']);

@@ -35,14 +35,14 @@ export function publishedFor(preset: string, { ISIK_TESTSUITE: folder } = proces
       execFileSync('tar', ['xzf', file, '-C', target]);
     }
     const definitions = globSync(`${place}/package/*/package/StructureDefinition*.json`).map(read);
-    const profiles = definitions.flatMap((one) =>
-      one.resourceType === 'StructureDefinition' && one.snapshot ? [one] : [],
+    const profiles = definitions.flatMap((resource) =>
+      resource.resourceType === 'StructureDefinition' && resource.snapshot ? [resource] : [],
     );
     for (const name of ['types', 'resources']) {
       indexStructureDefinitionBundle(readJson(`fhir/r4/profiles-${name}.json`) as Bundle<StructureDefinition>);
     }
-    for (const one of profiles) {
-      loadDataType(one);
+    for (const definition of profiles) {
+      loadDataType(definition);
     }
     const examples = globSync(`${place}/package/*terminplanung*/package/examples/*.json`)
       .toSorted((one, other) => basename(one).localeCompare(basename(other)))

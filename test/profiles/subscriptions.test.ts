@@ -64,13 +64,13 @@ async function startedWith(
   isOurs: string,
 ): Promise<string[]> {
   const found: string[] = [];
-  for (const one of internalSubscriptions(config)) {
-    const subscription = deployed(one, isOurs);
+  for (const internalSubscription of internalSubscriptions(config)) {
+    const subscription = deployed(internalSubscription, isOurs);
     const isAskedBefore = subscription.extension?.some(({ url }) => url.endsWith('/pre-commit-bot')) ?? false;
     const context = { interaction: isAskedBefore ? 'update' : interaction } as const;
     const getPreviousResource = async () => (isAskedBefore ? undefined : previous);
     if (await resourceMatchesSubscriptionCriteria({ resource: current, subscription, context, getPreviousResource })) {
-      found.push(one.name);
+      found.push(internalSubscription.name);
     }
   }
   return found;

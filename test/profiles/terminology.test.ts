@@ -44,7 +44,9 @@ test.each(Object.keys(presets))('%s: code systems and value sets have what ISiK 
     );
     const system = compose?.include[0]?.system;
     const codes = codeSystems.find((one) => one.url === system)?.concept ?? [];
-    expect(expansion?.contains).toEqual(codes.map((one) => ({ system, version: '0.1.0', ...one })));
+    expect(expansion?.contains).toEqual(
+      codes.map((codeSystemConcept) => ({ system, version: '0.1.0', ...codeSystemConcept })),
+    );
   }
 });
 

@@ -55,8 +55,8 @@ export function faults(artefact: Artefact, value: Json): string[] {
   const profile = profileOf(artefact);
   const { type } = profile;
   const inBase = faultsBy(type, undefined, value);
-  const withBase = (one: StructureDefinition) =>
-    [...new Set([...inBase, ...faultsBy(type, one, value)])].sort().join(', ');
+  const withBase = (definition: StructureDefinition) =>
+    [...new Set([...inBase, ...faultsBy(type, definition, value)])].sort().join(', ');
   const [complete, deployed] = [withBase(profile), withBase(forValidation(profile))];
   if (complete !== deployed) {
     throw new Error(`As deployed, ${artefact} finds ${deployed} instead of ${complete}.`);

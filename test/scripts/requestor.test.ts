@@ -80,7 +80,7 @@ test('a secret that is handed out sealed is noted, and a new one counts as not s
   expect(await states()).toEqual({ current: 'unsealed', hasOwnKeys: false });
   await sealCredentials(connection, rotated, recent);
   expect(await states()).toEqual({ current: { key: recent[0].id }, hasOwnKeys: false });
-  const { client } = (await members(connection)).find((one) => one.client.id === id) ?? {};
+  const { client } = (await members(connection)).find((member) => member.client.id === id) ?? {};
   expect(client?.meta?.tag).toHaveLength(1);
   await removeClient(connection, 'Sealed', config);
 });

@@ -340,16 +340,16 @@ function keep({ released }: Stage, id: string): void {
 
 /** The appointment and the others of its visit, which end and move with it; in order of their times. */
 function togetherWith({ world }: Stage, id: string): WithId<Appointment>[] {
-  const all = world.medplum.all<Appointment>('Appointment');
-  const one = all.find((each) => each.id === id);
-  const group = one && visitGroupOf(one, config);
-  const found = all.filter((each) => each.id === id || (group && visitGroupOf(each, config) === group));
+  const appointments = world.medplum.all<Appointment>('Appointment');
+  const appointment = appointments.find((each) => each.id === id);
+  const group = appointment && visitGroupOf(appointment, config);
+  const found = appointments.filter((each) => each.id === id || (group && visitGroupOf(each, config) === group));
   return found.toSorted((each, other) => (each.start ?? '').localeCompare(other.start ?? ''));
 }
 
 /** Ends or moves an appointment; where that is refused for certain, it must still be there. */
 async function ending(stage: Stage, id: string, doing: () => Promise<Outcome>): Promise<Outcome> {
-  const ids = [...new Set([id, ...togetherWith(stage, id).map((one) => one.id)])];
+  const ids = [...new Set([id, ...togetherWith(stage, id).map((appointment) => appointment.id)])];
   for (const one of ids) {
     release(stage, one);
   }
@@ -489,7 +489,7 @@ const visit: Doer<ActOf<'visit'>> = async (stage, { steps, portal, as, what }) =
   const old = what === undefined ? [] : togetherWith(stage, idIn(named(stage, what) ?? ''));
   const own = old.flatMap(({ slot = [] }) => slot.flatMap(({ reference }) => reference ?? []));
   const found = steps.map((step) => proposalFor(stage, { ...step, ...(portal && { portal }) }, own));
-  const known = found.filter((one) => one !== undefined);
+  const known = found.filter((proposal) => proposal !== undefined);
   if (known.length < steps.length || (what !== undefined && old.length !== steps.length)) {
     return impossible('not all is on offer');
   }
@@ -586,8 +586,8 @@ const accept: Doer<ActOf<'accept'> | ActOf<'cancel'>> = async (stage, act) => {
 };
 
 /** Ids of what an offer is for. */
-export const offeredFor = (one: Appointment): string[] =>
-  (one.extension ?? [])
+export const offeredFor = (appointment: Appointment): string[] =>
+  (appointment.extension ?? [])
     .filter(({ url }) => url === OFFER)
     .flatMap(({ extension = [] }) => extension)
     .flatMap(({ valueReference }) => idIn(valueReference?.reference ?? '') || []);
@@ -597,7 +597,7 @@ function offerFor(stage: Stage, what: string): WithId<Appointment> | undefined {
   const entry = idIn(named(stage, what) ?? '');
   return stage.world.medplum
     .all<Appointment>('Appointment')
-    .find((one) => one.status === 'proposed' && offeredFor(one).includes(entry));
+    .find((appointment) => appointment.status === 'proposed' && offeredFor(appointment).includes(entry));
 }
 
 const join: Doer<ActOf<'join'>> = async (stage, { time, portal = 'A', standing, as, in: names, visit: isVisit }) => {
@@ -625,9 +625,9 @@ const join: Doer<ActOf<'join'>> = async (stage, { time, portal = 'A', standing, 
 
 /** Whether staff have said that nobody is there: then nothing is kept. */
 function isAbsent({ world }: Stage, { slot = [] }: Pick<Appointment, 'slot'>): boolean {
-  const all = world.medplum.all<Slot>('Slot');
-  const blocks = all.filter(({ status, identifier }) => status === 'busy-unavailable' && identifier?.length);
-  const own = all.filter(({ id }) => slot.some(({ reference }) => reference === `Slot/${id}`));
+  const slots = world.medplum.all<Slot>('Slot');
+  const blocks = slots.filter(({ status, identifier }) => status === 'busy-unavailable' && identifier?.length);
+  const own = slots.filter(({ id }) => slot.some(({ reference }) => reference === `Slot/${id}`));
   return own.some((one) =>
     blocks.some(
       (block) =>
@@ -643,11 +643,11 @@ const isOverbooked = ({ world }: Stage, { start = '', end = '' }: Appointment): 
   world.medplum
     .all<Appointment>('Appointment')
     .some(
-      (one) =>
-        one.status === 'booked' &&
-        (one.extension ?? []).some(({ url }) => Object.values(purposes).includes(url)) &&
-        (one.start ?? '') < end &&
-        start < (one.end ?? ''),
+      (appointment) =>
+        appointment.status === 'booked' &&
+        (appointment.extension ?? []).some(({ url }) => Object.values(purposes).includes(url)) &&
+        (appointment.start ?? '') < end &&
+        start < (appointment.end ?? ''),
     );
 
 const take: Doer<ActOf<'take'>> = async (stage, act) => {
@@ -655,8 +655,10 @@ const take: Doer<ActOf<'take'>> = async (stage, act) => {
   if (!offer) {
     return impossible(`nothing is offered to ${act.what}`);
   }
-  const all = togetherWith(stage, offer.id).filter((one) => offeredFor(one).join() === offeredFor(offer).join());
-  const sent = all.map(({ meta: _, extension: __, ...one }): Appointment => ({ ...one, status: 'proposed' }));
+  const appointments = togetherWith(stage, offer.id).filter(
+    (appointment) => offeredFor(appointment).join() === offeredFor(offer).join(),
+  );
+  const sent = appointments.map(({ meta: _, extension: __, ...one }): Appointment => ({ ...one, status: 'proposed' }));
   const { extension = [], ...own } = offer;
   const until = Date.parse(extension.find(({ url }) => url === HELD_UNTIL)?.valueInstant ?? '');
   const isTheirs = offer.participant.some(({ actor }) => actor?.reference === stage.clinic.patients[act.portal ?? 'A']);
@@ -666,7 +668,7 @@ const take: Doer<ActOf<'take'>> = async (stage, act) => {
   }
   const answer = await stage.world.medplum.call('book', tokenOf(act), bodyFor(sent));
   const booked = isResource(answer, 'Bundle') ? (answer.entry ?? []).map(({ resource }) => resource) : [];
-  const [outcome = impossible('nothing')] = all.map(({ id }, index) =>
+  const [outcome = impossible('nothing')] = appointments.map(({ id }, index) =>
     note(stage, booked[index] ?? answer, id, undefined),
   );
   for (const id of outcome.kind === 'refused' ? replaced : []) {
@@ -681,7 +683,7 @@ const take: Doer<ActOf<'take'>> = async (stage, act) => {
     isForGood &&
     stored?.status === 'proposed' &&
     medplum.now() < until &&
-    !sent.some((one) => isAbsent(stage, one) || isOverbooked(stage, one))
+    !sent.some((appointment) => isAbsent(stage, appointment) || isOverbooked(stage, appointment))
   ) {
     stage.unkept.push(`${own.start?.slice(11, 16)}: ${outcome.text}`);
   }
@@ -812,8 +814,9 @@ const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
   'native-cancel': (stage, { what }) =>
     ended(stage, what, (id) => {
       // It deletes the Slots; one that the appointment had not taken yet is an offer that staff delete.
-      const { slot = [] } = stage.world.medplum.all<Appointment>('Appointment').find((one) => one.id === id) ?? {};
-      const ids = slot.map((one) => idIn(one.reference ?? ''));
+      const { slot = [] } =
+        stage.world.medplum.all<Appointment>('Appointment').find((appointment) => appointment.id === id) ?? {};
+      const ids = slot.map((reference) => idIn(reference.reference ?? ''));
       for (const one of stage.world.medplum
         .all<Slot>('Slot')
         .filter((each) => each.status === 'free' && ids.includes(each.id))) {
@@ -852,8 +855,8 @@ const doers: { readonly [D in Does]: Doer<ActOf<D>> } = {
 
 /** Staff may end a step of a visit without the others. */
 function split(stage: Stage, id: string): void {
-  for (const one of togetherWith(stage, id)) {
-    stage.split.add(visitGroupOf(one, config) ?? '');
+  for (const appointment of togetherWith(stage, id)) {
+    stage.split.add(visitGroupOf(appointment, config) ?? '');
   }
 }
 
@@ -1004,9 +1007,9 @@ const staffMove: Doer<ActOf<'staff-move'>> = async (stage, { what, time, by, ove
     return impossible(`there is no ${what}`);
   }
   const { id, appointment } = stored;
-  const all = stage.world.medplum.all<Slot>('Slot');
+  const slots = stage.world.medplum.all<Slot>('Slot');
   const own = (appointment.slot ?? []).flatMap(
-    ({ reference }) => all.find((one) => `Slot/${one.id}` === reference) ?? [],
+    ({ reference }) => slots.find((slot) => `Slot/${slot.id}` === reference) ?? [],
   );
   const old = [...stage.clinic.calendars.values()].filter(({ schedule }) =>
     own.some((slot) => slot.schedule.reference === `Schedule/${schedule.id}`),
@@ -1017,7 +1020,7 @@ const staffMove: Doer<ActOf<'staff-move'>> = async (stage, { what, time, by, ove
   const left = old.filter((one) => !calendars.includes(one)).map(({ actor }) => actor);
   const kept = appointment.participant.filter(({ actor }) => !left.includes(actor?.reference ?? ''));
   const joined = calendars
-    .filter(({ actor }) => !kept.some((one) => one.actor?.reference === actor))
+    .filter(({ actor }) => !kept.some((participant) => participant.actor?.reference === actor))
     .map(({ actor }) => ({
       actor: { reference: actor } as never,
       required: 'required' as const,

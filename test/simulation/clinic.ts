@@ -96,7 +96,8 @@ function dayOf(time: number, zone: string): { readonly day: (typeof weekdays)[nu
     minute: '2-digit',
     hourCycle: 'h23',
   }).formatToParts(time);
-  const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? '';
+  const part = (type: string): string =>
+    parts.find((dateTimeFormatPart) => dateTimeFormatPart.type === type)?.value ?? '';
   const day = weekdays.find((one) => one === part('weekday').toLowerCase()) ?? 'mon';
   return { day, time: `${part('hour')}:${part('minute')}:00` };
 }

@@ -35,7 +35,10 @@ const changing =
   (occasion, request): Request => {
     const { body } = request;
     return occasion === entries.by && isResource(body, 'Bundle')
-      ? { ...request, body: { ...body, entry: body.entry?.map((one) => (isMeant(one, entries) ? change(one) : one)) } }
+      ? {
+          ...request,
+          body: { ...body, entry: body.entry?.map((entry) => (isMeant(entry, entries) ? change(entry) : entry)) },
+        }
       : request;
   };
 
@@ -49,9 +52,9 @@ const leavesOneOut = (place: number, entries: Entries): Mistake => ({
   spoilt(occasion, request) {
     const { body } = request;
     const all = isResource(body, 'Bundle') ? (body.entry ?? []) : [];
-    const meant = all.filter((one) => isMeant(one, entries));
+    const meant = all.filter((entry) => isMeant(entry, entries));
     return occasion === entries.by && isResource(body, 'Bundle') && meant.length > 1
-      ? { ...request, body: { ...body, entry: all.map((one) => (one === meant.at(place) ? nothing : one)) } }
+      ? { ...request, body: { ...body, entry: all.map((entry) => (entry === meant.at(place) ? nothing : entry)) } }
       : request;
   },
 });
@@ -118,10 +121,10 @@ const allowsChange = (type: 'Slot' | 'Appointment'): Mistake => ({
 });
 
 /** Two mistakes at once: what one Bot forgets, another may mend. */
-const all = (one: Mistake, other: Mistake): Mistake => ({
-  isIdle: (...about) => Boolean(one.isIdle?.(...about) || other.isIdle?.(...about)),
+const all = (mistake: Mistake, other: Mistake): Mistake => ({
+  isIdle: (...about) => Boolean(mistake.isIdle?.(...about) || other.isIdle?.(...about)),
   spoilt(occasion, request) {
-    const first = one.spoilt?.(occasion, request) ?? request;
+    const first = mistake.spoilt?.(occasion, request) ?? request;
     return other.spoilt?.(occasion, first) ?? first;
   },
 });
@@ -140,9 +143,9 @@ const lasting = (resource: Resource): Resource =>
   resource.resourceType === 'Task'
     ? {
         ...resource,
-        extension: resource.extension?.map((one) => ({
-          ...one,
-          extension: one.extension?.map((part) =>
+        extension: resource.extension?.map((extension) => ({
+          ...extension,
+          extension: extension.extension?.map((part) =>
             part.url === 'until' ? { ...part, valueInstant: shifted(part.valueInstant, 5) } : part,
           ),
         })),
@@ -206,12 +209,14 @@ export const mistakes: Readonly<Record<string, Mistake>> = {
       const { body } = request;
       const isEnd =
         isResource(body, 'Bundle') &&
-        body.entry?.some((one) => isMeant(one, { by: occasion, type: 'Task', code: 'affected', status: 'cancelled' }));
-      const isLeft = (one: BundleEntry): boolean =>
-        isMeant(one, { by: occasion, type: 'Appointment', methods: put }) ||
-        isMeant(one, { by: occasion, type: 'Slot', methods: put });
+        body.entry?.some((entry) =>
+          isMeant(entry, { by: occasion, type: 'Task', code: 'affected', status: 'cancelled' }),
+        );
+      const isLeft = (entry: BundleEntry): boolean =>
+        isMeant(entry, { by: occasion, type: 'Appointment', methods: put }) ||
+        isMeant(entry, { by: occasion, type: 'Slot', methods: put });
       return isEnd && isResource(body, 'Bundle')
-        ? { ...request, body: { ...body, entry: body.entry?.map((one) => (isLeft(one) ? nothing : one)) } }
+        ? { ...request, body: { ...body, entry: body.entry?.map((entry) => (isLeft(entry) ? nothing : entry)) } }
         : request;
     },
   },

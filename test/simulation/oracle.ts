@@ -45,7 +45,8 @@ interface ExternalSlot extends Interval {
   readonly isOverbooking: boolean;
 }
 
-const overlaps = (one: Interval, other: Interval): boolean => one.start < other.end && other.start < one.end;
+const overlaps = (interval: Interval, other: Interval): boolean =>
+  interval.start < other.end && other.start < interval.end;
 
 const times = ({ start, end }: { start?: string; end?: string }): Interval => ({
   start: Date.parse(start ?? ''),
@@ -127,24 +128,24 @@ function contentOf(stage: Stage, calendar: Stored, isQuiet = true): Content {
   const byId = new Map(slots.map((slot) => [slot.id, slot]));
   const isOnlySchedule =
     [...stage.clinic.calendars.values()].filter(({ actor }) => actor === calendar.actor).length === 1;
-  const all = medplum.all<Appointment>('Appointment').filter((one) => isOpen(one, now));
-  const open = all.filter((one) => isQuiet || !isContested(one, all));
-  const visits = open.flatMap((one): Visit[] => {
-    const own = (one.slot ?? []).flatMap((slot) => byId.get(reference(slot)) ?? []);
-    const isActor = one.participant.some(({ actor }) => actor?.reference === calendar.actor) && isOnlySchedule;
-    if (own.length === 0 && !(isActor && !one.slot?.length)) {
+  const appointments = medplum.all<Appointment>('Appointment').filter((appointment) => isOpen(appointment, now));
+  const open = appointments.filter((appointment) => isQuiet || !isContested(appointment, appointments));
+  const visits = open.flatMap((appointment): Visit[] => {
+    const own = (appointment.slot ?? []).flatMap((slot) => byId.get(reference(slot)) ?? []);
+    const isActor = appointment.participant.some(({ actor }) => actor?.reference === calendar.actor) && isOnlySchedule;
+    if (own.length === 0 && !(isActor && !appointment.slot?.length)) {
       return [];
     }
     const origins = own.map(({ id }) => originOf(stage, id));
     const offered = own.filter((slot, index) => origins[index]?.wasOffered || isStamped(slot)).map(times);
     return [
       {
-        id: one.id,
-        status: one.status,
-        ...times(one),
-        isOverbooking: isOverbooking(one),
+        id: appointment.id,
+        status: appointment.status,
+        ...times(appointment),
+        isOverbooking: isOverbooking(appointment),
         isByStaff: !stage.world.medplum.unit
-          .versions('Appointment', one.id)
+          .versions('Appointment', appointment.id)
           .at(-1)
           ?.resource?.meta?.author?.reference?.startsWith('Bot/'),
         offered,
@@ -182,23 +183,23 @@ function around({ start, end }: Interval, { plan: { before = 0, after = 0 } }: S
 }
 
 /** Whether two appointments cannot both have one place. */
-const exclude = (one: Interval, other: Interval, calendar: Stored): boolean =>
-  overlaps(around(one, calendar), around(other, calendar));
+const exclude = (interval: Interval, other: Interval, calendar: Stored): boolean =>
+  overlaps(around(interval, calendar), around(other, calendar));
 
 /** Whether an appointment has all of its time from offers; else it takes time from every place. */
 const isPlaced = ({ offered, start, end }: Visit): boolean => {
   let reached = start;
-  for (const one of [...offered].sort((a, b) => a.start - b.start)) {
-    reached = one.start <= reached ? Math.max(reached, one.end) : reached;
+  for (const interval of [...offered].sort((a, b) => a.start - b.start)) {
+    reached = interval.start <= reached ? Math.max(reached, interval.end) : reached;
   }
   return reached >= end;
 };
 
 /** The times at one moment that are more than there are places, if there are. */
 function crowdIn(times: readonly Interval[], places: number): Interval[] | undefined {
-  const ordered = times.toSorted((one, other) => one.start - other.start);
+  const ordered = times.toSorted((interval, other) => interval.start - other.start);
   return ordered
-    .map((one) => ordered.filter((other) => other.start <= one.start && one.start < other.end))
+    .map((interval) => ordered.filter((other) => other.start <= interval.start && interval.start < other.end))
     .find((together) => together.length > places);
 }
 
@@ -231,7 +232,7 @@ function twiceSold(stage: Stage, { calendar, visits, takings }: Content, isQuiet
     .find((times) => times !== undefined);
   const found: Violation[] = [];
   if (crowd) {
-    const those = placed.filter((one) => crowd.some((other) => overlaps(around(one, calendar), other)));
+    const those = placed.filter((one) => crowd.some((interval) => overlaps(around(one, calendar), interval)));
     const rule = 'no two open appointments have the same place at the same time, buffers included';
     found.push({ rule, text: `${calendar.name}: ${those.map((one) => `${one.status} ${text(one)}`).join(' and ')}` });
   }
@@ -248,7 +249,7 @@ function twiceSold(stage: Stage, { calendar, visits, takings }: Content, isQuiet
     }
   }
   const places = placesOf(calendar);
-  for (const external of takings.filter((one) => !one.isOverbooking)) {
+  for (const external of takings.filter((externalSlot) => !externalSlot.isOverbooking)) {
     // Staff may block time that is booked, and see to the appointments afterwards.
     const under = exclusive.filter(
       (visit) =>
@@ -261,7 +262,7 @@ function twiceSold(stage: Stage, { calendar, visits, takings }: Content, isQuiet
           since(stage, 'Appointment', visit.id) <= since(stage, 'Slot', external.id)
         ),
     );
-    const blocked = takings.filter((one) => one.isPlace && overlaps(one, external));
+    const blocked = takings.filter((externalSlot) => externalSlot.isPlace && overlaps(externalSlot, external));
     const taken = [...under.map((one) => around(one, calendar)), ...blocked];
     if (under.length > 0 && (!external.isPlace || crowdIn(taken, places))) {
       const rule = 'nothing overlaps what takes time';
@@ -276,8 +277,8 @@ function slotsTaken(stage: Stage, isQuiet: boolean): Violation[] {
   const { medplum } = stage.world;
   const now = medplum.now();
   const slots = new Map(medplum.all<Slot>('Slot').map((slot) => [slot.id, slot]));
-  const all = medplum.all<Appointment>('Appointment').filter((one) => isOpen(one, now));
-  const open = all.filter((one) => isQuiet || !isContested(one, all));
+  const appointments = medplum.all<Appointment>('Appointment').filter((one) => isOpen(one, now));
+  const open = appointments.filter((one) => isQuiet || !isContested(one, appointments));
   const holders = new Map<string, Appointment[]>();
   const found: Violation[] = [];
   for (const appointment of open) {
@@ -311,27 +312,27 @@ function ofTheirTime(stage: Stage, isQuiet: boolean): Violation[] {
   const calendars = [...stage.clinic.calendars.values()];
   return medplum
     .all<Appointment>('Appointment')
-    .filter((one) => isOpen(one, medplum.now()))
-    .flatMap((one): Violation[] => {
-      const own = (one.slot ?? []).flatMap((slot) => slots.get(reference(slot)) ?? []);
+    .filter((appointment) => isOpen(appointment, medplum.now()))
+    .flatMap((appointment): Violation[] => {
+      const own = (appointment.slot ?? []).flatMap((slot) => slots.get(reference(slot)) ?? []);
       const isNear = (slot: Slot): boolean => {
         const calendar = calendars.find(({ schedule }) => slot.schedule.reference === `Schedule/${schedule.id}`);
-        return !calendar || overlaps(times(slot), around(times(one), calendar));
+        return !calendar || overlaps(times(slot), around(times(appointment), calendar));
       };
       const schedules = Map.groupBy(own.filter(isNear), ({ schedule }) => schedule.reference);
       const isWhole =
         own.length > 0 &&
         [...schedules.values()].every(
-          (some) => some.map(times).reduce<Interval[]>(subtract, [times(one)]).length === 0,
+          (some) => some.map(times).reduce<Interval[]>(subtract, [times(appointment)]).length === 0,
         );
       const hadSlots = medplum.unit
-        .versions('Appointment', one.id)
+        .versions('Appointment', appointment.id)
         .some(({ resource }) => isResource(resource, 'Appointment') && resource.slot?.length);
-      const text_ = `${one.status} ${text(times(one))}: ${own.map((slot) => text(times(slot))).join(', ')}`;
+      const text_ = `${appointment.status} ${text(times(appointment))}: ${own.map((slot) => text(times(slot))).join(', ')}`;
       // What somebody has done to a Slot since is still to be followed, and so is a time that staff have written.
       const isFollowed =
-        (one.meta?.author?.reference?.startsWith('Bot/') ?? false) &&
-        own.every(({ meta }) => (meta?.lastUpdated ?? '') <= (one.meta?.lastUpdated ?? ''));
+        (appointment.meta?.author?.reference?.startsWith('Bot/') ?? false) &&
+        own.every(({ meta }) => (meta?.lastUpdated ?? '') <= (appointment.meta?.lastUpdated ?? ''));
       if ((isQuiet || isFollowed) && own.some(isNear) && !own.every(isNear)) {
         return [{ rule: 'an appointment has no Slots of another time', text: text_ }];
       }
@@ -363,7 +364,7 @@ function kept(stage: Stage, isQuiet: boolean): Violation[] {
   const { acknowledged, blocked, released, refused } = stage;
   const { medplum } = stage.world;
   // What becomes of those who do not answer for an absence.
-  const stored = new Map(medplum.all<Appointment>('Appointment').map((one) => [one.id, one]));
+  const stored = new Map(medplum.all<Appointment>('Appointment').map((appointment) => [appointment.id, appointment]));
   const silenced = new Set(
     rowsOf(stage, 'affected')
       .filter((row) => inputOf(row, 'silence')[0]?.valueCode !== 'keep')
@@ -452,23 +453,34 @@ export const judgeAnswers = ({ unkept }: Stage): Violation[] =>
 /** What must hold of those who wait: each has one offer at most, and freed time is offered. */
 function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): Violation[] {
   const { medplum } = stage.world;
-  const all = medplum.all<Appointment>('Appointment');
-  const offers = all.filter((one) => offeredFor(one).length > 0);
-  const standing = offers.filter((one) => one.status === 'proposed' && isOpen(one, medplum.now()));
+  const appointments = medplum.all<Appointment>('Appointment');
+  const offers = appointments.filter((appointment) => offeredFor(appointment).length > 0);
+  const standing = offers.filter(
+    (appointment) => appointment.status === 'proposed' && isOpen(appointment, medplum.now()),
+  );
   const found: Violation[] = [];
-  for (const entry of all.filter(({ status }) => status === 'waitlist')) {
-    const own = standing.filter((one) => offeredFor(one).includes(entry.id));
+  for (const entry of appointments.filter(({ status }) => status === 'waitlist')) {
+    const own = standing.filter((appointment) => offeredFor(appointment).includes(entry.id));
     const joined = medplum.unit.versions('Appointment', entry.id).at(-1)?.lastUpdated ?? '';
     const replaced = entry.extension?.find(({ url }) => url === REPLACES)?.valueReference;
-    const stood = replaced && all.find((one) => one.id === reference(replaced) && openStatuses.includes(one.status));
+    const stood =
+      replaced &&
+      appointments.find(
+        (appointment) => appointment.id === reference(replaced) && openStatuses.includes(appointment.status),
+      );
     // Whoever has an offer is not asked for another time that is freed meanwhile: that is everybody's. Nobody is asked twice.
     const isSamePerson = ({ participant: [one] }: Appointment): boolean =>
       reference(one?.actor ?? {}) === reference(entry.participant[0]?.actor ?? {});
     // Whether freed time makes a whole visit possible is not known here.
     const isOfVisit = entry.serviceType?.some((type) => serviceIdOf(type) === stage.clinic.visit);
-    const isAsked = offers.some((one) => offeredFor(one).includes(entry.id) || isSamePerson(one));
-    if (new Set(own.map((one) => visitGroupOf(one, config) ?? one.id)).size > 1) {
-      found.push({ rule: 'one offer at a time', text: own.map((one) => text(times(one))).join(' and ') });
+    const isAsked = offers.some(
+      (appointment) => offeredFor(appointment).includes(entry.id) || isSamePerson(appointment),
+    );
+    if (new Set(own.map((appointment) => visitGroupOf(appointment, config) ?? appointment.id)).size > 1) {
+      found.push({
+        rule: 'one offer at a time',
+        text: own.map((appointment) => text(times(appointment))).join(' and '),
+      });
     }
     const free = contents
       .filter(({ calendar }) => calendar.plan.refill)
@@ -488,7 +500,7 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
 }
 
 const rowsOf = ({ world: { medplum } }: Stage, code: 'absence' | 'affected' | 'book'): WithId<Task>[] =>
-  medplum.all<Task>('Task').filter((row) => row.code?.coding?.some((one) => one.code === code));
+  medplum.all<Task>('Task').filter((row) => row.code?.coding?.some((coding) => coding.code === code));
 
 const inputOf = ({ input = [] }: Task, name: string) => input.filter(({ type }) => type.text === name);
 
@@ -498,7 +510,12 @@ const offerIn = (row: Task): string => reference(inputOf(row, 'offer')[0]?.value
 export function absenceOffers({ world: { medplum } }: Stage): { readonly id: string; readonly until: number }[] {
   return medplum
     .all<Appointment>('Appointment')
-    .filter((one) => one.status === 'proposed' && isOpen(one, medplum.now()) && offerReason(one, config) === 'absence')
+    .filter(
+      (appointment) =>
+        appointment.status === 'proposed' &&
+        isOpen(appointment, medplum.now()) &&
+        offerReason(appointment, config) === 'absence',
+    )
     .map(({ id, extension }) => ({
       id,
       until: Date.parse(extension?.find(({ url }) => url === HELD_UNTIL)?.valueInstant ?? ''),
@@ -507,9 +524,11 @@ export function absenceOffers({ world: { medplum } }: Stage): { readonly id: str
 
 /** What must hold of absences after every step: an offer stands as long as a row waits for its answer, or its person is to be called. */
 function offeredInstead(stage: Stage): Violation[] {
-  const all = stage.world.medplum.all<Appointment>('Appointment');
+  const appointments = stage.world.medplum.all<Appointment>('Appointment');
   const groupOf = (id: string): string =>
-    all.flatMap((one) => (one.id === id ? (visitGroupOf(one, config) ?? []) : []))[0] ?? id;
+    appointments.flatMap((appointment) =>
+      appointment.id === id ? (visitGroupOf(appointment, config) ?? []) : [],
+    )[0] ?? id;
   const waiting = new Set(
     rowsOf(stage, 'affected')
       // A person who is called is called with a time that is held.
@@ -533,16 +552,17 @@ const isReplacing = ({ url, valueReference }: Extension, id: string | undefined)
 /** Whether an appointment is where its row says. */
 function isAsSaid(stage: Stage, row: Task): boolean {
   const { medplum } = stage.world;
-  const all = medplum.all<Appointment>('Appointment');
-  const one = all.find(({ id }) => id === reference(row.focus ?? {}));
-  const isThere = one !== undefined && isOpen(one, medplum.now());
+  const appointments = medplum.all<Appointment>('Appointment');
+  const appointment = appointments.find(({ id }) => id === reference(row.focus ?? {}));
+  const isThere = appointment !== undefined && isOpen(appointment, medplum.now());
   const before = inputOf(row, 'start')[0]?.valueDateTime ?? inputOf(row, 'start')[0]?.valueInstant;
-  const offered = all.find(({ id }) => id === offerIn(row));
+  const offered = appointments.find(({ id }) => id === offerIn(row));
   switch (endOf(row)) {
     case 'moved':
       return (
-        (isThere && Date.parse(one.start ?? '') !== Date.parse(before ?? '')) ||
-        (!isThere && all.some(({ extension = [] }) => extension.some((its) => isReplacing(its, one?.id)))) ||
+        (isThere && Date.parse(appointment.start ?? '') !== Date.parse(before ?? '')) ||
+        (!isThere &&
+          appointments.some(({ extension = [] }) => extension.some((its) => isReplacing(its, appointment?.id)))) ||
         (!isThere && offered !== undefined && (isOpen(offered, medplum.now()) || stage.released.has(offered.id)))
       );
     case 'declined':
@@ -564,18 +584,20 @@ export function judgeAbsences(stage: Stage): Violation[] {
     .flatMap((row) =>
       inputOf(row, 'block').flatMap(({ valueReference = {} }) => slots.get(reference(valueReference)) ?? []),
     );
-  for (const one of medplum.all<Appointment>('Appointment')) {
-    const own = rows.filter(({ focus }) => reference(focus ?? {}) === one.id);
+  for (const appointment of medplum.all<Appointment>('Appointment')) {
+    const own = rows.filter(({ focus }) => reference(focus ?? {}) === appointment.id);
     const isUnder =
-      (one.status === 'booked' || one.status === 'pending') &&
-      times(one).start > now &&
-      (one.slot ?? []).some((slot) => {
+      (appointment.status === 'booked' || appointment.status === 'pending') &&
+      times(appointment).start > now &&
+      (appointment.slot ?? []).some((slot) => {
         const schedule = slots.get(reference(slot))?.schedule.reference;
-        return absent.some((block) => block.schedule.reference === schedule && overlaps(times(block), times(one)));
+        return absent.some(
+          (block) => block.schedule.reference === schedule && overlaps(times(block), times(appointment)),
+        );
       });
     const ends = own.map((row) => endOf(row) ?? 'nothing yet').filter((end) => end !== 'over');
     // A visit has one line, whichever of its steps cannot take place.
-    const group = visitGroupOf(one, config);
+    const group = visitGroupOf(appointment, config);
     const isTold = rows.some(({ focus, ...row }) => {
       const other = medplum.all<Appointment>('Appointment').find(({ id }) => id === reference(focus ?? {}));
       const isSame = group !== undefined && other && visitGroupOf(other, config) === group;
@@ -585,7 +607,10 @@ export function judgeAbsences(stage: Stage): Violation[] {
     const isOnce = own.filter(({ status }) => status === 'ready').length <= 1 && new Set(ends).size <= 1;
     if (!isWell || !isOnce || !own.every((row) => isAsSaid(stage, row))) {
       const rule = 'an appointment under an absence ends in exactly one of moved, declined, to call';
-      found.push({ rule, text: `${one.status} ${text(times(one))}: ${ends.join(' and ') || 'nothing'}` });
+      found.push({
+        rule,
+        text: `${appointment.status} ${text(times(appointment))}: ${ends.join(' and ') || 'nothing'}`,
+      });
     }
   }
   return found;
@@ -593,15 +618,17 @@ export function judgeAbsences(stage: Stage): Violation[] {
 
 /** What must hold of asynchronous bookings when all is quiet: each was answered once, by what is so. */
 export function judgeAsked({ world: { medplum }, asked }: Stage): Violation[] {
-  const all = medplum.all<Appointment>('Appointment');
+  const appointments = medplum.all<Appointment>('Appointment');
   return [...asked].flatMap(([id, value]) => {
     const versions = medplum.unit.versions('Task', id).map(({ resource }) => resource as Task | undefined);
     const answers = versions.filter((task) => task?.status !== 'requested');
-    const open = all.filter((one) => one.identifier?.some((own) => own.value === value) && isOpen(one, medplum.now()));
+    const open = appointments.filter(
+      (appointment) => appointment.identifier?.some((own) => own.value === value) && isOpen(appointment, medplum.now()),
+    );
     const [outcome] = answers[0]?.contained ?? [];
     const isRefused = isResource(outcome, 'OperationOutcome') && outcome.issue.every(({ details }) => details?.coding);
     const isSo = answers[0]?.status === 'completed' ? open.length === 1 : isRefused && open.length === 0;
-    const text = `${answers.map((one) => one?.status).join(' and ') || 'nothing'}, ${open.length} booked`;
+    const text = `${answers.map((task) => task?.status).join(' and ') || 'nothing'}, ${open.length} booked`;
     return answers.length === 1 && isSo ? [] : [{ rule: 'what is asked for is answered once, by what is so', text }];
   });
 }
@@ -610,7 +637,7 @@ export function judgeAsked({ world: { medplum }, asked }: Stage): Violation[] {
 export function judge(stage: Stage, isQuiet = false): Violation[] {
   const contents = [...stage.clinic.calendars.values()].map((calendar) => contentOf(stage, calendar, isQuiet));
   return [
-    ...contents.flatMap((one) => twiceSold(stage, one, isQuiet)),
+    ...contents.flatMap((content) => twiceSold(stage, content, isQuiet)),
     ...slotsTaken(stage, isQuiet),
     ...ofTheirTime(stage, isQuiet),
     ...toldOnce(stage),
@@ -636,7 +663,7 @@ function* arrangements(visits: readonly Visit[], places: number, calendar: Store
   }
   for (const arranged of arrangements(others, places, calendar)) {
     for (const [index, place] of arranged.entries()) {
-      if (hasTime(calendar, index, first) && place.every((one) => !exclude(one, first, calendar))) {
+      if (hasTime(calendar, index, first) && place.every((visit) => !exclude(visit, first, calendar))) {
         yield arranged.map((each, position) => (position === index ? [...each, first] : each));
       }
     }
@@ -644,13 +671,13 @@ function* arrangements(visits: readonly Visit[], places: number, calendar: Store
 }
 
 function subtract(from: readonly Interval[], { start, end }: Interval): Interval[] {
-  return from.flatMap((one) =>
-    overlaps(one, { start, end })
+  return from.flatMap((interval) =>
+    overlaps(interval, { start, end })
       ? [
-          { start: one.start, end: Math.min(one.end, start) },
-          { start: Math.max(one.start, end), end: one.end },
+          { start: interval.start, end: Math.min(interval.end, start) },
+          { start: Math.max(interval.start, end), end: interval.end },
         ].filter((left) => left.start < left.end)
-      : [one],
+      : [interval],
   );
 }
 
@@ -687,8 +714,8 @@ function expected(
       const slot = { start, end: start + duration * MINUTE };
       const whole = around(slot, calendar);
       const isInHours = opens <= whole.start && whole.end <= closes;
-      const isFree = [...visits.map((one) => around(one, calendar)), ...everywhere].every(
-        (one) => !overlaps(one, whole),
+      const isFree = [...visits.map((visit) => around(visit, calendar)), ...everywhere].every(
+        (interval) => !overlaps(interval, whole),
       );
       if (isInHours && isFree) {
         starts.push(slot);
@@ -704,35 +731,37 @@ const length = ({ start, end }: Interval): number => end - start;
 function uncovered(wanted: readonly Interval[], free: readonly Interval[]): Interval[] {
   let left = [...free];
   return wanted
-    .toSorted((one, other) => length(other) - length(one))
-    .filter((one) => {
+    .toSorted((interval, other) => length(other) - length(interval))
+    .filter((interval) => {
       const [best] = left
-        .filter((other) => other.start <= one.start && one.end <= other.end)
+        .filter((other) => other.start <= interval.start && interval.end <= other.end)
         .sort((other, another) => length(other) - length(another));
       if (best) {
-        left = [...left.filter((other) => other !== best), ...subtract([best], one)];
+        left = [...left.filter((other) => other !== best), ...subtract([best], interval)];
       }
       return !best;
     });
 }
 
 /** How many of some times lie at a moment. */
-const combine = (all: readonly Interval[], moment: number): number =>
-  all.filter(({ start, end }) => start <= moment && moment < end).length;
+const combine = (intervals: readonly Interval[], moment: number): number =>
+  intervals.filter(({ start, end }) => start <= moment && moment < end).length;
 
 /** The appointments that have a place of their own: an overbooking may share one with what it overlaps. */
 function withOwnPlace(visits: readonly Visit[], takings: readonly Interval[]): Visit[] {
-  const isOverTaking = (one: Visit): boolean => takings.some((taking) => overlaps(one, taking));
-  return visits.filter((one, index) => !(one.isOverbooking && (isOver(one, visits, index) || isOverTaking(one))));
+  const isOverTaking = (visit: Visit): boolean => takings.some((taking) => overlaps(visit, taking));
+  return visits.filter(
+    (visit, index) => !(visit.isOverbooking && (isOver(visit, visits, index) || isOverTaking(visit))),
+  );
 }
 
 /** Whether an overbooking overlaps another appointment; of two overbookings only the later one does. */
-const isOver = (one: Visit, visits: readonly Visit[], index: number): boolean =>
-  visits.some((other, at) => overlaps(one, other) && (other.isOverbooking ? at < index : true));
+const isOver = (visit: Visit, visits: readonly Visit[], index: number): boolean =>
+  visits.some((other, at) => overlaps(visit, other) && (other.isOverbooking ? at < index : true));
 
 /** The Slots that are free although every place is taken at their time. */
 function offeredTwice({ calendar, slots, visits, takings }: Content): string[] {
-  const everywhere = [...takings.filter(({ isPlace }) => !isPlace), ...visits.filter((one) => !isPlaced(one))];
+  const everywhere = [...takings.filter(({ isPlace }) => !isPlace), ...visits.filter((visit) => !isPlaced(visit))];
   const ofPlaces = takings.filter(({ isPlace }) => isPlace);
   const placed = [...ofPlaces, ...withOwnPlace(visits.filter(isPlaced), ofPlaces)];
   const free = slots.filter(({ status }) => status === 'free').map(times);
@@ -750,8 +779,8 @@ function offeredTwice({ calendar, slots, visits, takings }: Content): string[] {
 /** What is missing from the offers of a calendar; empty if nothing is. */
 function missing(stage: Stage, content: Content): string[] {
   const { calendar, slots, visits } = content;
-  const placed = visits.filter((one) => isPlaced(one) && !one.isOverbooking);
-  const alone = visits.filter((one) => !isPlaced(one) || one.isOverbooking);
+  const placed = visits.filter((visit) => isPlaced(visit) && !visit.isOverbooking);
+  const alone = visits.filter((visit) => !isPlaced(visit) || visit.isOverbooking);
   const free = slots.filter(({ status }) => status === 'free').map(times);
   const removed = [...stage.removed].flatMap((id) => stage.world.medplum.unit.versions('Slot', id).slice(1, 2));
   // Nor need the time be offered of a Slot that staff set.
@@ -764,7 +793,7 @@ function missing(stage: Stage, content: Content): string[] {
   for (const arranged of arrangements(placed, placesOf(calendar), calendar)) {
     const wanted = expected(stage, content, arranged, alone)
       .flat()
-      .filter((one) => !optional.some((other) => overlaps(one, other)));
+      .filter((interval) => !optional.some((other) => overlaps(interval, other)));
     const absent = uncovered(wanted, free);
     if (least === undefined || absent.length < least.length) {
       least = absent.map(text);

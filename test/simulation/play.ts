@@ -184,7 +184,7 @@ async function tryOffers(stage: Stage): Promise<Violation[]> {
 }
 
 function unique(violations: readonly Violation[]): Violation[] {
-  return [...new Map(violations.map((one) => [`${one.rule}: ${one.text}`, one])).values()];
+  return [...new Map(violations.map((violation) => [`${violation.rule}: ${violation.text}`, violation])).values()];
 }
 
 /** Plays a scene in an order. */

@@ -112,7 +112,7 @@ export async function loadSimulation() {
     try {
       const prepared = await prepare(installed, scene, mistakes[name]);
       const bounds = { plays, faults: scene.faults ?? 0, jobs: 'among' } as const;
-      const { failed } = await sample(prepared, bounds, seed, (one) => newIn(one) !== undefined);
+      const { failed } = await sample(prepared, bounds, seed, (play) => newIn(play) !== undefined);
       return failed && newIn(failed);
     } catch (error) {
       return String(error);

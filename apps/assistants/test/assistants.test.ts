@@ -371,9 +371,9 @@ it('hostile scripts book nothing without consent, nothing twice, and see nobody 
   }
   const emails: string[] = [];
   const times: string[] = [];
-  for (const one of await medplum.searchResources('Patient', 'email:contains=victim&_count=1000')) {
-    const booked = await medplum.searchResources('Appointment', `patient=Patient/${one.id}&status=booked,pending`);
-    emails.push(...booked.map(() => one.telecom?.[0]?.value ?? ''));
+  for (const patient of await medplum.searchResources('Patient', 'email:contains=victim&_count=1000')) {
+    const booked = await medplum.searchResources('Appointment', `patient=Patient/${patient.id}&status=booked,pending`);
+    emails.push(...booked.map(() => patient.telecom?.[0]?.value ?? ''));
     times.push(...booked.flatMap(({ slot = [] }) => slot.map(({ reference }) => reference ?? '')));
   }
   expect(emails.toSorted()).toEqual(agreeing.toSorted());

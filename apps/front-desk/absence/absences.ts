@@ -79,7 +79,7 @@ export function absencesIn(resources: readonly unknown[], now: number, config: P
       return { ...absence, reason, id: row.id ?? '', isConfirmed: row.status !== 'draft' };
     })
     .filter(({ isConfirmed, period }) => isConfirmed || period.end > now)
-    .toSorted((one, other) => one.period.start - other.period.start);
+    .toSorted((openAbsence, other) => openAbsence.period.start - other.period.start);
 }
 
 function stepOf(row: Task): Step {
@@ -91,7 +91,7 @@ function stepOf(row: Task): Step {
 export function linesOf({ id, plan, isConfirmed }: OpenAbsence, resources: readonly unknown[]): Line[] {
   const rows = resources
     .filter((one) => isResource(one, 'Task'))
-    .filter(({ partOf }) => listOf(partOf).some((one) => idIn(one, 'Task') === id));
+    .filter(({ partOf }) => listOf(partOf).some((reference) => idIn(reference, 'Task') === id));
   const known = rows.flatMap((row): Line[] => {
     const affected = affectedOf(row);
     return affected ? [{ ...affected, step: stepOf(row) }] : [];
@@ -116,8 +116,8 @@ export function concernedIn(resources: readonly unknown[]): Concerned {
   const appointments = resources.filter((one) => isResource(one, 'Appointment'));
   const patients = resources.filter((one) => isResource(one, 'Patient'));
   return {
-    appointments: new Map(appointments.map((one) => [one.id ?? '', one])),
-    patients: new Map(patients.map((one) => [one.id ?? '', one])),
+    appointments: new Map(appointments.map((appointment) => [appointment.id ?? '', appointment])),
+    patients: new Map(patients.map((patient) => [patient.id ?? '', patient])),
   };
 }
 
@@ -127,7 +127,7 @@ export function inOrderOfTime(lines: readonly Line[], { appointments }: Concerne
     const found = appointments.get(appointment);
     return (found && timeOf(found)?.start) ?? Number.MAX_SAFE_INTEGER;
   };
-  return lines.toSorted((one, other) => startOf(one) - startOf(other));
+  return lines.toSorted((line, other) => startOf(line) - startOf(other));
 }
 
 /** What of an absence counts: who has yet to answer, and how it ended for the others. */
@@ -220,23 +220,24 @@ export function otherTimes(
 }
 
 /** The calendars that may step in: open ones that are not absent, and offer something of what those offer that are. */
-export function possibleSubstitutes(all: readonly Schedule[], absent: readonly string[]): Schedule[] {
-  const isOpenFor = ({ actor }: Schedule) => listOf(actor).some((one) => idIn(one, 'HealthcareService') !== undefined);
-  const wanted = all.filter(({ id = '' }) => absent.includes(id));
-  return all.filter((one) => {
-    const own = listOf(one.serviceType);
+export function possibleSubstitutes(schedules: readonly Schedule[], absent: readonly string[]): Schedule[] {
+  const isOpenFor = ({ actor }: Schedule) =>
+    listOf(actor).some((reference) => idIn(reference, 'HealthcareService') !== undefined);
+  const wanted = schedules.filter(({ id = '' }) => absent.includes(id));
+  return schedules.filter((schedule) => {
+    const own = listOf(schedule.serviceType);
     // What is offered by way of a service is known to the service alone, which judges it.
     const canOffer = wanted.some((other) => {
       const types = listOf(other.serviceType);
       return (
         own.length === 0 ||
         types.length === 0 ||
-        isOpenFor(one) ||
+        isOpenFor(schedule) ||
         isOpenFor(other) ||
         types.some((type) => own.some((offered) => isSameService(type, offered)))
       );
     });
-    return one.active !== false && !absent.includes(one.id ?? '') && canOffer;
+    return schedule.active !== false && !absent.includes(schedule.id ?? '') && canOffer;
   });
 }
 

@@ -50,7 +50,7 @@ function requestOf(appointment: Appointment, wanted: Wanted, more: NonNullable<P
 export function servicesOffered(slot: Slot, schedule: Schedule | undefined): CodeableConcept[] {
   const own = slot.serviceType ?? schedule?.serviceType;
   return listOf(own)
-    .filter((one) => conceptText(one) !== '' && Array.isArray(one.coding))
+    .filter((concept) => conceptText(concept) !== '' && Array.isArray(concept.coding))
     .map(({ coding, text }) => ({ ...(coding && { coding }), ...(text && { text }) }));
 }
 
@@ -64,7 +64,7 @@ export function canTake({ serviceType }: Appointment, slot: Slot, schedule: Sche
   return (
     !Array.isArray(offered) ||
     wanted.length === 0 ||
-    wanted.some((one) => offered.some((other) => isSameService(one, other)))
+    wanted.some((concept) => offered.some((other) => isSameService(concept, other)))
   );
 }
 
@@ -225,10 +225,10 @@ export const moveAllRequest = (
   proposal: readonly Appointment[],
 ): Parameters => ({
   resourceType: 'Parameters',
-  parameter: moved.map((one, index) => {
+  parameter: moved.map((appointment, index) => {
     const { start, end, slot } = proposal[index] ?? {};
     const time = { ...(start && { start }), ...(end && { end }), ...(slot && { slot }) };
-    return { name: 'appt-resource', resource: { ...movedOf(one, patientName), ...time } };
+    return { name: 'appt-resource', resource: { ...movedOf(appointment, patientName), ...time } };
   }),
 });
 

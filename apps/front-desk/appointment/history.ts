@@ -16,14 +16,14 @@ export interface Step {
   readonly appointment: Appointment;
 }
 
-function whatChanged(one: Appointment, before: Appointment | undefined): Step['what'] {
+function whatChanged(appointment: Appointment, before: Appointment | undefined): Step['what'] {
   if (!before) {
     return 'made';
   }
-  if (one.start !== before.start || one.end !== before.end) {
+  if (appointment.start !== before.start || appointment.end !== before.end) {
     return 'moved';
   }
-  return one.status === before.status ? 'changed' : 'status';
+  return appointment.status === before.status ? 'changed' : 'status';
 }
 
 /**

@@ -32,14 +32,18 @@ export function otherNamesIn({ participant }: Appointment): string {
 export const contactOf = (
   patient: Pick<Patient, 'telecom'> | undefined,
   system: 'phone' | 'email',
-): string | undefined => listOf(patient?.telecom).find((one) => one.system === system && one.use !== 'old')?.value;
+): string | undefined =>
+  listOf(patient?.telecom).find((contact) => contact.system === system && contact.use !== 'old')?.value;
 
 /** The people who speak for a patient, such as the parents of a child; each once, however often they have booked. */
 export function guardiansIn(resources: readonly unknown[], patient: string | undefined): RelatedPerson[] {
   const found = resources
     .filter((one) => isResource(one, 'RelatedPerson'))
-    .filter((one) => one.active !== false && patient !== undefined && idIn(one.patient, 'Patient') === patient);
-  return [...new Map(found.map((one) => [guardianText(one), one])).values()];
+    .filter(
+      (relatedPerson) =>
+        relatedPerson.active !== false && patient !== undefined && idIn(relatedPerson.patient, 'Patient') === patient,
+    );
+  return [...new Map(found.map((relatedPerson) => [guardianText(relatedPerson), relatedPerson])).values()];
 }
 
 /** Who speaks for a patient, and how they are reached. */

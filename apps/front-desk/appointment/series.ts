@@ -24,12 +24,12 @@ const nameOf = (appointment: Appointment, config: PublicConfig): string =>
 /**
  * What is moved if an appointment and the later ones of its series are: those at the same regular time.
  *
- * @param all - of its series
+ * @param appointments - of its series
  * @returns `undefined` if that is it alone
  */
 export function restOf(
   appointment: Appointment,
-  all: readonly Appointment[],
+  appointments: readonly Appointment[],
   service: HealthcareService | undefined,
   config: PublicConfig,
 ): RestOfSeries | undefined {
@@ -38,7 +38,7 @@ export function restOf(
   const numberOf = (one: Appointment): number => Number(nameOf(one, config));
   const regular = (one: Appointment): number =>
     firstLocalTime(timeOf(one)?.start ?? 0, nameOf(one, config), (every ?? 0) / DAY, config.timeZone);
-  const later = all
+  const later = appointments
     .filter((one) => isMovable(one) && numberOf(one) >= numberOf(appointment))
     .toSorted((one, other) => numberOf(one) - numberOf(other));
   const moved = later.filter((one) => regular(one) === regular(appointment));
@@ -68,7 +68,7 @@ export const findRestRequest = (
     period: { start: from, end: from + SPAN + length + DAY },
     count: SHOWN,
     without: [],
-    only: moved.map((one) => nameOf(one, config)),
+    only: moved.map((appointment) => nameOf(appointment, config)),
     payer: moved[0]?.extension?.find(({ url }) => url === artefactUri(config, 'LocalPayerKind')),
   });
 
@@ -76,7 +76,7 @@ export const findRestRequest = (
 export const proposalsFor = ({ moved }: RestOfSeries, { entry = [] }: Bundle): Appointment[][] =>
   entry
     .flatMap(({ resource }) => (isResource(resource, 'Bundle') ? [resource.entry ?? []] : []))
-    .map((one) => one.flatMap(({ resource }) => (isResource(resource, 'Appointment') ? resource : [])))
+    .map((entries) => entries.flatMap(({ resource }) => (isResource(resource, 'Appointment') ? resource : [])))
     .filter(({ length }) => length === moved.length);
 
 /** The regular time that was not free for an appointment that is proposed, in milliseconds since 1970 UTC. */

@@ -68,7 +68,7 @@ export function attachmentOf(url: string): Attachment | undefined {
 
 /** The logo of an Organization. */
 export const logoIn = (organization: Organization, url: string): Attachment =>
-  partsOf(organization.extension, url).find((one) => one.url === 'logo')?.valueAttachment ?? {};
+  partsOf(organization.extension, url).find((extension) => extension.url === 'logo')?.valueAttachment ?? {};
 
 /**
  * How an Organization presents the clinic.
@@ -77,7 +77,7 @@ export const logoIn = (organization: Organization, url: string): Attachment =>
  */
 export function presentationOf(organization: Organization, url: string): Presentation {
   const parts = partsOf(organization.extension, url);
-  const part = (name: string): Partial<Extension> => parts.find((one) => one.url === name) ?? {};
+  const part = (name: string): Partial<Extension> => parts.find((extension) => extension.url === name) ?? {};
   const { line, postalCode, city, text }: Address = listOf(organization.address)[0] ?? {};
   const lines = Array.isArray(line) ? line : [];
   const isSplit = lines.length > 0 || postalCode || city;
@@ -108,7 +108,7 @@ export function withPresentation(organization: Organization, typed: Presentation
   const known = ['logo', 'colour', 'imprint', 'privacy', 'consent'];
   const logo = attachmentOf(typed.logo);
   const parts: Extension[] = [
-    ...partsOf(organization.extension, url).filter((one) => !known.includes(one.url ?? '')),
+    ...partsOf(organization.extension, url).filter((extension) => !known.includes(extension.url ?? '')),
     ...(logo ? [{ url: 'logo', valueAttachment: logo }] : []),
     { url: 'colour', valueString: colour },
     ...(imprint ? [{ url: 'imprint', valueUrl: imprint }] : []),
@@ -136,7 +136,7 @@ export function withPresentation(organization: Organization, typed: Presentation
     name,
     ...(addresses.length > 0 && { address: addresses }),
     ...(contacts.length > 0 && { telecom: contacts }),
-    extension: replaced(organization.extension, (one) => one.url === url, { url, extension: parts }),
+    extension: replaced(organization.extension, (extension) => extension.url === url, { url, extension: parts }),
   };
 }
 

@@ -66,7 +66,7 @@ export function layoutOf(columns: readonly ColumnData[], days: readonly LocalDay
     const { start, end } = intervalOf(day, timeZone);
     const place = besideOthers(day, timeZone);
     const entries = columns.filter((column) => column.day === day).flatMap((column) => column.entries);
-    const placed = isWeek ? entries.map((one) => ({ start: place(one.start), end: place(one.end) })) : entries;
+    const placed = isWeek ? entries.map((entry) => ({ start: place(entry.start), end: place(entry.end) })) : entries;
     const time = { start, end: isWeek ? start + DAY : end };
     return { day, time, shown: shownHours(time, placed) };
   });

@@ -51,7 +51,7 @@ export function calendarData(resources: readonly unknown[]): CalendarData {
   return {
     slots: all.filter((one) => isResource(one, 'Slot')),
     appointments: all.filter((one) => isResource(one, 'Appointment')),
-    patients: new Map(all.filter((one) => isResource(one, 'Patient')).map((one) => [one.id ?? '', one])),
+    patients: new Map(all.filter((one) => isResource(one, 'Patient')).map((patient) => [patient.id ?? '', patient])),
     guardians: all.filter((one) => isResource(one, 'RelatedPerson')),
   };
 }
@@ -66,7 +66,7 @@ export function withChange(data: CalendarData, becomes: Appointment | undefined)
   const left = new Set(before && slotsNamedBy(before).filter((id) => !kept.includes(id)));
   return {
     ...data,
-    appointments: [...data.appointments.filter((one) => one !== before), becomes],
+    appointments: [...data.appointments.filter((appointment) => appointment !== before), becomes],
     slots: data.slots.map((slot) => (left.has(slot.id ?? '') ? { ...slot, status: 'free' } : slot)),
   };
 }
@@ -107,7 +107,7 @@ function entryOfSlot(slot: Slot): Entry | undefined {
 }
 
 function entryOfAppointment(appointment: Appointment, slots: readonly Slot[]): Entry | undefined {
-  const time = timeOf(appointment) ?? slots.map(timeOf).find((one) => one !== undefined);
+  const time = timeOf(appointment) ?? slots.map(timeOf).find((interval) => interval !== undefined);
   const kind = kindOfStatus[appointment.status];
   return time && kind ? { ...time, key: `Appointment/${appointment.id}`, kind, appointment, slots } : undefined;
 }
@@ -118,8 +118,8 @@ function takesPart(appointment: Appointment, { actor }: Schedule): boolean {
   return actorsOf(appointment).some((reference) => references.has(reference));
 }
 
-const byTime = (one: Entry, other: Entry): number =>
-  one.start - other.start || one.end - other.end || one.key.localeCompare(other.key);
+const byTime = (entry: Entry, other: Entry): number =>
+  entry.start - other.start || entry.end - other.end || entry.key.localeCompare(other.key);
 
 /** Everything that stands in the calendar of one Schedule, in the order of time. */
 export function entriesOf(schedule: Schedule, { slots, appointments }: CalendarData): Entry[] {
@@ -145,8 +145,8 @@ export function entriesOf(schedule: Schedule, { slots, appointments }: CalendarD
     .toSorted(byTime);
 }
 
-const byStart = (one: Appointment, other: Appointment): number =>
-  (timeOf(one)?.start ?? 0) - (timeOf(other)?.start ?? 0);
+const byStart = (appointment: Appointment, other: Appointment): number =>
+  (timeOf(appointment)?.start ?? 0) - (timeOf(other)?.start ?? 0);
 
 /** The appointments of those who are here and wait. */
 export const waitingIn = ({ appointments }: CalendarData): Appointment[] =>
@@ -165,14 +165,20 @@ export function cancelledIn(
 ): Appointment[] {
   const known = new Set(slots.map(({ id }) => id));
   const isAll = schedules.length === all.length;
-  const isShown = (one: Appointment): boolean => {
-    const named = slotsNamedBy(one);
+  const isShown = (appointment: Appointment): boolean => {
+    const named = slotsNamedBy(appointment);
     return (
-      isAll || named.length === 0 || named.some((id) => known.has(id)) || schedules.some((own) => takesPart(one, own))
+      isAll ||
+      named.length === 0 ||
+      named.some((id) => known.has(id)) ||
+      schedules.some((own) => takesPart(appointment, own))
     );
   };
   return appointments
-    .filter((one) => one.status === 'cancelled' && patientIdOf(one) !== undefined && isShown(one))
+    .filter(
+      (appointment) =>
+        appointment.status === 'cancelled' && patientIdOf(appointment) !== undefined && isShown(appointment),
+    )
     .toSorted(byStart);
 }
 
@@ -187,7 +193,8 @@ export function unplacedOf(schedules: readonly Schedule[], data: CalendarData): 
       return [{ resource, why: 'unknown-status' }];
     }
     const named = slotsNamedBy(resource);
-    const hasCalendar = named.some((id) => known.has(id)) || schedules.some((one) => takesPart(resource, one));
+    const hasCalendar =
+      named.some((id) => known.has(id)) || schedules.some((schedule) => takesPart(resource, schedule));
     if (!kindOfStatus[resource.status] || (named.length > 0 && !hasCalendar)) {
       return [];
     }

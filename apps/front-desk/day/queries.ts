@@ -54,6 +54,6 @@ export function titleOf({ actor, id }: Pick<Schedule, 'actor' | 'id'>): string {
 export function inOrder(schedules: readonly Schedule[]): Schedule[] {
   const isClosed = ({ active }: Schedule) => Number(active === false);
   return schedules.toSorted(
-    (one, other) => isClosed(one) - isClosed(other) || titleOf(one).localeCompare(titleOf(other)),
+    (schedule, other) => isClosed(schedule) - isClosed(other) || titleOf(schedule).localeCompare(titleOf(other)),
   );
 }

@@ -30,7 +30,7 @@ function availableTime(time: Extension): HealthcareServiceAvailableTime {
 /** Whether a calendar's own hours name closures too, which stand or fall with the hours. */
 export function hasClosures(schedule: Schedule, service: string): boolean {
   const availability = inner(ownParameters(schedule, service), 'availability');
-  return availability.some((one) => inner(one, 'notAvailableTime').length > 0);
+  return availability.some((extension) => inner(extension, 'notAvailableTime').length > 0);
 }
 
 /**
@@ -48,7 +48,7 @@ export function ownHoursOf(
 ): OwnHours {
   const parameters = ownParameters(schedule, service);
   const availability = inner(parameters, 'availability');
-  const times = availability.flatMap((one) => inner(one, 'availableTime')).map(availableTime);
+  const times = availability.flatMap((extension) => inner(extension, 'availableTime')).map(availableTime);
   const end = schedule.planningHorizon?.end ?? '';
   const instant = end.length > 10 ? Date.parse(end) : Number.NaN;
   const length = (name: LengthName): number | '' => lengthIn(parameters, name) ?? '';

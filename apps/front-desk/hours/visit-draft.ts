@@ -65,7 +65,7 @@ class ExternalSlot {
   }
 
   first<T>(url: string, read: (part: Extension) => T | undefined): T | undefined {
-    const index = this.left.findIndex((one) => one.url === url && read(one) !== undefined);
+    const index = this.left.findIndex((extension) => extension.url === url && read(extension) !== undefined);
     const [found] = index < 0 ? [] : this.left.splice(index, 1);
     return found && read(found);
   }
@@ -120,14 +120,14 @@ function stepRow(extension: Extension, key: number, names: readonly (string | un
 
 /** A step about which nothing is said yet. */
 export function emptyStep(steps: readonly StepRow[]): StepRow {
-  const key = Math.max(-1, ...steps.map((one) => one.key)) + 1;
+  const key = Math.max(-1, ...steps.map((row) => row.key)) + 1;
   return stepRow({ url: 'step' }, key, []);
 }
 
 /** What a service asks for, to be changed. */
 export function visitDraftOf(service: HealthcareService, config: PublicConfig): VisitDraft {
   const url = artefactUri(config, 'LocalVisit');
-  const visit = new ExternalSlot(listOf(service.extension).find((one) => one.url === url));
+  const visit = new ExternalSlot(listOf(service.extension).find((extension) => extension.url === url));
   const steps = visit.all('step', (part) => part);
   const names = steps.map((step) => listOf(step.extension).find((part) => part.url === 'name')?.valueString);
   const stored = visit.first('series', (part) => part);
@@ -204,17 +204,17 @@ export function serviceWithVisit(
 /** A draft without one of its steps: no other waits for it any more. */
 export function withoutStep(steps: readonly StepRow[], key: number): StepRow[] {
   return steps
-    .filter((one) => one.key !== key)
-    .map((one) => ({
-      ...one,
-      after: one.after.filter((other) => other !== key),
-      sameAs: one.sameAs === key ? undefined : one.sameAs,
+    .filter((row) => row.key !== key)
+    .map((row) => ({
+      ...row,
+      after: row.after.filter((other) => other !== key),
+      sameAs: row.sameAs === key ? undefined : row.sameAs,
     }));
 }
 
 /** The steps with one of them before the one that it came after. */
 export function movedUp(steps: readonly StepRow[], index: number): StepRow[] {
-  return steps.map((one, at) => (at === index - 1 ? steps[index] : at === index ? steps[index - 1] : undefined) ?? one);
+  return steps.map((row, at) => (at === index - 1 ? steps[index] : at === index ? steps[index - 1] : undefined) ?? row);
 }
 
 /** What is wrong with a step: its name is missing or taken, nobody can take it, its gaps, or something else. */

@@ -64,7 +64,9 @@ export function undeliveredIn(resources: readonly unknown[], now: number, config
       guardians: guardiansIn(resources, idIn(task.for, 'Patient')),
       appointment: appointments.find(({ id }) => id === idIn(task.focus, 'Appointment')),
       offer: appointments.find(
-        (one) => offeredUntil(one, urls, now) && offeredFor(one, urls).includes(idIn(task.focus, 'Appointment') ?? ''),
+        (appointment) =>
+          offeredUntil(appointment, urls, now) &&
+          offeredFor(appointment, urls).includes(idIn(task.focus, 'Appointment') ?? ''),
       ),
       isAbsence: isTask(task, 'affected', config),
     }))

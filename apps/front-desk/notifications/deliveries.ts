@@ -83,7 +83,7 @@ function actionOf(status: Subscription['status'], outbox: Outbox | undefined, no
 
 /** The outboxes of a subscriber as far as they can be read: their Task may have been changed by hand. */
 function readOutboxes(task: Task): [id: string, outbox: Outbox][] {
-  const isReadable = Array.isArray(task.output) && task.output.every((one) => isObject(one?.type));
+  const isReadable = Array.isArray(task.output) && task.output.every((taskOutput) => isObject(taskOutput?.type));
   return isReadable ? [...outboxesOf({ ...task, input: [] }).of] : [];
 }
 
@@ -179,7 +179,7 @@ export function eventsIn(bundle: unknown): ListedEvent[] {
   const [first]: unknown[] = entries.map((entry) => entry?.resource);
   const parameters = isResource(first, 'Parameters') && Array.isArray(first.parameter) ? first.parameter : [];
   return parameters
-    .filter((one) => isObject(one) && one.name === 'notification-event')
-    .flatMap((one) => eventIn(one) ?? [])
-    .toSorted((one, other) => other.number - one.number);
+    .filter((parameter) => isObject(parameter) && parameter.name === 'notification-event')
+    .flatMap((parameter) => eventIn(parameter) ?? [])
+    .toSorted((listedEvent, other) => other.number - listedEvent.number);
 }

@@ -47,23 +47,27 @@ const startOf = (appointment: Appointment): number => timeOf(appointment)?.start
  * @param now - milliseconds since 1970 UTC
  */
 export function personIn(resources: readonly unknown[], now: number): PersonData {
-  const all = resources
+  const appointments = resources
     .filter((one) => isResource(one, 'Appointment'))
-    .toSorted((one, other) => startOf(other) - startOf(one));
+    .toSorted((appointment, other) => startOf(other) - startOf(appointment));
   const patient = resources.find((one) => isResource(one, 'Patient'));
-  const isComing = (one: Appointment): boolean => !isOff(one) && (timeOf(one)?.end ?? 0) > now;
+  const isComing = (appointment: Appointment): boolean => !isOff(appointment) && (timeOf(appointment)?.end ?? 0) > now;
   return {
     patient,
     guardians: guardiansIn(resources, patient?.id),
     appointments: {
-      coming: all.filter(isComing).toReversed(),
-      waiting: all.filter(({ status }) => status === 'waitlist'),
-      past: all.filter((one) => !isOff(one) && !isComing(one) && one.status !== 'waitlist'),
-      cancelled: all.filter((one) => isOff(one) && (timeOf(one) !== undefined || !one.requestedPeriod)),
+      coming: appointments.filter(isComing).toReversed(),
+      waiting: appointments.filter(({ status }) => status === 'waitlist'),
+      past: appointments.filter(
+        (appointment) => !isOff(appointment) && !isComing(appointment) && appointment.status !== 'waitlist',
+      ),
+      cancelled: appointments.filter(
+        (appointment) => isOff(appointment) && (timeOf(appointment) !== undefined || !appointment.requestedPeriod),
+      ),
     },
     messages: resources
       .filter((one) => isResource(one, 'Communication'))
-      .toSorted((one, other) => writtenAt(other) - writtenAt(one)),
+      .toSorted((communication, other) => writtenAt(other) - writtenAt(communication)),
   };
 }
 

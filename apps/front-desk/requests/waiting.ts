@@ -59,7 +59,7 @@ export function requestsIn(resources: readonly unknown[], config: PublicConfig):
     }
   }
   const appointments = new Map(
-    resources.filter((one) => isResource(one, 'Appointment')).map((one) => [one.id ?? '', one]),
+    resources.filter((one) => isResource(one, 'Appointment')).map((appointment) => [appointment.id ?? '', appointment]),
   );
   const waiting = [...appointments].map(([id, appointment]): Waiting => {
     const task = tasks.get(id);
@@ -78,7 +78,7 @@ export function requestsIn(resources: readonly unknown[], config: PublicConfig):
   const patients = resources.filter((one) => isResource(one, 'Patient'));
   return {
     waiting: waiting.toSorted(byDeadline),
-    patients: new Map(patients.map((one) => [one.id ?? '', one])),
+    patients: new Map(patients.map((patient) => [patient.id ?? '', patient])),
   };
 }
 

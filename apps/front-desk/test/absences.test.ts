@@ -76,7 +76,7 @@ describe('what the Tasks say of absences', () => {
 
   it('knows how it stands with each appointment, once', () => {
     const [draft, confirmed] = [row('one', 'draft'), row('one', 'in-progress')].map(
-      (one) => absencesIn([one], now, config)[0],
+      (task) => absencesIn([task], now, config)[0],
     );
     if (!draft || !confirmed) {
       throw new Error('There is no absence.');
@@ -93,7 +93,7 @@ describe('what the Tasks say of absences', () => {
       affected('foreign', 'other'),
     ];
     const lines = linesOf(confirmed, rows);
-    expect(lines.map((one) => [one.appointment, one.step])).toEqual([
+    expect(lines.map((line) => [line.appointment, line.step])).toEqual([
       ['late', 'waiting'],
       ['early', 'waiting'],
       ['asked', 'offered'],
@@ -142,7 +142,7 @@ test('those may step in who are open and offer the same', () => {
     serviceType: [{ coding: [{ code }] }],
     ...more,
   });
-  const all = [
+  const schedules = [
     schedule('a', 'x'),
     schedule('b', 'x'),
     schedule('foreign', 'y'),
@@ -150,8 +150,8 @@ test('those may step in who are open and offer the same', () => {
     schedule('any', 'y', { actor: [{ reference: 'HealthcareService/1' }] }),
     { resourceType: 'Schedule', id: 'open' } as Schedule,
   ];
-  expect(possibleSubstitutes(all, ['a']).map(({ id }) => id)).toEqual(['b', 'any', 'open']);
-  expect(possibleSubstitutes(all, [])).toEqual([]);
+  expect(possibleSubstitutes(schedules, ['a']).map(({ id }) => id)).toEqual(['b', 'any', 'open']);
+  expect(possibleSubstitutes(schedules, [])).toEqual([]);
 });
 
 test.each([

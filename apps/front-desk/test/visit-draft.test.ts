@@ -64,11 +64,11 @@ describe('what the form reads is what it stores', () => {
   });
 
   test('other extensions stay, and an ordinary service has no visit', () => {
-    const other: Extension = { url: 'https://clinic.example/other', valueBoolean: true };
-    const service = { ...visiting(step('A')), extension: [other, ...(visiting(step('A')).extension ?? [])] };
+    const extension: Extension = { url: 'https://clinic.example/other', valueBoolean: true };
+    const service = { ...visiting(step('A')), extension: [extension, ...(visiting(step('A')).extension ?? [])] };
     const draft = visitDraftOf(service, config);
     expect(serviceWithVisit(service, draft, config).extension).toHaveLength(2);
-    expect(serviceWithVisit(service, { ...draft, kind: 'one' }, config).extension).toEqual([other]);
+    expect(serviceWithVisit(service, { ...draft, kind: 'one' }, config).extension).toEqual([extension]);
     expect(serviceWithVisit(visiting(step('A')), { ...draft, kind: 'one' }, config)).not.toHaveProperty('extension');
   });
 });

@@ -55,14 +55,14 @@ test('what those who waited have taken is counted by whose time it is', () => {
     participant: [{ actor: { reference: 'Practitioner/1', display }, status: 'accepted' }],
   });
   const others = { ...filled('d', 'Dr. B', '2027-01-05T10:00:00Z'), extension: [] };
-  const all = [
+  const appointments = [
     filled('a', 'Dr. A', '2027-01-05T09:10:00Z'),
     filled('b', 'Dr. B', '2027-01-05T09:30:00Z'),
     filled('c', 'Dr. B', '2027-01-05T09:20:00Z'),
     others,
     null,
   ];
-  expect(filledIn(all, config)).toEqual([
+  expect(filledIn(appointments, config)).toEqual([
     { whom: 'Dr. B', count: 2, minutes: 50 },
     { whom: 'Dr. A', count: 1, minutes: 10 },
   ]);

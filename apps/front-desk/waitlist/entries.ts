@@ -31,11 +31,13 @@ export const waitlistSearches = [
 
 /** Those who wait, in the order in which they are asked. */
 export function entriesIn(resources: readonly unknown[], now: number, config: PublicConfig): Entry[] {
-  const patients = new Map(resources.filter((one) => isResource(one, 'Patient')).map((one) => [one.id, one]));
+  const patients = new Map(
+    resources.filter((one) => isResource(one, 'Patient')).map((patient) => [patient.id, patient]),
+  );
   const appointments = resources.filter((one) => isResource(one, 'Appointment'));
   const urls = extensionUrls(config);
-  const offers = appointments.filter((one) => offeredUntil(one, urls, now) !== undefined);
-  const waiting = appointments.filter((one) => isStillWaiting(one, now)).toSorted(compareEntries);
+  const offers = appointments.filter((appointment) => offeredUntil(appointment, urls, now) !== undefined);
+  const waiting = appointments.filter((appointment) => isStillWaiting(appointment, now)).toSorted(compareEntries);
   return waiting.map((appointment): Entry => {
     const { id = '', created, requestedPeriod } = appointment;
     const offer = offers.find((one) => offeredFor(one, urls).includes(id));

@@ -27,8 +27,8 @@ export function waitedServices(resources: readonly unknown[], config: PublicConf
     const own = isResource(one, 'Schedule') ? one.serviceType : one.type;
     return listOf(own).filter((type) => Array.isArray(type.coding) && conceptText(type) !== '');
   });
-  const unique = types.filter((type, index) => types.findIndex((one) => isSameService(one, type)) === index);
-  return unique.toSorted((one, other) => conceptText(one).localeCompare(conceptText(other)));
+  const unique = types.filter((type, index) => types.findIndex((concept) => isSameService(concept, type)) === index);
+  return unique.toSorted((concept, other) => conceptText(concept).localeCompare(conceptText(other)));
 }
 
 type Actor = NonNullable<AppointmentParticipant['actor']>;
@@ -38,10 +38,10 @@ export function waitedFor(service: CodeableConcept | undefined, schedules: reado
   const actors = schedules
     .filter(
       ({ serviceType }) =>
-        !Array.isArray(serviceType) || serviceType.some((one) => service && isSameService(one, service)),
+        !Array.isArray(serviceType) || serviceType.some((concept) => service && isSameService(concept, service)),
     )
     .flatMap(({ actor }) => listOf(actor).find(({ reference }) => reference) ?? []);
-  return [...new Map(actors.map((one) => [one.reference, one])).values()];
+  return [...new Map(actors.map((reference) => [reference.reference, reference])).values()];
 }
 
 /** What staff note for somebody who waits. */

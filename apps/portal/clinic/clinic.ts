@@ -58,7 +58,7 @@ export function clinicOf(organizations: readonly Organization[], url: string | u
     return undefined;
   }
   const parts = partsOf(organization.extension, url);
-  const part = (name: string) => parts.find((one) => one.url === name);
+  const part = (name: string) => parts.find((extension) => extension.url === name);
   const address = listOf(organization.address)[0];
   return {
     id: organization.id ?? '',

@@ -11,7 +11,7 @@ export interface Picture extends Pick<PictureKind, 'mediaType'> {
 
 /** The first of some attachments that is a picture: PNG, JPEG or WebP by its bytes, with its data in it, and not too large. */
 export function pictureIn(attachments: readonly (Attachment | undefined)[]): Picture | undefined {
-  for (const data of attachments.map((one) => one?.data)) {
+  for (const data of attachments.map((attachment) => attachment?.data)) {
     const bytes = Buffer.from(typeof data === 'string' && data.length < MAX_BYTES * 1.4 ? data : '', 'base64');
     const kind = bytes.length <= MAX_BYTES ? pictureKind(bytes) : undefined;
     if (kind && kind.width <= MAX_PIXELS && kind.height <= MAX_PIXELS) {

@@ -78,8 +78,10 @@ const codeOf = ({ valueCoding }: Extension): string => valueCoding?.code ?? '';
 
 /** The payer kinds between which services make a difference, by code. */
 export function payersOf(services: readonly BookableService[]): ReadonlyMap<string, Extension> {
-  const all = services.flatMap(({ schedules }) => schedules.flatMap(({ payers }) => payers));
-  return new Map(all.filter((one) => codeOf(one) !== '').map((one) => [codeOf(one), one]));
+  const extensions = services.flatMap(({ schedules }) => schedules.flatMap(({ payers }) => payers));
+  return new Map(
+    extensions.filter((extension) => codeOf(extension) !== '').map((extension) => [codeOf(extension), extension]),
+  );
 }
 
 /** The payer kinds that a service or a Slot names, as extensions. */
@@ -88,7 +90,7 @@ export const payersIn = (extension: readonly Extension[] | undefined, url: strin
 
 /** Whether somebody for whom this kind pays is served. */
 export const isServed = (payers: readonly Extension[], payer: Extension | undefined): boolean =>
-  payer === undefined || payers.length === 0 || payers.some((one) => codeOf(one) === codeOf(payer));
+  payer === undefined || payers.length === 0 || payers.some((extension) => codeOf(extension) === codeOf(payer));
 
 /**
  * What somebody can book for whom a payer kind pays.
@@ -291,7 +293,9 @@ export async function readServices(service: BookingService, urls: Urls): Promise
   const clinic: Found = {
     schedules: resourcesIn(schedules, 'Schedule'),
     services: new Map(resourcesIn(services, 'HealthcareService').map((one) => [one.id ?? '', one])),
-    organizations: new Map(resourcesIn(services, 'Organization').map((one) => [one.id ?? '', one])),
+    organizations: new Map(
+      resourcesIn(services, 'Organization').map((organization) => [organization.id ?? '', organization]),
+    ),
     locations: new Map(resourcesIn(services, 'Location').map((one) => [one.id ?? '', one])),
   };
   const offers = clinic.schedules.flatMap((schedule) => offersOf(schedule, clinic, urls));

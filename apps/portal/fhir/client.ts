@@ -233,7 +233,7 @@ export const appointmentsIn = (answer: Appointment | Bundle): readonly Appointme
 
 /** The address of the page after this one; `undefined` if there is none. */
 export function nextPage({ link }: Bundle): string | undefined {
-  return (Array.isArray(link) ? link : []).find((one) => one?.relation === 'next')?.url;
+  return (Array.isArray(link) ? link : []).find((bundleLink) => bundleLink?.relation === 'next')?.url;
 }
 
 /** How many pages of a search are read. */

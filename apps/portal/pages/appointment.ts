@@ -144,7 +144,7 @@ ${stepsPart(visit, view)}
 
 /** What is offered in the place of an appointment or entry. The script replaces it together with the state. */
 export const offersPart = (visit: Visit, offers: readonly AppointmentView[]): Html =>
-  html`<div id="offers">${offers.map((one) => offerPart(visit, one))}</div>`;
+  html`<div id="offers">${offers.map((view) => offerPart(visit, view))}</div>`;
 
 /** What the page of one appointment shows besides it. */
 export interface AppointmentPage {

@@ -65,7 +65,7 @@ export function servicesPage(
   const isMany = services.length > MAX_SERVICES;
   const find = isMany ? visit.query.get('find').slice(0, 100) : '';
   const found = services.filter(({ name, description = '', schedules }) =>
-    hasWords([name, description, ...schedules.map((one) => one.name)].join(' '), find),
+    hasWords([name, description, ...schedules.map((bookableSchedule) => bookableSchedule.name)].join(' '), find),
   );
   const left = found.length - MAX_SERVICES;
   const items = found.slice(0, MAX_SERVICES).map((service) => {

@@ -126,7 +126,7 @@ function personChoice(visit: Visit, page: TimesPage): Html | false {
     html`<li><a href="${address(visit, page, { schedule, from, day })}" class="day person"${schedule === chosen?.reference && html` aria-current="true"`}>${content}</a></li>`;
   const cards = new Set(withCard(people, chosen));
   const others = people.filter(({ schedule }) => !cards.has(schedule)).slice(0, MAX_OTHERS);
-  const nextOf = (schedule: BookableSchedule) => people.find((one) => one.schedule === schedule)?.next;
+  const nextOf = (schedule: BookableSchedule) => people.find((person) => person.schedule === schedule)?.next;
   return (
     hasPeople(page) &&
     html`<section aria-labelledby="people-title" class="people"><h2 id="people-title">${texts.times.withWhom}</h2>
@@ -270,13 +270,13 @@ function groupsOf({ texts, clock }: Visit, isByPerson: boolean, times: readonly 
 
 function timeList(visit: Visit, page: TimesPage): Html | false {
   const { texts, say, clock } = visit;
-  const all = page.days.get(page.day ?? '') ?? [];
-  const times = shownTimes(page, all);
+  const freeTimes = page.days.get(page.day ?? '') ?? [];
+  const times = shownTimes(page, freeTimes);
   const [first] = times;
   if (!first) {
     return false;
   }
-  const isSome = times.length < all.length;
+  const isSome = times.length < freeTimes.length;
   const isByPerson = page.service.schedules.length > 1 && !isSome;
   const label = ({ start, schedule: { name } }: FreeTime): Content =>
     isSome && name !== '' ? html`${clock.time(start)}<br><small dir="auto">${name}</small>` : clock.time(start);

@@ -124,17 +124,17 @@ export function visitsPage(visit: Visit, page: VisitsPage): Reply {
   const body = html`${move === undefined && html`<p class="step">${say(texts.step, { step: 2, steps: 3 })}</p>`}
 <h1>${title}</h1>
 <p class="chosen">${service.name}${move === undefined && html` <a href="${path}/">${texts.times.otherService}</a>`}</p>
-${move && html`<p>${texts.appointment.isMoved}: ${rest ? html`${rest.moved.map((one, index) => html`${index > 0 && html`; `}${when(visit, one)}`)}` : when(visit, move)}</p>`}
+${move && html`<p>${texts.appointment.isMoved}: ${rest ? html`${rest.moved.map((view, index) => html`${index > 0 && html`; `}${when(visit, view)}`)}` : when(visit, move)}</p>`}
 ${
   rest &&
   rest.stays.length > 0 &&
-  html`<p>${texts.visit.stays}</p><ul>${rest.stays.map((one) => html`<li>${when(visit, one)}</li>`)}</ul>
+  html`<p>${texts.visit.stays}</p><ul>${rest.stays.map((view) => html`<li>${when(visit, view)}</li>`)}</ul>
 <p><a href="${address(visit, page, page.from, 'stays')}">${texts.visit.moveStays}</a></p>`
 }
 ${
   visits.length > 0
     ? html`<form method="${move === undefined ? 'post' : 'get'}" action="${action}">${bookingFields(service)}
-<ul class="cards">${visits.map((one) => proposalCard(visit, page, one))}</ul></form>
+<ul class="cards">${visits.map((proposedVisit) => proposalCard(visit, page, proposedVisit))}</ul></form>
 ${isCutShort && html`<p class="note">${texts.visit.tooMany}</p>`}`
     : nothing
 }

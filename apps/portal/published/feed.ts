@@ -20,7 +20,7 @@ async function read({ service }: Portal, name: string): Promise<string | 404 | 5
   if (!found || isRefusal(found)) {
     return found && found.status !== 404 ? 503 : 404;
   }
-  return found.parameter?.find((one) => one.name === 'calendar')?.valueString ?? 503;
+  return found.parameter?.find((parameter) => parameter.name === 'calendar')?.valueString ?? 503;
 }
 
 /**

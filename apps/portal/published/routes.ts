@@ -37,7 +37,7 @@ function snapshots(portal: Portal, folder: string) {
       });
       return reading;
     },
-    of: (at: string): Snapshot | undefined => kept.find((one) => String(one.at) === at),
+    of: (at: string): Snapshot | undefined => kept.find((snapshot) => String(snapshot.at) === at),
   };
 }
 

@@ -164,11 +164,11 @@ export async function readSnapshot(
   const last = found.isMore ? Date.parse(found.slots.at(-1)?.start ?? '') : Number.NaN;
   const resources: Readonly<Record<PublishedType, readonly object[]>> = {
     Location: [...places.values()].map((one) => picked(one, ['name', 'description', 'telecom', 'address', 'position'])),
-    HealthcareService: offers.map((one) =>
-      picked(one, ['name', 'comment', 'type', 'category', 'specialty', 'telecom', 'location']),
+    HealthcareService: offers.map((service) =>
+      picked(service, ['name', 'comment', 'type', 'category', 'specialty', 'telecom', 'location']),
     ),
-    Schedule: calendars.map((one) => published(one, known, places)),
-    Slot: slots.map((one) => offered(one, linkOf)),
+    Schedule: calendars.map((schedule) => published(schedule, known, places)),
+    Slot: slots.map((slot) => offered(slot, linkOf)),
   };
   const files = publishedTypes.map(async (type) => [type, await fileOf(linesOf(resources[type]))] as const);
   return {

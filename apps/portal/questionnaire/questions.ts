@@ -100,12 +100,12 @@ function controlOf({ type }: QuestionnaireItem, options: readonly Option[]): Con
 }
 
 /** The value of a condition as the field of the other question holds it. */
-function conditionValue(condition: QuestionnaireItemEnableWhen, other: Question): string {
+function conditionValue(condition: QuestionnaireItemEnableWhen, question: Question): string {
   const { answerBoolean, answerDecimal, answerInteger, answerDate, answerDateTime, answerTime, answerString } =
     condition;
   const coding = condition.answerCoding;
   if (coding) {
-    const index = other.options.findIndex(
+    const index = question.options.findIndex(
       ({ answer }) =>
         'valueCoding' in answer &&
         answer.valueCoding.code === coding.code &&
@@ -122,7 +122,7 @@ function conditionValue(condition: QuestionnaireItemEnableWhen, other: Question)
     answerTime,
     answerString,
   ].find((one) => one !== undefined);
-  const index = other.options.findIndex(({ label }) => label === value);
+  const index = question.options.findIndex(({ label }) => label === value);
   return index >= 0 ? String(index) : String(value);
 }
 

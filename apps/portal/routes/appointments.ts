@@ -209,10 +209,10 @@ async function linkTo({ portal }: Visit, all: readonly AppointmentView[], email:
   const { options, seal, now, clinic } = portal;
   // One of a series leads to all of it.
   const isFirst = ({ series }: AppointmentView, index: number): boolean =>
-    !series || all.findIndex((one) => one.series?.group === series.group) === index;
+    !series || all.findIndex((view) => view.series?.group === series.group) === index;
   const linked = all.filter(isFirst).slice(-MOST_LINKED);
   const views = all.filter(
-    (one) => linked.includes(one) || linked.some(({ series }) => series && series.group === one.series?.group),
+    (view) => linked.includes(view) || linked.some(({ series }) => series && series.group === view.series?.group),
   );
   const end = Math.max(now(), ...views.map(({ end, wish }) => end ?? wish?.end ?? 0));
   const ids = linked.map(({ id }) => id);

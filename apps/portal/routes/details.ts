@@ -48,7 +48,10 @@ export async function knownPatients({ portal, session }: Visit): Promise<KnownPa
   return own.filter(({ mark }, index) => {
     const record = found[index];
     const isUsable = record && !isRefusal(record) && record.active !== false;
-    return isUsable && listOf(record.identifier).some((one) => one.system === system && one.value === mark);
+    return (
+      isUsable &&
+      listOf(record.identifier).some((identifier) => identifier.system === system && identifier.value === mark)
+    );
   });
 }
 

@@ -70,7 +70,7 @@ export const holdTime: PageHandler = async (visit) => {
   // A time that cannot be held because too many are held, or because the service is busy, can still be booked.
   if (!isRefusal(held) || (!problem && ['tooManyHolds', 'busy'].includes(reasonOf(held)))) {
     const session = withMore(visit.session);
-    const id = isRefusal(held) ? '' : held.map((one) => one.id ?? '').join(',');
+    const id = isRefusal(held) ? '' : held.map((appointment) => appointment.id ?? '').join(',');
     const payer = service.payer?.valueCoding?.code ?? '';
     const pending: Pending = { browser: session.browser, service: service.key, payer, time, key, hold: id };
     const sealed = await sealPending(portal.seal, pending, portal.now());

@@ -17,7 +17,7 @@ export async function watchOf({ portal, at, session }: Visit, { id, state, steps
       at,
       browser: session.browser,
       waits: state === 'waiting',
-      ...(steps.length > 0 && { steps: steps.map((one) => one.id) }),
+      ...(steps.length > 0 && { steps: steps.map((view) => view.id) }),
     },
     at + WATCH_LENGTH,
   );

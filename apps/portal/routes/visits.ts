@@ -119,7 +119,7 @@ export async function showVisits(
     later: clock.dayOf(end) < last ? clock.dayOf(end) : undefined,
     next: next && !isRefusal(next) ? next.visits[0]?.time.start : undefined,
     move,
-    rest: rest && moved && { moved, stays: rest.stays.filter((one) => !moved.includes(one)) },
+    rest: rest && moved && { moved, stays: rest.stays.filter((view) => !moved.includes(view)) },
   });
 }
 

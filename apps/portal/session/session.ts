@@ -57,9 +57,9 @@ export function withMore(session: Session, added: Partial<Omit<Session, 'browser
   const { browser, patients, appointments, booked } = session;
   return {
     browser: browser || randomUUID(),
-    patients: [...new Map([...patients, ...(added.patients ?? [])].map((one) => [one.id, one])).values()].slice(
-      -MAX_PATIENTS,
-    ),
+    patients: [
+      ...new Map([...patients, ...(added.patients ?? [])].map((ownPatient) => [ownPatient.id, ownPatient])).values(),
+    ].slice(-MAX_PATIENTS),
     appointments: merged(appointments, added.appointments),
     booked: Object.fromEntries(Object.entries({ ...booked, ...added.booked }).slice(-MOST)),
   };

@@ -33,7 +33,7 @@ const HOURS_PER_DAY = 3;
 /** How many groups of addresses are remembered; those that have taken nothing for the longest time go first. */
 const MOST = 20_000;
 
-const isIn = (since: number) => (one: Taken) => one.isHold || one.at > since;
+const isIn = (since: number) => (taken: Taken) => taken.isHold || taken.at > since;
 
 /** Whether so many more hours may be taken: what is longer than all of it can be taken once. */
 function hasRoom(taken: readonly Taken[], { isHold, length }: Taken, hours: number): boolean {

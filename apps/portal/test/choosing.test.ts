@@ -163,14 +163,14 @@ test('who pays is chosen where it makes a difference, and only what serves them 
     ['private', 'Private insurance'],
     ['x', '&lt;b&gt;'],
   ]);
-  const all = await get('&day=2040-01-12');
+  const response = await get('&day=2040-01-12');
   const other = await get('&day=2040-01-12&payer=x');
   const countOf = ({ body }: { body: string }) =>
     body
       .split('class="times"')
       .slice(1)
       .map((one) => one.match(/name="time"/g)?.length);
-  expect([countOf(all), countOf(other)]).toEqual([
+  expect([countOf(response), countOf(other)]).toEqual([
     [10, 10, 10],
     [9, 9, 9],
   ]);

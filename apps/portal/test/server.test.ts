@@ -147,7 +147,7 @@ test('a long Slot is cut into appointments of the length that the clinic gives',
     start,
     end: '2040-01-02T10:10:00.000Z',
   } as const;
-  expect(timesOf(slot, schedule).map((one) => (one.end - one.start) / 60_000)).toEqual([20, 20, 20]);
+  expect(timesOf(slot, schedule).map((freeTime) => (freeTime.end - freeTime.start) / 60_000)).toEqual([20, 20, 20]);
 });
 
 test('a booking whose answer is lost is sent again by itself, with the same identifier', async () => {

@@ -152,7 +152,7 @@ test.each(['victim', 'p'])(
     const form = { ...person, ...days, given: stays };
     await send(address, form);
     // The clinic merges the record that came with the form and that of the person whose name it says.
-    joined = joined.map((one) => ({ ...one, participant: theirs('').participant }));
+    joined = joined.map((appointment) => ({ ...appointment, participant: theirs('').participant }));
     records[stays] = [...(records[stays] ?? []), ...(records.p ?? [])];
     offers = [theirs('9')];
     await send(address, form);

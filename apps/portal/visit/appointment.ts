@@ -182,17 +182,17 @@ export const comingOf = (steps: readonly AppointmentView[], now: number): Appoin
  * A visit as patients see it: one thing from the first step to the last that takes place.
  *
  * @param view - of one of its appointments, under whose address it is shown
- * @param all - of all its appointments
+ * @param views - of all its appointments
  * @param services - what can be booked
  * @param now - milliseconds since 1970 UTC
  */
 export function visitView(
   view: AppointmentView,
-  all: readonly AppointmentView[],
+  views: readonly AppointmentView[],
   services: readonly BookableService[],
   now: number,
 ): AppointmentView {
-  const steps = all.toSorted((one, other) => (one.start ?? 0) - (other.start ?? 0));
+  const steps = views.toSorted((one, other) => (one.start ?? 0) - (other.start ?? 0));
   const standing = steps.filter(({ state }) => state !== 'cancelled');
   const parts = standing.length > 0 ? standing : steps;
   const changeable = standing.filter(({ openUntil }) => openUntil !== undefined);

@@ -106,10 +106,10 @@ function said({ patient, name, relatedPerson, messages, answers }: Submission) {
 export function bookRequest(booking: Booking, submission: Submission, holds: readonly string[]): Parameters {
   const { comment } = submission;
   const { person, leaving, parameter } = said(submission);
-  const appointments = proposed(booking, holds).map((one): Appointment => {
-    const extension = [...(one.extension ?? []), ...leaving];
+  const appointments = proposed(booking, holds).map((appointment): Appointment => {
+    const extension = [...(appointment.extension ?? []), ...leaving];
     return {
-      ...one,
+      ...appointment,
       ...(comment && { comment }),
       ...(extension.length > 0 && { extension }),
       participant: [person],

@@ -97,18 +97,20 @@ export async function readAffected(
     found.push(...ofType('Slot', pages.flat()).flatMap(({ id }) => id ?? []));
   }
   const holders = (await readInBatch(medplum, chunks(unique(found)).map(holderSearch))).flat();
-  const open = [...new Map(ofType('Appointment', holders).map((one) => [one.id, one])).values()];
+  const open = [
+    ...new Map(ofType('Appointment', holders).map((appointment) => [appointment.id, appointment])).values(),
+  ];
   const slots = ofType('Slot', await readByIds(medplum, 'Slot', open.flatMap(slotIdsOf)));
   const affected = open
-    .filter((one) => (parseInstant(one.start) ?? 0) > now && isAffected(one, slots, absent))
-    .sort((one, other) => ((one.start ?? '') < (other.start ?? '') ? -1 : 1));
+    .filter((appointment) => (parseInstant(appointment.start) ?? 0) > now && isAffected(appointment, slots, absent))
+    .sort((appointment, other) => ((appointment.start ?? '') < (other.start ?? '') ? -1 : 1));
   const visits = Map.groupBy(affected, (one) => notifiedGroupOf(one, config) ?? one.id);
   const appointments = [...visits.values()].flatMap(([first]) => first ?? []);
   const offers = open.filter(
-    (one) =>
-      isOpenOffer(one, now, config) &&
-      isFromWaitlist(one, config) &&
-      isAffected({ ...one, status: 'booked' }, slots, absent),
+    (appointment) =>
+      isOpenOffer(appointment, now, config) &&
+      isFromWaitlist(appointment, config) &&
+      isAffected({ ...appointment, status: 'booked' }, slots, absent),
   );
   return { appointments, offers, slots };
 }
@@ -190,7 +192,7 @@ export async function plan(
   ]);
   const others = ofType('Appointment', found.flat()).filter(({ id }) => !withdrawn.includes(id));
   // A step of a visit is moved within its gaps; where more of the visit cannot take place, or it cannot, all of it is.
-  const alone = appointments.filter((one) => !visits.isMore(one));
+  const alone = appointments.filter((appointment) => !visits.isMore(appointment));
   const proposals = planAbsence(
     {
       affected: alone,
@@ -205,7 +207,7 @@ export async function plan(
     },
     config,
   );
-  const planned = new Map(appointments.map((one) => [one, proposals[alone.indexOf(one)]]));
+  const planned = new Map(appointments.map((appointment) => [appointment, proposals[alone.indexOf(appointment)]]));
   const deadline = searchEnd(now);
   for (const one of appointments.filter((each) => !planned.get(each))) {
     const whole = visits.wholeOf(one);
@@ -217,10 +219,10 @@ export async function plan(
     const mayTake = (slot: CalendarSlot): boolean => !taken.has(slot.id) && !isAbsentAt(slot.schedule, slot, absent);
     planned.set(one, await planWhole(medplum, one, whole, { others, planned, last, deadline, now, mayTake }));
   }
-  return appointments.map((one, index) => {
-    const proposal = planned.get(one);
-    const isCalled = visits.isMore(one) && !proposal;
-    return { appointment: one.id ?? '', reach: isCalled ? 'call' : (reaches[index] ?? 'call'), proposal };
+  return appointments.map((appointment, index) => {
+    const proposal = planned.get(appointment);
+    const isCalled = visits.isMore(appointment) && !proposal;
+    return { appointment: appointment.id ?? '', reach: isCalled ? 'call' : (reaches[index] ?? 'call'), proposal };
   });
 }
 
@@ -237,12 +239,13 @@ interface PlanningWhole extends Pick<Bounds, 'mayTake' | 'deadline' | 'now'> {
 /** Plans what takes the place of a whole visit: the earliest other one, from its time on. */
 async function planWhole(
   medplum: MedplumClient,
-  one: Appointment,
+  appointment: Appointment,
   whole: Whole,
   { others, planned, last, now, ...bounds }: PlanningWhole,
 ): Promise<Proposal | undefined> {
   const own = new Set(whole.steps.map(({ id }) => id));
-  const isTheirs = (other: Appointment): boolean => patientsOf(other).some((each) => patientsOf(one).includes(each));
+  const isTheirs = (other: Appointment): boolean =>
+    patientsOf(other).some((each) => patientsOf(appointment).includes(each));
   const busy = [
     ...others
       .filter((other) => isOpen(other) && !own.has(other.id) && isTheirs(other))
@@ -252,7 +255,7 @@ async function planWhole(
   const start = Math.max(parseInstant(whole.steps[0]?.start) ?? now, now + NOTICE);
   const found = await findInstead(medplum, whole, { ...bounds, period: { start, end: last }, busy, now });
   const slots = found.flatMap(slotIdsOf);
-  const same = found.find((step) => stepOf(step, config)?.step === stepOf(one, config)?.step);
+  const same = found.find((step) => stepOf(step, config)?.step === stepOf(appointment, config)?.step);
   const [slot] = ofType('Slot', await readByIds(medplum, 'Slot', same ? slotIdsOf(same).slice(0, 1) : []));
   const [schedule] = scheduleOf(slot);
   const times = found.flatMap((step) => timeOf(step) ?? []);
@@ -346,7 +349,7 @@ async function makeRows(
     const fresh = await withoutListed(medplum, appointments.filter(isNew), open);
     const unplanned = fresh.filter((one) => !planned.has(one.id ?? '')).slice(0, PORTION);
     const reserved = new Set(
-      [...absence.plan, ...[...open.values()].flatMap((one) => affectedOf(one) ?? [])].flatMap(
+      [...absence.plan, ...[...open.values()].flatMap((task) => affectedOf(task) ?? [])].flatMap(
         ({ proposal }) => proposal?.slots ?? [],
       ),
     );
@@ -530,7 +533,7 @@ async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
   const open = await readOpenRows(medplum);
   const reserved = new Set([
     ...proposal.slots,
-    ...[...open.values()].flatMap((one) => affectedOf(one)?.proposal?.slots ?? []),
+    ...[...open.values()].flatMap((task) => affectedOf(task)?.proposal?.slots ?? []),
   ]);
   const [entry] = await plan(
     medplum,
@@ -557,12 +560,12 @@ async function move(medplum: MedplumClient, { row, offer: offered, together }: A
   if (!offered) {
     return;
   }
-  const all = [offered, ...together].map(
+  const appointments = [offered, ...together].map(
     ({ meta: _, extension: __, cancelationReason: ___, ...said }): Appointment => ({ ...said, status: 'proposed' }),
   );
   const result = await bookAppointment(
     medplum,
-    parseBookRequest(bodyFor(all), config),
+    parseBookRequest(bodyFor(appointments), config),
     { id: '', role: 'repository', limits: [] },
     { extend: (transaction) => ({ ...transaction, entry: [...(transaction.entry ?? []), rowEntry(row, 'moved')] }) },
   );
@@ -610,7 +613,7 @@ const acts: {
         slots: acting.slots,
         absent: acting.absent,
         substitutes: acting.absence?.substitutes ?? [],
-        withdrawn: [acting.offer, ...acting.together].map((one) => one?.id),
+        withdrawn: [acting.offer, ...acting.together].map((appointment) => appointment?.id),
       },
       acting.secrets,
     );
@@ -667,9 +670,9 @@ export async function* absenceActs(
   const open = ofType('Task', rows).filter(
     (row) => ['waiting', 'offered', 'call'].includes(statusOfRow(row)) && row.status !== 'completed',
   );
-  for (const some of chunks(open)) {
-    const facts = await readFacts(medplum, some);
-    for (const row of some) {
+  for (const tasks of chunks(open)) {
+    const facts = await readFacts(medplum, tasks);
+    for (const row of tasks) {
       const affected = affectedOf(row);
       const appointment = facts.appointments.get(affected?.appointment ?? '');
       const offered = facts.appointments.get(affected?.offer ?? '');
@@ -704,14 +707,16 @@ async function readFacts(medplum: MedplumClient, rows: readonly Task[]) {
     await readByIds(medplum, 'Slot', unique([...appointments, ...visits].flatMap(slotIdsOf))),
   );
   return {
-    appointments: new Map(appointments.map((one) => [one.id ?? '', one])),
+    appointments: new Map(appointments.map((appointment) => [appointment.id ?? '', appointment])),
     /** What was offered together with an appointment. */
-    together: (one: Appointment | undefined): Appointment[] => {
-      const what = one && offeredFor(one, config).join();
-      const group = one && notifiedGroupOf(one, config);
+    together: (appointment: Appointment | undefined): Appointment[] => {
+      const what = appointment && offeredFor(appointment, config).join();
+      const group = appointment && notifiedGroupOf(appointment, config);
       return visits.filter(
         (other) =>
-          other.id !== one?.id && notifiedGroupOf(other, config) === group && offeredFor(other, config).join() === what,
+          other.id !== appointment?.id &&
+          notifiedGroupOf(other, config) === group &&
+          offeredFor(other, config).join() === what,
       );
     },
     slots,
@@ -737,7 +742,7 @@ async function* ends(
         `${affectedOfAbsence(row.id ?? '', config)}&status=requested,in-progress,ready&_count=1000`,
       ]);
       const [stored] = ofType('Task', current);
-      const isOver = (await readAbsentOf(medplum, absence)).every((one) => one.end <= now);
+      const isOver = (await readAbsentOf(medplum, absence)).every((absent) => absent.end <= now);
       const left = ofType('Task', rows).filter(({ id, status }) => status !== 'ready' || ticked.has(id));
       if (stored?.status === 'in-progress' && isOver && left.length === 0) {
         await writeRows(medplum, [updateEntry(stored, { ...stored, status: 'completed' })], `Task/${row.id}`);

@@ -95,15 +95,15 @@ async function accepted(
   candidates: readonly Alternative[],
   most: number,
   { requestor, purpose }: Seeking,
-  requestOf: (one: Alternative) => BookRequest,
+  requestOf: (alternative: Alternative) => BookRequest,
 ): Promise<Alternative[]> {
   const found: Alternative[] = [];
   const judged = candidates.slice(0, MAX_JUDGED);
   for (let next = 0; next < judged.length && found.length < most; next += most) {
     const some = judged.slice(next, next + most);
     const plans = await Promise.all(
-      some.map((one) =>
-        decideBooking(medplum, { request: requestOf(one), issues: [] }, requestor, { purpose, isDry: true }),
+      some.map((alternative) =>
+        decideBooking(medplum, { request: requestOf(alternative), issues: [] }, requestor, { purpose, isDry: true }),
       ),
     );
     found.push(...some.filter((_, index) => plans[index]?.plan.kind === 'write'));
@@ -116,7 +116,9 @@ const elsewhereIn =
   ({ whole, request }: Refusal) =>
   (at: Alternative): BookRequest => ({
     ...whole,
-    appointments: whole.appointments.map((one) => (one === request ? requestAt(at, one) : one)),
+    appointments: whole.appointments.map((appointmentRequest) =>
+      appointmentRequest === request ? requestAt(at, appointmentRequest) : appointmentRequest,
+    ),
   });
 
 /** Times in the Schedules that the request names. */
@@ -150,10 +152,12 @@ async function elsewhere(
   refusal: Refusal,
 ) {
   const found = await read(medplum, sameServiceReads(refusal.request, schedules, state), refusal);
-  const others = resourcesOfType(found, 'Schedule').filter(({ id }) => !schedules.some((one) => one.id === id));
+  const others = resourcesOfType(found, 'Schedule').filter(
+    ({ id }) => !schedules.some((schedule) => schedule.id === id),
+  );
   const actors = resourcesOfType(found, 'HealthcareService');
   const offers = await readOffers(medplum, others.slice(0, MAX_SCHEDULES), actors, refusal);
-  const groups = offers.map((one) => [one]);
+  const groups = offers.map((scheduleSlots) => [scheduleSlots]);
   return accepted(medplum, candidatesIn(groups, refusal.request.interval, []), most, refusal, elsewhereIn(refusal));
 }
 
@@ -175,7 +179,8 @@ async function alternatives(
     : here;
 }
 
-const isTimed = (one: AppointmentRequest): one is Refusal['request'] => one.interval !== undefined;
+const isTimed = (appointmentRequest: AppointmentRequest): appointmentRequest is Refusal['request'] =>
+  appointmentRequest.interval !== undefined;
 
 /** How long other visits are looked for, as a share of the time that Medplum may take to answer. */
 const SHARE = 0.1;
@@ -198,7 +203,9 @@ async function wholes(
   const deadline = now + config.timeout * 1_000 * SHARE;
   const time = processorTime();
   // A job knows what its requestor could see of what it names, but not what else the requestor may read.
-  const named = whole.request.appointments.flatMap((one) => schedulesNamed(one, state).flatMap(({ id }) => id ?? []));
+  const named = whole.request.appointments.flatMap((appointmentRequest) =>
+    schedulesNamed(appointmentRequest, state).flatMap(({ id }) => id ?? []),
+  );
   const among = requestor.authorization === undefined ? named : undefined;
   if (!visit) {
     return [];
@@ -216,8 +223,8 @@ async function wholes(
       among,
     });
     const visits = 'nobody' in found ? [] : found.visits;
-    const good = await accepted(medplum, wholesIn(visits, whole, visit), MAX_ALTERNATIVES, seeking, (one) =>
-      requestFor(one, whole.request, state, config),
+    const good = await accepted(medplum, wholesIn(visits, whole, visit), MAX_ALTERNATIVES, seeking, (alternative) =>
+      requestFor(alternative, whole.request, state, config),
     );
     if (good.length > 0) {
       return good;

@@ -68,7 +68,7 @@ function holderReads({ id }: Appointment, ids: readonly string[], used: readonly
     ...searchByIds('Appointment', [id]),
     ...searchByIds(
       'Slot',
-      used.map((one) => one.id),
+      used.map((slot) => slot.id),
     ),
     ...(ids.length > 0 ? statuses : []).map((status) =>
       search('Appointment', [

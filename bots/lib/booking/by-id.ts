@@ -14,9 +14,9 @@ import { ofType, readByIds } from '../read.ts';
  */
 export async function readOpenTimes(medplum: MedplumClient, ids: readonly string[]): Promise<Map<string, Interval>> {
   return new Map(
-    ofType('Appointment', await readByIds(medplum, 'Appointment', ids)).flatMap((one): [string, Interval][] => {
-      const time = isOpen(one) ? timeOf(one) : undefined;
-      return one.id && time ? [[one.id, time]] : [];
+    ofType('Appointment', await readByIds(medplum, 'Appointment', ids)).flatMap((appointment): [string, Interval][] => {
+      const time = isOpen(appointment) ? timeOf(appointment) : undefined;
+      return appointment.id && time ? [[appointment.id, time]] : [];
     }),
   );
 }

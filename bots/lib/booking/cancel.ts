@@ -25,10 +25,12 @@ export async function cancelEntries(
   dependents?: readonly DependentAppointment[],
 ): Promise<BundleEntry[]> {
   const related = { ...found, ...(await completeRelated(medplum, stored, found)), appointment: stored };
-  const all = [related, ...(dependents ?? (await readDependentAppointments(medplum, stored)))].map((one) => {
-    const cancelled: Appointment = { ...one.appointment, status: 'cancelled', cancelationReason };
-    return { ...one, cancelled };
-  });
+  const all = [related, ...(dependents ?? (await readDependentAppointments(medplum, stored)))].map(
+    (dependentAppointment) => {
+      const cancelled: Appointment = { ...dependentAppointment.appointment, status: 'cancelled', cancelationReason };
+      return { ...dependentAppointment, cancelled };
+    },
+  );
   const slots = await Promise.all(all.map((one) => readAppointmentSlots(medplum, one.cancelled, one)));
   const following = followingEntries(
     all.map(({ cancelled }) => cancelled),

@@ -17,19 +17,19 @@ const peopleOf = ({ participant }: Appointment) =>
   participant.filter(({ actor }) => idIn(actor, 'Patient') ?? idIn(actor, 'RelatedPerson'));
 
 /** Whether the portal of an appointment is told of what is offered in its place. */
-async function readListening(medplum: MedplumClient): Promise<(one: Appointment) => boolean> {
+async function readListening(medplum: MedplumClient): Promise<(appointment: Appointment) => boolean> {
   const profile = encodeURIComponent(artefactUri(config, 'LocalSubscriptionTermin'));
   const [found] = await readInTransaction(medplum, [`Subscription?status=active&_profile=${profile}&_count=1000`]);
   const listening = ofType('Subscription', found).flatMap((stored) => {
     const { topic, conditions = [] } = storedParameters(stored, config) ?? {};
     return topic === 'appointment-offer' ? [{ owner: ownerOf(stored, config), conditions }] : [];
   });
-  return (one) =>
+  return (appointment) =>
     listening.some(
       ({ owner, conditions }) =>
         owner !== undefined &&
-        owner === ownerOf(one, config) &&
-        matchesFilter({ ...one, status: 'proposed', participant: peopleOf(one) }, conditions),
+        owner === ownerOf(appointment, config) &&
+        matchesFilter({ ...appointment, status: 'proposed', participant: peopleOf(appointment) }, conditions),
     );
 }
 
@@ -47,7 +47,7 @@ export async function readReaches(
     ...(await readByIds(medplum, 'Patient', idsOf('Patient'))),
     ...(await readByIds(medplum, 'RelatedPerson', idsOf('RelatedPerson'))),
   ];
-  const byReference = new Map(people.map((one) => [`${one.resourceType}/${one.id}`, one]));
+  const byReference = new Map(people.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
   const media = config.messages.from ? mediaOf(secrets) : [];
   const told = appointments.map((appointment) => {
     const own = appointment.participant.flatMap(({ actor }) => byReference.get(actor?.reference ?? '') ?? []);
@@ -55,8 +55,8 @@ export async function readReaches(
     return { appointment, candidates: isWritten ? recipientsOf(appointment, own, media, now, config) : [] };
   });
   const addressees = await chooseAddressees(medplum, told);
-  return appointments.map((one, index): Reach => {
+  return appointments.map((appointment, index): Reach => {
     const isWritten = addressees[index]?.isTrusted ? 'message' : 'call';
-    return isListening(one) ? 'portal' : isWritten;
+    return isListening(appointment) ? 'portal' : isWritten;
   });
 }

@@ -97,9 +97,9 @@ async function withNotes(
   const lacking = resourcesOfType(shown, 'Slot').flatMap(({ id = '' }) => (known.has(`Slot/${id}`) ? [] : id));
   const more = await readSlots(medplum, [...searchByIds('Slot', lacking), ...searches.filter(isForRows)]);
   const rows = [...known, ...more].filter(([, { resourceType }]) => resourceType === 'Task');
-  const earlier = (key: string, one: Resource): Resource => {
-    const whole = known.get(key) ?? more.get(key) ?? one;
-    return (whole.meta?.lastUpdated ?? '') <= (one.meta?.lastUpdated ?? '') ? whole : one;
+  const earlier = (key: string, resource: Resource): Resource => {
+    const whole = known.get(key) ?? more.get(key) ?? resource;
+    return (whole.meta?.lastUpdated ?? '') <= (resource.meta?.lastUpdated ?? '') ? whole : resource;
   };
   return new Map([...[...shown].map(([key, one]) => [key, earlier(key, one)] as const), ...rows]);
 }
@@ -118,10 +118,10 @@ async function readState(
   { id, authorization, narrow = (state) => state }: Reader,
   counts: readonly BundleEntry[],
 ): Promise<{ readonly state: ResourceSet; readonly counted: readonly BundleEntry[] }> {
-  const named = unique(appointments.flatMap((one) => namedReads(one, id, config, leads)));
+  const named = unique(appointments.flatMap((appointmentRequest) => namedReads(appointmentRequest, id, config, leads)));
   const led = readsById('HealthcareService', leads?.services ?? []);
   const shownOf = (entries: readonly BundleEntry[]) =>
-    authorization === undefined ? entries : entries.filter((one) => !isForRows(one));
+    authorization === undefined ? entries : entries.filter((entry) => !isForRows(entry));
   const wanted = [...shownOf(named), ...led];
   const [answers, whole] = await Promise.all([
     readResponses(medplum, [...wanted, ...counts], { authorization }),
@@ -133,7 +133,7 @@ async function readState(
   const asked = new Set(named.flatMap(askedBy));
   for (;;) {
     const more = unique([
-      ...appointments.flatMap((one) => leadingReads(one, state, config, leads)),
+      ...appointments.flatMap((appointmentRequest) => leadingReads(appointmentRequest, state, config, leads)),
       ...siblingReads(appointments, withSlots, state, config),
     ]).filter((entry) => askedBy(entry).some((one) => !asked.has(one)));
     if (more.length === 0) {
@@ -212,9 +212,11 @@ async function readNearby(
     return undefined;
   }
   const intervals = request.appointments.flatMap(({ interval }) => interval ?? []);
-  const isOver = (one: Appointment): boolean => {
-    const time = timeOf(one);
-    return time !== undefined && hasEnded(one, now, config) && intervals.some((other) => overlaps(time, other));
+  const isOver = (appointment: Appointment): boolean => {
+    const time = timeOf(appointment);
+    return (
+      time !== undefined && hasEnded(appointment, now, config) && intervals.some((interval) => overlaps(time, interval))
+    );
   };
   const [asked, read, reach] = [new Set<string>(), [] as ScheduleTime[], reachIn(reading)];
   const found: Resource[] = [];
@@ -234,7 +236,9 @@ async function readNearby(
     times = ids
       .flatMap((id) => calendar.get(id) ?? [])
       .map(({ schedule, start, end }) => ({ schedule, start: start - reach, end: end + reach }))
-      .filter((time) => !read.some((one) => one.schedule === time.schedule && contains(one, time)));
+      .filter(
+        (time) => !read.some((scheduleTime) => scheduleTime.schedule === time.schedule && contains(scheduleTime, time)),
+      );
     if (origins.length + times.length === 0) {
       return { ...known, expired, rows: ofType('Task', found) };
     }

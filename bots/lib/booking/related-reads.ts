@@ -122,7 +122,7 @@ const takenSearches = (slots: readonly string[]): string[] =>
 
 /** The search for the services that some Schedules name; none if they are known. */
 export function serviceReads(schedules: readonly Schedule[], known: readonly Resource[] = []): BundleEntry[] {
-  const isKnown = (id: string): boolean => ofType('HealthcareService', known).some((one) => one.id === id);
+  const isKnown = (id: string): boolean => ofType('HealthcareService', known).some((service) => service.id === id);
   return searchByIds(
     'HealthcareService',
     schedules.flatMap(serviceIdsOf).filter((id) => !isKnown(id)),
@@ -139,7 +139,7 @@ export async function readSchedules(
   ids: readonly string[],
   known: readonly Resource[] = [],
 ): Promise<ScheduleServices[]> {
-  const unknown = ids.filter((id) => !ofType('Schedule', known).some((one) => one.id === id));
+  const unknown = ids.filter((id) => !ofType('Schedule', known).some((schedule) => schedule.id === id));
   const [read = []] =
     unknown.length > 0
       ? await readInBatch(medplum, [`Schedule?_id=${unknown.join(',')}&_include=Schedule:actor&${MOST}`])
@@ -181,7 +181,9 @@ interface TakenRead {
 function reservedBy(rows: readonly Task[], author: string): CalendarSlot[] {
   return rows.flatMap((row) => {
     const schedule = idIn(row.focus, 'Schedule');
-    const own = reservationsIn(row, Date.now(), config).filter((one) => one.author === author && !isOfAppointment(one));
+    const own = reservationsIn(row, Date.now(), config).filter(
+      (reservation) => reservation.author === author && !isOfAppointment(reservation),
+    );
     return schedule === undefined
       ? []
       : own.map(({ slots: [id = ''], overbooks, ...time }) =>
@@ -203,7 +205,9 @@ async function readOwnSchedules(medplum: MedplumClient, { participant }: Appoint
     (actor) => `Schedule?${new URLSearchParams({ actor, 'active:not': 'false', _count: '2' })}`,
   );
   const found = await readInBatch(medplum, searches);
-  const single = found.flatMap((one) => (ofType('Schedule', one).length === 1 ? ofType('Schedule', one) : []));
+  const single = found.flatMap((resources) =>
+    ofType('Schedule', resources).length === 1 ? ofType('Schedule', resources) : [],
+  );
   return readSchedules(medplum, [...new Set(single.flatMap(({ id }) => id ?? []))]);
 }
 

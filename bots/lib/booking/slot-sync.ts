@@ -159,6 +159,6 @@ export async function syncAppointmentsOfPatients(medplum: MedplumClient, ids: re
   const actor = ids.map((id) => `Patient/${id}`).join(',');
   const query = new URLSearchParams({ actor, status: statusQuery(isOpen), _count: '1000' });
   const [found] = await readInBatch(medplum, [`Appointment?${query}`]);
-  const acts = ofType('Appointment', found).map((one) => () => syncAppointment(medplum, one));
+  const acts = ofType('Appointment', found).map((appointment) => () => syncAppointment(medplum, appointment));
   await carryOut(acts, Number.POSITIVE_INFINITY);
 }

@@ -68,7 +68,7 @@ async function withoutEnded(medplum: MedplumClient, calendar: Calendar): Promise
   const [found] = await readInBatch(medplum, ids.length > 0 ? [holderSearch(ids)] : []);
   const holders = holdersOf(ofType('Appointment', found));
   const isOver = ({ id }: CalendarSlot): boolean =>
-    holders.get(id)?.every((one) => hasEnded(one, Date.now(), config)) ?? false;
+    holders.get(id)?.every((appointment) => hasEnded(appointment, Date.now(), config)) ?? false;
   const ended = tentative.filter(isOver).map((slot) => [slot.id, { ...slot, status: 'free' as const }] as const);
   return new Map([...calendar, ...ended]);
 }
@@ -91,7 +91,10 @@ const laneOf = ({ from, lane }: ExternalSlot): string | undefined =>
 
 /** Whether time is reserved already: by the appointment that names the Slot, or before Medplum tried again. */
 const isCovered = (external: ExternalSlot, reservations: readonly Reservation[]): boolean =>
-  reservations.some((one) => contains(one, external) && (one.lane === undefined || one.lane === laneOf(external)));
+  reservations.some(
+    (reservation) =>
+      contains(reservation, external) && (reservation.lane === undefined || reservation.lane === laneOf(external)),
+  );
 
 /** What a new Slot must not lie on in any case: time that is held for somebody, or offered to them. */
 async function heldBy(
@@ -110,7 +113,9 @@ async function heldBy(
     );
   const [holders] = await readInBatch(medplum, found.length > 0 ? [holderSearch(found.map(({ by }) => by.id))] : []);
   const holds = holdersOf(
-    ofType('Appointment', holders).filter((one) => one.status === 'proposed' && !hasEnded(one, Date.now(), config)),
+    ofType('Appointment', holders).filter(
+      (appointment) => appointment.status === 'proposed' && !hasEnded(appointment, Date.now(), config),
+    ),
   );
   return found.find(({ by }) => holds.has(by.id));
 }
@@ -127,22 +132,31 @@ async function attempt(
   const calendar = calendarOf(ofType('Slot', found), config);
   const [row] = ofType('Task', found);
   const all = reservationsIn(row, now, config);
-  const others = all.filter((one) => !isSameAct(one, act));
+  const others = all.filter((reservation) => !isSameAct(reservation, act));
   const late = lateAppointments(others, wanted, now);
   const reserved = reservedSlots(schedule, others, { calendar, now, open: await readOpenTimes(medplum, late) });
   const ownLanes = new Map(
     all
-      .filter((one) => now < one.until && one.author === act.author && !isOfAppointment(one))
+      .filter(
+        (reservation) => now < reservation.until && reservation.author === act.author && !isOfAppointment(reservation),
+      )
       .flatMap(({ slots: [id], lane }) => (id !== undefined && lane !== undefined ? [[id, lane] as const] : [])),
   );
   const externals = wanted
-    .map((one) =>
-      one.types ? { ...one, ...withBuffers(one, neededBuffers(hours, one.from, one.types, config)) } : one,
+    .map((externalSlot) =>
+      externalSlot.types
+        ? {
+            ...externalSlot,
+            ...withBuffers(externalSlot, neededBuffers(hours, externalSlot.from, externalSlot.types, config)),
+          }
+        : externalSlot,
     )
-    .map((one) => inLane(one, calendar, reserved, ownLanes));
+    .map((externalSlot) => inLane(externalSlot, calendar, reserved, ownLanes));
   // An appointment judges its Slots, not they the appointment.
   const judged = all.filter(
-    (one) => now < one.until && (one.id === act.id || (isOfAppointment(one) && isSameAct(one, act))),
+    (reservation) =>
+      now < reservation.until &&
+      (reservation.id === act.id || (isOfAppointment(reservation) && isSameAct(reservation, act))),
   );
   const open = externals.filter((external) => !isCovered(external, judged));
   const done: Reserved = { kind: 'reserved', place: externals[0]?.from.place };
@@ -179,13 +193,16 @@ async function attempt(
     return { kind: 'too-long' };
   }
   const isContested = (external: ExternalSlot): boolean =>
-    external.against !== 'nothing' && reserved.some((one) => overlaps(one, external) && excludes(external.from, one));
+    external.against !== 'nothing' &&
+    reserved.some((slot) => overlaps(slot, external) && excludes(external.from, slot));
   if (open.some(isContested)) {
     return { kind: 'overtaken' };
   }
   // What the author is about to write is not written here: it may be locked by the transaction that is being checked.
   const authored = new Set(
-    all.filter((one) => now < one.until && one.author === act.author).flatMap(({ slots }) => slots),
+    all
+      .filter((reservation) => now < reservation.until && reservation.author === act.author)
+      .flatMap(({ slots }) => slots),
   );
   const touched = excluded.filter(({ id }) => !authored.has(id)).slice(0, MAX_TOUCHED);
   const reservations = externals.map((external): Reservation => {
@@ -193,7 +210,7 @@ async function attempt(
     const overbooks = isOverbooking(from.resource, config);
     return { start, end, ...act, lane: laneOf(external), overbooks, until: now + RESERVED_FOR };
   });
-  const kept = all.filter((one) => one.id !== act.id);
+  const kept = all.filter((reservation) => reservation.id !== act.id);
   const entry = [
     ...touched.map((slot) => touchEntry(slot, config)),
     reservationEntry(row, [...kept, ...reservations], config),
@@ -247,9 +264,9 @@ export async function reserve(
     async () => {
       const rows = known ? [] : [publicationOf(schedule, config)];
       const found = await readInTransaction(reader, [slotsNear(schedule, time, reach), ...rows]);
-      const all = [...(known ?? []), ...found.flat()];
+      const resources = [...(known ?? []), ...found.flat()];
       known = undefined;
-      return attempt(medplum, hours, externals, act, all);
+      return attempt(medplum, hours, externals, act, resources);
     },
     ({ kind }) => kind === 'overtaken',
     { within: PATIENCE },
@@ -265,15 +282,15 @@ export async function reserve(
 export async function withdraw(
   medplum: MedplumClient,
   act: Act,
-  isMeant: (one: Reservation) => boolean = (one) => isSameAct(one, act),
+  isMeant: (reservation: Reservation) => boolean = (reservation) => isSameAct(reservation, act),
 ): Promise<void> {
   await retryOvertaken(
     async () => {
       const [found] = await readInTransaction(medplum, [reservationsOf(act, config)]);
       const entries = ofType('Task', found).flatMap((row): BundleEntry[] => {
-        const all = reservationsIn(row, Date.now(), config);
-        const kept = all.filter((one) => !isMeant(one));
-        return kept.length < all.length ? [reservationEntry(row, kept, config)] : [];
+        const reservations = reservationsIn(row, Date.now(), config);
+        const kept = reservations.filter((reservation) => !isMeant(reservation));
+        return kept.length < reservations.length ? [reservationEntry(row, kept, config)] : [];
       });
       const written = entries.length === 0 || (await writeUnlessOvertaken(medplum, entries, `The rows of ${act.id}`));
       return written !== undefined;

@@ -116,8 +116,10 @@ export async function readOpeningHours(
 ): Promise<{ readonly hours: KeyedHours | undefined; readonly row: Task | undefined; readonly reader: MedplumClient }> {
   const found = (await readInTransaction(medplum, hoursSearches(id, serviceType))).flat();
   const schedules = ofType('Schedule', found);
-  const known = new Set(ofType('HealthcareService', found).map((one) => one.id ?? ''));
-  const isComplete = schedules.every((one) => !servesAll(one) && serviceIdsOf(one).every((of) => known.has(of)));
+  const known = new Set(ofType('HealthcareService', found).map((service) => service.id ?? ''));
+  const isComplete = schedules.every(
+    (schedule) => !servesAll(schedule) && serviceIdsOf(schedule).every((of) => known.has(of)),
+  );
   const services = isComplete ? [] : servicesSearches(schedules);
   const reader = isComplete ? medplum : await readAhead(medplum, services, along);
   const more = await readInTransaction(reader, services);

@@ -110,7 +110,7 @@ async function readQueue(medplum: MedplumClient, skipped: ReadonlySet<string | u
   ]);
   const [row] = ofType('Task', sweeps);
   const value = row && row.status !== 'cancelled' ? sweepIn(row) : undefined;
-  const waiting = found.map((some) => ofType('Task', some).filter(({ id }) => !skipped.has(id)));
+  const waiting = found.map((resources) => ofType('Task', resources).filter(({ id }) => !skipped.has(id)));
   return { rows: waiting.find(({ length }) => length > 0) ?? [], sweep: row && value && { row, value } };
 }
 
@@ -164,9 +164,9 @@ export async function publishDue(medplum: MedplumClient, own: readonly Task[]): 
     } else if (!isSwept) {
       await sweepPage(medplum, row, value);
     } else {
-      const some = rows.slice(0, CONCURRENCY);
-      const done = await Promise.all(some.map((one) => turn(medplum, one, until)));
-      for (const [index, one] of some.entries()) {
+      const tasks = rows.slice(0, CONCURRENCY);
+      const done = await Promise.all(tasks.map((task) => turn(medplum, task, until)));
+      for (const [index, one] of tasks.entries()) {
         if (!done[index]) {
           skipped.add(one.id);
         }

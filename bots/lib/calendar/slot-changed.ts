@@ -84,7 +84,7 @@ async function follow(medplum: MedplumClient, slot: Slot): Promise<boolean> {
   const [holders, versions] = await readInBatch(medplum, [holderSearch([slot.id ?? '']), historyOf(slot)]);
   const [current, ...earlier] = ofType('Slot', versions);
   const before = current && earlier.find((one) => hasOtherTime(current, one));
-  const [holder, ...others] = ofType('Appointment', holders).filter((one) => takesTime(one));
+  const [holder, ...others] = ofType('Appointment', holders).filter((appointment) => takesTime(appointment));
   const isFollowing = before && holder && others.length === 0 && !hasOtherTime(asSlot(holder, before), before);
   if (isFollowing) {
     await syncAppointment(medplum, holder, { from: before, to: current });

@@ -73,7 +73,7 @@ async function readMerged(medplum: MedplumClient, patients: readonly string[]): 
   const isMerge = ({ link = [] }: Patient, into: string): boolean =>
     link.some(({ type, other }) => type === 'replaced-by' && other.reference === into);
   const merges = ofType('Patient', found).filter(({ meta }) => !isByService(meta, config));
-  return (into) => merges.some((one) => isMerge(one, into));
+  return (into) => merges.some((patient) => isMerge(patient, into));
 }
 
 /**
@@ -86,9 +86,9 @@ export async function chooseAddressees(
   medplum: MedplumClient,
   asked: readonly { readonly appointment: Appointment; readonly candidates: readonly Recipient[] }[],
 ): Promise<(Addressee | undefined)[]> {
-  const all = asked.flatMap(({ candidates }) => candidates);
-  const refused = await readRefused(medplum, [...new Set(all.map(({ address }) => address))]);
-  const submitted = all.filter(({ owner }) => owner !== undefined);
+  const recipients = asked.flatMap(({ candidates }) => candidates);
+  const refused = await readRefused(medplum, [...new Set(recipients.map(({ address }) => address))]);
+  const submitted = recipients.filter(({ owner }) => owner !== undefined);
   const patients = asked.flatMap(({ appointment, candidates }) =>
     candidates.some(({ owner }) => owner !== undefined) ? (patientOf(appointment)?.reference ?? []) : [],
   );

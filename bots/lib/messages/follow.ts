@@ -71,7 +71,7 @@ async function readSubject(medplum: MedplumClient, id: string) {
   }
   const [visit, visitRows] = await readInTransaction(medplum, [groupSearch(group), visitThreadSearch(group, config)]);
   const timeOf = ({ start }: Appointment): number => parseInstant(start) ?? 0;
-  const steps = ofType('Appointment', visit).sort((one, other) => timeOf(one) - timeOf(other));
+  const steps = ofType('Appointment', visit).sort((appointment, other) => timeOf(appointment) - timeOf(other));
   return { group, appointments: steps, row: ofType('Task', visitRows)[0] };
 }
 
@@ -100,8 +100,8 @@ const givenUp = (
   isSeries: boolean,
 ): Undelivered => ({ appointment, patient, kind, reason, isSeries, until: offersEnd(appointments) });
 
-const ended = (one: Communication | undefined, ending: Ending, reason?: string): BundleEntry[] =>
-  one ? [updateEntry(one, endedCommunication(one, ending, Date.now(), reason))] : [];
+const ended = (communication: Communication | undefined, ending: Ending, reason?: string): BundleEntry[] =>
+  communication ? [updateEntry(communication, endedCommunication(communication, ending, Date.now(), reason))] : [];
 
 const unknown = 'Nobody has answered whether it was sent.';
 
@@ -237,7 +237,7 @@ async function readFormer(
   const others = ofType('Communication', sent).filter(
     ({ identifier = [] }) => !identifier.some(({ value }) => value === own),
   );
-  const [last] = others.flatMap((one) => addressOf(one) ?? []);
+  const [last] = others.flatMap((communication) => addressOf(communication) ?? []);
   const isSame = last === undefined || mailboxOf(last) === mailboxOf(recipient.address);
   return isSame || (await readRefused(medplum, [last])).has(last) ? undefined : last;
 }
@@ -302,13 +302,13 @@ export async function followAppointment(
 ): Promise<void> {
   const state = await readState(medplum, id);
   const { appointments, group, thread } = state;
-  const isAsked = thread !== undefined || appointments.some((one) => isOfClinic(one, config));
+  const isAsked = thread !== undefined || appointments.some((appointment) => isOfClinic(appointment, config));
   if (!isAsked) {
     return;
   }
   const [now, media] = [Date.now(), mediaOf(secrets)];
   // A deleted appointment has no participants: its patient is told.
-  const told: Appointment = appointments.find((one) => !areOff([one])) ??
+  const told: Appointment = appointments.find((appointment) => !areOff([appointment])) ??
     appointments[0] ?? {
       resourceType: 'Appointment',
       status: 'cancelled',
@@ -355,7 +355,9 @@ export async function followAppointment(
     return;
   }
   const [alone] = group === undefined ? appointments : [];
-  const atOnce = await readAtOnce(medplum, first, alone, state.last, (known, one) => next(known, [one]));
+  const atOnce = await readAtOnce(medplum, first, alone, state.last, (known, appointment) =>
+    next(known, [appointment]),
+  );
   if (atOnce.earlier !== undefined) {
     return followAppointment(medplum, secrets, atOnce.earlier);
   }

@@ -29,10 +29,12 @@ async function readOccurrences(medplum: MedplumClient, own: Appointment): Promis
   const others = ofType('Appointment', found)
     .filter(({ id }) => id !== own.id)
     .filter(
-      (one) => patientOf(one)?.reference === patientOf(own)?.reference && ownerOf(one, config) === ownerOf(own, config),
+      (appointment) =>
+        patientOf(appointment)?.reference === patientOf(own)?.reference &&
+        ownerOf(appointment, config) === ownerOf(own, config),
     )
-    .filter((one) => isOfClinic(one, config))
-    .sort((one, other) => timeOf(one) - timeOf(other));
+    .filter((appointment) => isOfClinic(appointment, config))
+    .sort((appointment, other) => timeOf(appointment) - timeOf(other));
   const ids = others.flatMap(({ id }) => id ?? []);
   const [known] = ids.length > 0 ? await readInTransaction(medplum, [threadsSearch(ids, config)]) : [];
   const rows = new Map(ofType('Task', known).map((row) => [idIn(row.focus, 'Appointment'), row]));
@@ -72,7 +74,7 @@ export async function readAtOnce(
   last: Communication | undefined,
   next: (thread: Thread | undefined, appointment: Appointment) => Step,
 ): Promise<AtOnce> {
-  const claimed = new Set((last?.about ?? []).flatMap((one) => idIn(one, 'Appointment') ?? []));
+  const claimed = new Set((last?.about ?? []).flatMap((reference) => idIn(reference, 'Appointment') ?? []));
   const isNew = step.do === 'send' && step.isNew && saidAtOnce.includes(step.kind);
   if (!own || step.do === 'nothing' || (!isNew && claimed.size < 2)) {
     return alone;
@@ -81,12 +83,14 @@ export async function readAtOnce(
   const before = others.filter(({ appointment: { id = '' } }) => claimed.has(id));
   if (step.do === 'send' && !step.isNew) {
     const still = before.filter(({ appointment }) => areOff([appointment]) === areOff([own]));
-    return { ...alone, members: still.flatMap((one) => memberOf(one, one.thread ?? step.thread)) };
+    return { ...alone, members: still.flatMap((occurrence) => memberOf(occurrence, occurrence.thread ?? step.thread)) };
   }
   const now = Date.now();
-  const same = others.flatMap((one) => {
-    const its = one.thread?.claimed ? undefined : next(one.thread, one.appointment);
-    return isNew && its?.do === 'send' && its.isNew && its.kind === step.kind ? [{ one, thread: its.thread }] : [];
+  const same = others.flatMap((occurrence) => {
+    const its = occurrence.thread?.claimed ? undefined : next(occurrence.thread, occurrence.appointment);
+    return isNew && its?.do === 'send' && its.isNew && its.kind === step.kind
+      ? [{ one: occurrence, thread: its.thread }]
+      : [];
   });
   const members = same.flatMap(({ one, thread }) => memberOf(one, afterAttempt(thread, true, now).thread));
   const [first] = same.map(({ one }) => one.appointment);

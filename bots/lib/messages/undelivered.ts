@@ -44,7 +44,7 @@ export function undelivered({ appointment, patient, kind, reason, isSeries, unti
 
 /** When the offers among some appointments end: nobody is to be called about one that is over. */
 export const offersEnd = (appointments: readonly Appointment[]): number[] =>
-  appointments.flatMap((one) => endOf('offer', one, config) ?? []);
+  appointments.flatMap((appointment) => endOf('offer', appointment, config) ?? []);
 
 /**
  * What follows for an offer of which it is certain that its person has not heard. It is over: the time is offered to the next
@@ -80,7 +80,7 @@ export async function messageReturned(medplum: MedplumClient, number: string, st
   const reason = `A mail server returned it with status ${status}.`;
   const attempt = async (): Promise<boolean | 'overtaken'> => {
     const [found] = await readInTransaction(medplum, [numberSearch(number, config)]);
-    const [sent] = ofType('Communication', found).filter((one) => one.status === 'completed');
+    const [sent] = ofType('Communication', found).filter((communication) => communication.status === 'completed');
     if (!sent) {
       return false;
     }

@@ -28,14 +28,18 @@ export async function readEvents(
     medplum,
     chunks(wanted, CHUNK).map((chunk) => eventsQuery(chunk, config)),
   );
-  const stored = new Map(found.flatMap((resources) => ofType('Communication', resources)).map((one) => [one.id, one]));
+  const stored = new Map(
+    found
+      .flatMap((resources) => ofType('Communication', resources))
+      .map((communication) => [communication.id, communication]),
+  );
   const numbers = new Map<string, Set<number>>();
   for (const [id, number] of wanted) {
     numbers.set(id, (numbers.get(id) ?? new Set()).add(number));
   }
   const eventsOf = (id: string, asked: ReadonlySet<number>): Event[] =>
     [...stored.values()]
-      .flatMap((one) => eventOf(one, id, config) ?? [])
+      .flatMap((communication) => eventOf(communication, id, config) ?? [])
       .filter(({ number }) => asked.has(number))
       .sort((a, b) => a.number - b.number);
   return new Map([...numbers].map(([id, asked]) => [id, eventsOf(id, asked)]));

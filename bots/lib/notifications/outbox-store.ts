@@ -117,7 +117,7 @@ export async function readSubscribers(
 ): Promise<SubscriberState[]> {
   const rows = subscribers.length > 0 ? rowsIn(await readAll(medplum, [outboxesSearch(subscribers, config)])) : [];
   const subscriptions = await readSubscriptionsOf(medplum, rows);
-  return rows.map((row) => ({ row, subscriptions: subscriptions.filter((one) => one.row === row) }));
+  return rows.map((row) => ({ row, subscriptions: subscriptions.filter((outbox) => outbox.row === row) }));
 }
 
 /**
@@ -218,12 +218,12 @@ export async function writeOutboxes(
     throw new Error(`The outboxes of ${row.outboxes.subscriber} could not be written: ${written.kind}.`);
   }
   const after: OutboxRow = { task, outboxes };
-  const rewritten = new Map(ofType('Subscription', resources).map((one) => [one.id, one]));
+  const rewritten = new Map(ofType('Subscription', resources).map((subscription) => [subscription.id, subscription]));
   const subscriptions = updates.flatMap(({ stored }) => {
     const { id } = stored.subscription;
-    const one = rewritten.get(id);
+    const subscription = rewritten.get(id);
     const outbox = outboxes.of.get(id) ?? stored.outbox;
-    return one ? (joined(after, one) ?? []) : [{ ...stored, row: after, outbox }];
+    return subscription ? (joined(after, subscription) ?? []) : [{ ...stored, row: after, outbox }];
   });
   return { row: after, subscriptions };
 }

@@ -31,10 +31,12 @@ const TOGETHER = 20;
 
 /** The open appointments of the visits to which some belong; those of a series are none. */
 export async function readVisits(medplum: MedplumClient, appointments: readonly Appointment[]): Promise<Appointment[]> {
-  const groups = [...new Set(appointments.flatMap((one) => notifiedGroupOf(one, config) ?? []))];
+  const groups = [...new Set(appointments.flatMap((appointment) => notifiedGroupOf(appointment, config) ?? []))];
   const found: Appointment[] = [];
   for (const some of chunks(groups, TOGETHER)) {
-    found.push(...(await readInBatch(medplum, some.map(groupSearch))).flatMap((all) => ofType('Appointment', all)));
+    found.push(
+      ...(await readInBatch(medplum, some.map(groupSearch))).flatMap((resources) => ofType('Appointment', resources)),
+    );
   }
   return found;
 }
@@ -47,8 +49,10 @@ export async function withoutListed(
 ): Promise<readonly Appointment[]> {
   const told = (await readVisits(medplum, appointments))
     .filter(({ id = '' }) => lines.has(id))
-    .flatMap((one) => notifiedGroupOf(one, config) ?? []);
-  return appointments.filter((one) => lines.has(one.id ?? '') || !told.includes(notifiedGroupOf(one, config) ?? ''));
+    .flatMap((appointment) => notifiedGroupOf(appointment, config) ?? []);
+  return appointments.filter(
+    (appointment) => lines.has(appointment.id ?? '') || !told.includes(notifiedGroupOf(appointment, config) ?? ''),
+  );
 }
 
 /** What the visits of some appointments allow in place of them. */
@@ -59,7 +63,7 @@ export async function readAffectedVisits(
   now: number,
 ): Promise<AffectedVisits> {
   const all = await readVisits(medplum, appointments);
-  const services = [...new Set(appointments.flatMap((one) => stepOf(one, config)?.service ?? []))];
+  const services = [...new Set(appointments.flatMap((appointment) => stepOf(appointment, config)?.service ?? []))];
   const [slots, read] = await Promise.all([
     readByIds(medplum, 'Slot', [...new Set(all.flatMap(slotIdsOf))]),
     readInBatch(
@@ -70,30 +74,37 @@ export async function readAffectedVisits(
   const state = resourceSet(all);
   const known = resourceSet(read.flat());
   const found = ofType('Slot', slots);
-  const othersOf = (one: Appointment): Appointment[] =>
-    notifiedGroupOf(one, config) === undefined ? [] : otherAppointmentsOf(one, state, now, config);
-  const taken = (one: Appointment, time: Interval, schedules: readonly Schedule[], path: string): StepTaken[] => {
-    const mark = stepOf(one, config);
+  const othersOf = (appointment: Appointment): Appointment[] =>
+    notifiedGroupOf(appointment, config) === undefined ? [] : otherAppointmentsOf(appointment, state, now, config);
+  const taken = (
+    appointment: Appointment,
+    time: Interval,
+    schedules: readonly Schedule[],
+    path: string,
+  ): StepTaken[] => {
+    const mark = stepOf(appointment, config);
     return mark ? [{ ...time, step: mark.step, schedules, path }] : [];
   };
-  const staying = (one: Appointment): StepTaken[] => {
-    const time = timeOf(one);
-    const own = slotIdsOf(one).flatMap((id) => schedulesIn(found.find((slot) => slot.id === id)));
-    return time ? taken(one, time, own, STAYS) : [];
+  const staying = (appointment: Appointment): StepTaken[] => {
+    const time = timeOf(appointment);
+    const own = slotIdsOf(appointment).flatMap((id) => schedulesIn(found.find((slot) => slot.id === id)));
+    return time ? taken(appointment, time, own, STAYS) : [];
   };
   return {
-    isMore: (one) => othersOf(one).some((other) => isAffected(other, found, absent)),
-    fits: (one, time, schedules) => {
-      const mark = stepOf(one, config);
+    isMore: (appointment) => othersOf(appointment).some((other) => isAffected(other, found, absent)),
+    fits: (appointment, time, schedules) => {
+      const mark = stepOf(appointment, config);
       const visit = mark && visitOf(mark.service, known, config);
-      const [moved] = taken(one, time, schedules, 'moved');
-      const others = othersOf(one).flatMap(staying);
+      const [moved] = taken(appointment, time, schedules, 'moved');
+      const others = othersOf(appointment).flatMap(staying);
       return !visit || visit.series !== undefined || !moved || stepFits(visit, moved, others, config.timeZone);
     },
-    wholeOf: (one) => {
-      const mark = stepOf(one, config);
+    wholeOf: (appointment) => {
+      const mark = stepOf(appointment, config);
       const visit = mark && visitOf(mark.service, known, config);
-      const steps = [one, ...othersOf(one)].toSorted((a, b) => ((a.start ?? '') < (b.start ?? '') ? -1 : 1));
+      const steps = [appointment, ...othersOf(appointment)].toSorted((a, b) =>
+        (a.start ?? '') < (b.start ?? '') ? -1 : 1,
+      );
       const hasBegun = (parseInstant(steps[0]?.start) ?? 0) <= now;
       const names = steps.flatMap((step) => stepOf(step, config)?.step ?? []);
       return !visit || visit.series || steps.length < 2 || hasBegun

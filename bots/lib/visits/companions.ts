@@ -39,9 +39,9 @@ export const groupSearch = (group: string): string =>
  */
 export async function readDependentAppointments(
   medplum: MedplumClient,
-  one: Appointment,
+  appointment: Appointment,
 ): Promise<DependentAppointment[]> {
-  const [group, mark] = [visitGroupOf(one, config), stepOf(one, config)];
+  const [group, mark] = [visitGroupOf(appointment, config), stepOf(appointment, config)];
   if (group === undefined || !mark) {
     return [];
   }
@@ -50,9 +50,9 @@ export async function readDependentAppointments(
     searchUrl('HealthcareService', [['_id', mark.service]]),
   ]);
   const state = resourceSet(found.flat());
-  const isAlone = isByItself(one, state, config) && !isPersonalOffer(one, config);
-  const others = isAlone ? [] : otherAppointmentsOf(one, state, Date.now(), config);
-  return relatedTo(medplum, one, others);
+  const isAlone = isByItself(appointment, state, config) && !isPersonalOffer(appointment, config);
+  const others = isAlone ? [] : otherAppointmentsOf(appointment, state, Date.now(), config);
+  return relatedTo(medplum, appointment, others);
 }
 
 /**
@@ -60,10 +60,13 @@ export async function readDependentAppointments(
  *
  * @throws ReadError when the server could not be read
  */
-export async function readNotifiedTogether(medplum: MedplumClient, one: Appointment): Promise<DependentAppointment[]> {
-  const group = notifiedGroupOf(one, config);
+export async function readNotifiedTogether(
+  medplum: MedplumClient,
+  appointment: Appointment,
+): Promise<DependentAppointment[]> {
+  const group = notifiedGroupOf(appointment, config);
   const [found = []] = group === undefined ? [] : await readInBatch(medplum, [groupSearch(group)]);
-  return relatedTo(medplum, one, otherAppointmentsOf(one, resourceSet(found), Date.now(), config));
+  return relatedTo(medplum, appointment, otherAppointmentsOf(appointment, resourceSet(found), Date.now(), config));
 }
 
 function relatedTo(
@@ -72,7 +75,9 @@ function relatedTo(
   others: readonly Appointment[],
 ): Promise<DependentAppointment[]> {
   const now = Date.now();
-  const own = others.filter((other) => ownerOf(other, config) === ownerOf(one, config) && !wasHeld(other, now));
+  const own = others.filter(
+    (appointment) => ownerOf(appointment, config) === ownerOf(one, config) && !wasHeld(appointment, now),
+  );
   return Promise.all(
     own.map(async (appointment): Promise<DependentAppointment> => {
       const related = await readRelatedAppointment(medplum, appointment.id ?? '');
@@ -90,7 +95,7 @@ const unique = <T>(all: readonly T[], keyOf: (one: T) => string | undefined): T[
 function relatedOf(appointments: readonly Appointment[], read: readonly AppointmentSlots[]): RelatedSlots {
   const ids = new Set(appointments.map(({ id }) => id));
   const others = unique(
-    read.flatMap((one) => one.others),
+    read.flatMap((appointmentSlots) => appointmentSlots.others),
     ({ id }) => id,
   );
   return {

@@ -70,7 +70,7 @@ export async function findInstead(
 ): Promise<readonly Appointment[]> {
   // What its portal could not book is not offered either.
   const caller = { id: '', role: 'requestor' as const, limits: [] };
-  const [payerKind] = steps.flatMap((one) => payerKindsOf(one, config));
+  const [payerKind] = steps.flatMap((appointment) => payerKindsOf(appointment, config));
   const frame = { ...caller, period, hours: { start: 0, end: DAY }, actors: [], payerKind, now, config };
   const isWanted = (proposal: Proposal): boolean =>
     proposal.every((one) => one.end <= period.end && !busy.some((time) => overlaps(one, time)));

@@ -93,7 +93,7 @@ class Offers {
   /** Pages come by start; windows may overlap, and the first page of one has what began before it. */
   sort(): void {
     for (const own of this.slots.values()) {
-      own.sort((one, other) => one.start - other.start || one.end - other.end || (one.id < other.id ? -1 : 1));
+      own.sort((slot, other) => slot.start - other.start || slot.end - other.end || (slot.id < other.id ? -1 : 1));
     }
   }
 }

@@ -115,31 +115,36 @@ async function readWaiting(
     ]),
   );
   const entries = found.filter(({ status }) => status === 'waitlist').toSorted(compareEntries);
-  const portals = entries.flatMap((one) => (isOfClinic(one, config) ? [] : (ownerOf(one, config) ?? [])));
+  const portals = entries.flatMap((appointment) =>
+    isOfClinic(appointment, config) ? [] : (ownerOf(appointment, config) ?? []),
+  );
   const [stand, former] = await Promise.all([
     readByIds(
       medplum,
       'Appointment',
-      entries.flatMap((one) => currentAppointmentOf(one) ?? []),
+      entries.flatMap((appointment) => currentAppointmentOf(appointment) ?? []),
     ),
     readFormer(medplum, [...new Set(portals)]),
   ]);
   const movable = ofType('Appointment', stand).filter(canBeMoved);
   const visits = resourceSet(await readVisits(medplum, movable));
-  const offers = found.filter((one) => isOpenOffer(one, now, config));
+  const offers = found.filter((appointment) => isOpenOffer(appointment, now, config));
   return {
     entries,
     standing: new Map(
-      movable.map((one) => [one.id ?? '', [one, ...otherAppointmentsOf(one, visits, now, config)].toSorted(byStart)]),
+      movable.map((appointment) => [
+        appointment.id ?? '',
+        [appointment, ...otherAppointmentsOf(appointment, visits, now, config)].toSorted(byStart),
+      ]),
     ),
     services,
-    asked: new Set(offers.flatMap((one) => offeredFor(one, config))),
+    asked: new Set(offers.flatMap((appointment) => offeredFor(appointment, config))),
     former: new Set(former),
   };
 }
 
-const byStart = (one: Appointment, other: Appointment): number =>
-  (parseInstant(one.start) ?? 0) - (parseInstant(other.start) ?? 0);
+const byStart = (appointment: Appointment, other: Appointment): number =>
+  (parseInstant(appointment.start) ?? 0) - (parseInstant(other.start) ?? 0);
 
 /** An entry with a new version: of two offers to one person, or an offer and a leaving, one is overtaken. */
 function touched(entry: Appointment): BundleEntry {
@@ -222,7 +227,7 @@ async function withoutAsked(
   const found = resourceSet(read);
   const wasAsked = (id: string): boolean => {
     const person = findResource(found, 'Patient', id) ?? { resourceType: 'Patient', id };
-    return before.some((one) => isForPerson(one, person, found, config));
+    return before.some((appointment) => isForPerson(appointment, person, found, config));
   };
   return wanted.filter(({ entry }) => !patientsOf(entry).some(wasAsked));
 }
@@ -267,7 +272,7 @@ async function findWhole(
 
 /** What can be offered of released time: to each of those who wait one appointment in a Slot, or a visit that takes it. */
 function candidates(medplum: MedplumClient, { entries, standing, services }: Waiting, freed: Freed) {
-  const visits = new Map(entries.map((one) => [one, visitsFor(one, services, config)]));
+  const visits = new Map(entries.map((appointment) => [appointment, visitsFor(appointment, services, config)]));
   const wholes = new Map<Appointment, Promise<readonly Appointment[]>>();
   const standingFor = (entry: Appointment) => standing.get(currentAppointmentOf(entry) ?? '') ?? [];
   return async (entry: Appointment, slot: Slot, offered: FreedTime): Promise<Candidate | undefined> => {
@@ -280,7 +285,7 @@ function candidates(medplum: MedplumClient, { entries, standing, services }: Wai
     const whole = wholes.get(entry) ?? findWhole(medplum, entry, beside, wanted, freed);
     wholes.set(entry, whole);
     const appointments = await whole;
-    const takesIt = appointments.some((one) => slotIdsOf(one).includes(slot.id ?? ''));
+    const takesIt = appointments.some((appointment) => slotIdsOf(appointment).includes(slot.id ?? ''));
     return candidate(entry, takesIt ? appointments : [], beside);
   };
 }
@@ -312,8 +317,8 @@ async function offerSlot(
 ): Promise<number | string | undefined> {
   const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
   const before = earlierOffers(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
-  const askedForIt = new Set(before.flatMap((one) => offeredFor(one, config)));
-  if (new Set(before.map((one) => offeredFor(one, config)[0])).size >= MAX_ASKED) {
+  const askedForIt = new Set(before.flatMap((appointment) => offeredFor(appointment, config)));
+  if (new Set(before.map((appointment) => offeredFor(appointment, config)[0])).size >= MAX_ASKED) {
     return undefined;
   }
   const until = nextOfferEnd(freed.policy, offered.start, freed.now, before, config);
@@ -325,9 +330,9 @@ async function offerSlot(
   const others = inTurn.slice(passed).filter(({ id = '' }) => !askedForIt.has(id) && !asked.has(id));
   const busy = entries.filter(({ id = '' }) => !askedForIt.has(id) && asked.has(id));
   // Nobody waits for what is looked for on behalf of those far behind.
-  for (const some of chunks(others, TOGETHER)) {
+  for (const appointments of chunks(others, TOGETHER)) {
     const wanted: Candidate[] = [];
-    for (const entry of some) {
+    for (const entry of appointments) {
       const one = await candidateFor(entry, slot, offered);
       wanted.push(...(one ? [one] : []));
     }

@@ -130,7 +130,9 @@ function moveIssues(stored: Appointment, result: Appointment, now: number): Issu
     return [{ code: 'period-invalid', diagnostics, expression: 'Appointment.end' }];
   }
   const isStartMoved = parseInstant(stored.start) !== time.start;
-  const unknown = (result.slot ?? []).flatMap((one, index) => (idIn(one, 'Slot') === undefined ? [index] : []));
+  const unknown = (result.slot ?? []).flatMap((reference, index) =>
+    idIn(reference, 'Slot') === undefined ? [index] : [],
+  );
   const most = `An appointment can have ${MAX_SLOTS} Slots at most.`;
   return [
     ...(isStartMoved && time.start <= now
@@ -155,7 +157,9 @@ function moveIssues(stored: Appointment, result: Appointment, now: number): Issu
 
 /** The codes that FHIR does not know and that a change adds; the status has rules of its own. */
 function codeIssues(stored: Appointment, result: Appointment): readonly Issue[] {
-  const [known, found] = [stored, result].map((one) => readStructure(one, 'Appointment', 'Appointment').codes);
+  const [known, found] = [stored, result].map(
+    (appointment) => readStructure(appointment, 'Appointment', 'Appointment').codes,
+  );
   return besides(found ?? [], known ?? []).filter(({ expression }) => expression !== 'Appointment.status');
 }
 

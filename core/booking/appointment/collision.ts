@@ -21,8 +21,8 @@ export interface Collision {
 }
 
 /** Whether of two Slots one takes the time of the other. */
-const exclude = (one: CalendarSlot, other: CalendarSlot): boolean =>
-  overlaps(one, other) && (takesTimeOf(one, other) || takesTimeOf(other, one));
+const exclude = (slot: CalendarSlot, other: CalendarSlot): boolean =>
+  overlaps(slot, other) && (takesTimeOf(slot, other) || takesTimeOf(other, slot));
 
 /** Of some Slots, the booked ones that overlap one of them and exclude it. */
 export function bookedBeside(slot: CalendarSlot, slots: readonly CalendarSlot[]): CalendarSlot[] {
@@ -59,8 +59,8 @@ export function collisions(
   const byHand = new Set(takenByHand([slot, ...beside], appointments));
   const takes = (one: CalendarSlot): boolean =>
     !isOverbooking(one.resource, config) && one.end > now && (one.role === 'taking' || byHand.has(one));
-  const isLoser = (one: Appointment): boolean =>
-    holdsSlots(one) && !hasEnded(one, now, config) && !isOverbooking(one, config);
+  const isLoser = (appointment: Appointment): boolean =>
+    holdsSlots(appointment) && !hasEnded(appointment, now, config) && !isOverbooking(appointment, config);
   const losing = appointments.filter(isLoser);
   const named = new Set(appointments.filter(holdsSlots).flatMap(slotIdsOf));
   const isBlock = ({ id, role, status }: CalendarSlot): boolean =>
@@ -70,8 +70,11 @@ export function collisions(
       .map((appointment) => ({ appointment, ids: slotIdsOf(appointment) }))
       .filter(({ ids }) => ids.includes(under.id) && !ids.includes(taking.id))
       .map(({ appointment }) => ({ appointment, taking, isBlock: isBlock(taking) }));
-  const isRival = (one: Appointment): boolean =>
-    slot.isByHand && one.status === 'booked' && ownerOf(one, config) !== undefined && slotIdsOf(one).includes(slot.id);
+  const isRival = (appointment: Appointment): boolean =>
+    slot.isByHand &&
+    appointment.status === 'booked' &&
+    ownerOf(appointment, config) !== undefined &&
+    slotIdsOf(appointment).includes(slot.id);
   return isBuffer(slot.resource)
     ? []
     : [
@@ -166,10 +169,11 @@ export function conflictEntries(
   slot: Slot | undefined,
   config: BookingConfig,
 ): BundleEntry[] {
-  const isByPeople = (one: Appointment): boolean => rankOf(one) === 2 && ownerOf(one, config) === undefined;
+  const isByPeople = (appointment: Appointment): boolean =>
+    rankOf(appointment) === 2 && ownerOf(appointment, config) === undefined;
   const mark = overbookingMark(config);
-  const marked = (one: Appointment): BundleEntry =>
-    updateEntry(one, { ...one, extension: [...(one.extension ?? []), mark] });
+  const marked = (appointment: Appointment): BundleEntry =>
+    updateEntry(appointment, { ...appointment, extension: [...(appointment.extension ?? []), mark] });
   const [taking] = slot ? calendarOf([slot], config).values() : [];
   const task = taking && isByPeople(loser) ? [collisionTask({ appointment: loser, taking }, config)] : [];
   return isByPeople(loser) && isByPeople(winner)

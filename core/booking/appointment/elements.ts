@@ -178,7 +178,8 @@ function spelledOut(reference: Reference | undefined, type: 'Slot' | 'Patient', 
 function isPatient({ actor }: AppointmentParticipant, { contained }: Appointment): boolean {
   const reference = actor?.reference ?? '';
   const inside = reference.startsWith('#')
-    ? Array.isArray(contained) && contained.some((one) => one?.resourceType === 'Patient' && `#${one.id}` === reference)
+    ? Array.isArray(contained) &&
+      contained.some((resource) => resource?.resourceType === 'Patient' && `#${resource.id}` === reference)
     : false;
   return actor?.type === 'Patient' || /(^|\/)Patient[/?]|^urn:/i.test(reference) || inside;
 }
@@ -307,7 +308,9 @@ export function reservedIssues(
   changer: Changer,
   config: PublicConfig,
 ): Issue[] {
-  const [before = [], after = []] = [stored, result].map((one) => reservedEntries(one, 'Appointment', config));
+  const [before = [], after = []] = [stored, result].map((appointment) =>
+    reservedEntries(appointment, 'Appointment', config),
+  );
   const notes = [artefactUri(config, 'LocalChangedBy'), artefactUri(config, 'LocalSubmitted')];
   const isLeftOut = ({ entry }: ReservedEntry): boolean =>
     changer === 'repository' && notes.some((one) => isSameToken(String(entry.system ?? entry.url), one));

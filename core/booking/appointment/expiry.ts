@@ -28,8 +28,8 @@ export function offerExtensions({ reason, for: ids, until }: PersonalOffer, conf
 }
 
 const partsOf = ({ extension }: Appointment, config: PublicConfig): readonly Extension[] => {
-  const all: readonly (Extension | null)[] = Array.isArray(extension) ? extension : [];
-  return all.find((one) => one?.url === artefactUri(config, 'LocalOffer'))?.extension ?? [];
+  const extensions: readonly (Extension | null)[] = Array.isArray(extension) ? extension : [];
+  return extensions.find((one) => one?.url === artefactUri(config, 'LocalOffer'))?.extension ?? [];
 };
 
 /** Why a time is, or was, offered; `undefined` if it was not. */
@@ -174,7 +174,9 @@ export function hasEnded(appointment: Appointment, now: number, config: PublicCo
 export function hasRunOut(kind: Expiring, appointment: Appointment, now: number, config: PublicConfig): boolean {
   const { code } = expiries[kind];
   const system = artefactUri(config, 'LocalBookingError');
-  const isMarked = appointment.cancelationReason?.coding?.some((one) => one.system === system && one.code === code);
+  const isMarked = appointment.cancelationReason?.coding?.some(
+    (coding) => coding.system === system && coding.code === code,
+  );
   const isTidiedUp = appointment.status === 'cancelled' && isMarked === true;
   return isOver(kind, appointment, now, config) || (isTidiedUp && endOf(kind, appointment, config) !== undefined);
 }

@@ -20,8 +20,8 @@ export function holdersUrl(id: string): string {
 
 /** The appointment that holds a Slot, tidied up or not. */
 export const holderOf = (found: readonly Resource[], now: number, config: PublicConfig): Appointment | undefined =>
-  found.flatMap((one) =>
-    isResource(one, 'Appointment') && holdsSlots(one) && !hasEnded(one, now, config) ? [one] : [],
+  found.flatMap((resource) =>
+    isResource(resource, 'Appointment') && holdsSlots(resource) && !hasEnded(resource, now, config) ? [resource] : [],
   )[0];
 
 /** Whether a Slot would get another time. */
@@ -41,8 +41,8 @@ function moveIssues(
   now: number,
 ): Issue[] {
   const isOfHolder = ({ id = '' }: Slot): boolean => slotIdsOf(holder).includes(id);
-  const slots = found.flatMap((one) => (isResource(one, 'Slot') && isOfHolder(one) ? [one] : []));
-  const holders = found.filter((one) => isResource(one, 'Appointment') && holdsSlots(one));
+  const slots = found.flatMap((resource) => (isResource(resource, 'Slot') && isOfHolder(resource) ? [resource] : []));
+  const holders = found.filter((resource) => isResource(resource, 'Appointment') && holdsSlots(resource));
   const isAlone =
     changed.schedule?.reference === stored.schedule.reference &&
     holders.length === 1 &&

@@ -63,7 +63,7 @@ function priorityIssues({ value, path }: Located<Appointment>, config: BookingCo
 
 function payerKindIssues({ value, path }: Located<Appointment>, config: BookingConfig): Issue[] {
   const url = artefactUri(config, 'LocalPayerKind');
-  const found = (value.extension ?? []).filter((one) => one.url === url);
+  const found = (value.extension ?? []).filter((extension) => extension.url === url);
   const isCoded = found.every(({ valueCoding }) => valueCoding?.system && valueCoding.code);
   return found.length > 1 || !isCoded
     ? [violation(`The extension ${url} is given once, with a valueCoding of system and code.`, `${path}.extension`)]
@@ -158,7 +158,7 @@ function cancelationReasonIssues(
 ): Issue[] {
   const { system, codes } = cancelationReason;
   const { cancelationReason: reason } = value;
-  const isBound = reason?.coding?.some((one) => one.system === system && codes.includes(one.code ?? ''));
+  const isBound = reason?.coding?.some((coding) => coding.system === system && codes.includes(coding.code ?? ''));
   return !reason || isBound
     ? []
     : [violation(`The reason must be one of ${codes.join(', ')} from ${system}.`, `${path}.cancelationReason`)];

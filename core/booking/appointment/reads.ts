@@ -198,6 +198,6 @@ export function fragmentsIn(
   isOver: (appointment: Appointment) => boolean = () => false,
 ): Fragments {
   const others = resourcesOfType(found, 'Appointment').filter(({ id }) => !rewritten.includes(id));
-  const uses = usesOf(others.filter((one) => !isOver(one)));
+  const uses = usesOf(others.filter((appointment) => !isOver(appointment)));
   return { slots: resourcesOfType(found, 'Slot'), uses, expired: others.filter(isOver) };
 }

@@ -26,9 +26,11 @@ export const participantKey = ({ actor, ...rest }: AppointmentParticipant): stri
 const isPatient = ({ actor }: AppointmentParticipant): boolean => idIn(actor, 'Patient') !== undefined;
 
 /** What can be sent of an appointment, by name; what a participant is like does not count. */
-const parts: Readonly<Record<keyof Submitted, (one: Appointment) => (readonly [name: string, content: unknown])[]>> = {
-  elements: (one) =>
-    Object.entries(one).flatMap(([property, content]) => {
+const parts: Readonly<
+  Record<keyof Submitted, (appointment: Appointment) => (readonly [name: string, content: unknown])[]>
+> = {
+  elements: (appointment) =>
+    Object.entries(appointment).flatMap(([property, content]) => {
       const { isSetAnew, unitedBy } = ruleOf(property);
       return isSetAnew || unitedBy ? [] : [[elementName(property), content] as const];
     }),
@@ -65,9 +67,9 @@ export const allOf = (appointment: Appointment): Submitted => submittedAfter(not
 /** What the requestor has sent of an appointment; `undefined` if it never wrote it. */
 export function submittedOf({ meta }: Appointment, config: PublicConfig): Submitted | undefined {
   const url = artefactUri(config, 'LocalSubmitted');
-  const mark = meta?.extension?.find((one) => one.url === url);
-  const valuesAt = (part: string, value: (one: Extension) => string | undefined): string[] =>
-    (mark?.extension ?? []).flatMap((one) => (one.url === part ? (value(one) ?? []) : []));
+  const mark = meta?.extension?.find((extension) => extension.url === url);
+  const valuesAt = (part: string, value: (extension: Extension) => string | undefined): string[] =>
+    (mark?.extension ?? []).flatMap((extension) => (extension.url === part ? (value(extension) ?? []) : []));
   return (
     mark && {
       elements: new Set(valuesAt('element', ({ valueString }) => valueString)),

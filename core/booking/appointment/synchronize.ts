@@ -217,7 +217,7 @@ export function overlapOf(
       named.filter((slot) => slot.schedule === schedule),
     ).flatMap((part) => {
       const around = withNeeded(part, appointment, buffersIn(schedule, related, appointment, config));
-      return others.find((one) => one.schedule === schedule && overlaps(one, around)) ?? [];
+      return others.find((slot) => slot.schedule === schedule && overlaps(slot, around)) ?? [];
     }),
   );
   return [...inTheWay, ...uncovered][0];
@@ -229,7 +229,7 @@ const namedBy = (appointment: Appointment, { left = [] }: RelatedSlots): string[
 
 /** The buffers of an appointment that names no Slot of a Schedule; none where the Schedule is not known. */
 function buffersIn(schedule: string, { schedules }: RelatedSlots, appointment: Appointment, config: PublicConfig) {
-  const known = schedules.find((one) => one.schedule.id === schedule);
+  const known = schedules.find((calendar) => calendar.schedule.id === schedule);
   return known ? buffersWithoutSlot(known, appointment, config) : { before: 0, after: 0 };
 }
 
@@ -372,7 +372,10 @@ export function withExternalSlots(
   if (!holdsSlots(appointment) || (taken.length === 0 && kept.length === named.length)) {
     return appointment;
   }
-  return { ...appointment, slot: [...(taken.length > 0 ? kept.filter((one) => !isGone(one)) : kept), ...taken] };
+  return {
+    ...appointment,
+    slot: [...(taken.length > 0 ? kept.filter((reference) => !isGone(reference)) : kept), ...taken],
+  };
 }
 
 /**
@@ -486,11 +489,12 @@ export function slotEntriesOf(
   const deleted = lostSlots(missing.filter(wasOffered), system, now, config, newId);
   const free = deleted.map((slot): CalendarSlot => ({ ...slot, status: 'free' }));
   const given = withSlots(withGivenBack(before, ids, config), free);
-  const takings = appointments.flatMap((one) =>
-    isHolding ? missingExternalSlots(given, one, related, newId, config) : [],
+  const takings = appointments.flatMap((appointment) =>
+    isHolding ? missingExternalSlots(given, appointment, related, newId, config) : [],
   );
   const after = (isHolding ? appointments : []).reduce(
-    (calendar, one) => withOwnBuffers(taken(calendar, one, related), one, related, newId, config),
+    (calendar, appointment) =>
+      withOwnBuffers(taken(calendar, appointment, related), appointment, related, newId, config),
     given,
   );
   // One that was not taken in the end may have been offered although something else takes its time. What is deleted takes

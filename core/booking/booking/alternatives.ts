@@ -214,6 +214,6 @@ export function candidatesIn(
     start === wanted.start && slots.every((id) => refused.includes(id));
   return groups
     .flatMap((group) => timesOf(group, wanted))
-    .filter((one) => !isRefused(one))
-    .toSorted((one, other) => distance(one) - distance(other) || one.start - other.start);
+    .filter((alternative) => !isRefused(alternative))
+    .toSorted((alternative, other) => distance(alternative) - distance(other) || alternative.start - other.start);
 }

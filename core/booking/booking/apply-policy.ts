@@ -67,7 +67,7 @@ export function applyPolicy(
   const { now, config, purpose = 'book', reached = new Set() } = context;
   const { interval, appointment } = request;
   const policiesOf = (schedules: readonly Schedule[]) =>
-    schedules.map((one) => effectivePolicy(one, servicesOf(one, state).services, config));
+    schedules.map((schedule) => effectivePolicy(schedule, servicesOf(schedule, state).services, config));
   const policies = policiesOf(schedulesNamed(request, state));
   if (!interval || interval.start <= now) {
     return { policies, issues: [], quotas: [] };

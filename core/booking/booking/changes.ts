@@ -68,7 +68,9 @@ export function termsOf(situations: readonly Situation[]): Terms {
   const [first] = situations;
   return {
     policies: situations.flatMap(({ verdict }) => verdict.policies),
-    schedules: situations.flatMap((one) => one.selected.slots.flatMap((slot) => calendarAt(slot, one) ?? [])),
+    schedules: situations.flatMap((situation) =>
+      situation.selected.slots.flatMap((slot) => calendarAt(slot, situation) ?? []),
+    ),
     isKept: first?.known.role === 'repository' && situations.every(isForStaffToKeep),
     interval: first?.request.interval,
     previous: first?.earlier.previous,
@@ -143,8 +145,8 @@ const noTies: Ties = { identifier: [], extension: [], extensionUrls: [] };
 /** The extensions of an appointment: those that were sent, and what it replaces. */
 function extensionsOf({ request, earlier: { replaced, besides } }: Prepared, { extension, extensionUrls }: Ties) {
   const set: Extension[] = [
-    ...[replaced, ...besides].flatMap((one) =>
-      one ? [{ url: REPLACES, valueReference: { reference: `Appointment/${one.id}` } }] : [],
+    ...[replaced, ...besides].flatMap((appointment) =>
+      appointment ? [{ url: REPLACES, valueReference: { reference: `Appointment/${appointment.id}` } }] : [],
     ),
     ...extension,
   ];
@@ -164,7 +166,8 @@ const unnamedPatient: AppointmentParticipant = {
   status: 'needs-action',
 };
 
-const isSameTag = (one: Coding, other: Coding): boolean => one.system === other.system && one.code === other.code;
+const isSameTag = (coding: Coding, other: Coding): boolean =>
+  coding.system === other.system && coding.code === other.code;
 
 /** The `meta` of the appointment: what was sent, and the tags, profiles and labels that it already has. */
 function metaOf(
@@ -173,7 +176,7 @@ function metaOf(
   profiles: readonly string[],
 ): Meta {
   const { tag = [], profile = [], security } = previous?.meta ?? {};
-  const tags = [...(sent?.tag ?? []), ...tag.filter((one) => !sent?.tag?.some((other) => isSameTag(one, other)))];
+  const tags = [...(sent?.tag ?? []), ...tag.filter((coding) => !sent?.tag?.some((other) => isSameTag(coding, other)))];
   const known = profiles.length > 0 ? [...(sent?.profile ?? []), ...profile] : [];
   const owner = ownerAfter(previous, context);
   return {
@@ -300,7 +303,7 @@ export function slotEntries(taken: readonly (Situation & { readonly outcome: Out
 
 /** The entries that end holds and requests whose time has run out. */
 export const takeoverEntries = ({ known: { nearby }, context: { now, config } }: Given): BundleEntry[] =>
-  (nearby?.expired ?? []).map((one) => updateEntry(one, afterItsEnd(one, now, config)));
+  (nearby?.expired ?? []).map((appointment) => updateEntry(appointment, afterItsEnd(appointment, now, config)));
 
 /** The entries that change the rows of the quotas towards which appointments count. */
 export function usedQuotaEntries(

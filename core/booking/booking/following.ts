@@ -88,7 +88,9 @@ export function followingOf(situation: Situation, found: readonly Issue[]): Foll
   const { verdict, earlier, known, context } = situation;
   const { requestor, config } = context;
   const changed = changedBy(earlier);
-  const others = changed.flatMap((one) => (one.id && !belongsTo(one, requestor, config) ? [one.id] : []));
+  const others = changed.flatMap((appointment) =>
+    appointment.id && !belongsTo(appointment, requestor, config) ? [appointment.id] : [],
+  );
   const isMoved = earlier.previous !== undefined && !isHold(earlier.previous, config);
   const limits = [verdict.issues, verdict.quotas, longestIssues(situation), payerKindIssues(situation)];
   const isBound = limits.some(({ length }) => length > 0);
@@ -104,7 +106,7 @@ export function followingOf(situation: Situation, found: readonly Issue[]): Foll
     times: isOpen ? timesOf(situation, origins) : [],
     quotas: isOpen && known.role !== 'repository' ? verdict.quotas : [],
     waiting: changed
-      .filter((one) => endOf('request', one, config) ?? endOf('offer', one, config))
+      .filter((appointment) => endOf('request', appointment, config) ?? endOf('offer', appointment, config))
       .flatMap(({ id }) => id ?? []),
     repeated: isMalformed ? [] : perhapsMoved(situation),
   };

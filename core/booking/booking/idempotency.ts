@@ -71,30 +71,32 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
 }
 
 /** Whether an appointment is in a state that a request of this kind gives it. */
-function isMade(one: Appointment, { context: { purpose, now, config } }: Situation): boolean {
-  const isBooked = one.status === 'booked' || one.status === 'pending';
-  return purpose === 'hold' ? isHolding(one, now, config) : isBooked && !hasEnded(one, now, config);
+function isMade(appointment: Appointment, { context: { purpose, now, config } }: Situation): boolean {
+  const isBooked = appointment.status === 'booked' || appointment.status === 'pending';
+  return purpose === 'hold' ? isHolding(appointment, now, config) : isBooked && !hasEnded(appointment, now, config);
 }
 
 /** The caller's appointments that this request may have made when it was sent before. */
 function candidates(situation: Situation): Appointment[] {
   const { request, state, context } = situation;
   const { value } = request.appointment;
-  const isHeldAgain = (one: Appointment): boolean => context.purpose === 'hold' && one.id === value.id;
+  const isHeldAgain = (appointment: Appointment): boolean => context.purpose === 'hold' && appointment.id === value.id;
   return resourcesOfType(state, 'Appointment')
-    .filter((one) => isMade(one, situation) && !isHeldAgain(one))
-    .filter((one) => belongsTo(one, context.requestor, context.config) && isRepeated(value, one));
+    .filter((appointment) => isMade(appointment, situation) && !isHeldAgain(appointment))
+    .filter(
+      (appointment) => belongsTo(appointment, context.requestor, context.config) && isRepeated(value, appointment),
+    );
 }
 
 const isAt = ({ start, end }: Appointment, interval: Interval | undefined): boolean =>
   parseInstant(start) === interval?.start && parseInstant(end) === interval?.end;
 
 /** Whether an appointment, or an earlier version of it, is what the request asks for. */
-function isAskedFor(one: Appointment, { request, resolved, state }: Situation, calendar: Calendar): boolean {
+function isAskedFor(appointment: Appointment, { request, resolved, state }: Situation, calendar: Calendar): boolean {
   return (
-    isAt(one, request.interval) &&
-    isForSamePatients(request, resolved, one, state) &&
-    isInSameSlots(request, one, calendar)
+    isAt(appointment, request.interval) &&
+    isForSamePatients(request, resolved, appointment, state) &&
+    isInSameSlots(request, appointment, calendar)
   );
 }
 
@@ -105,8 +107,8 @@ function calendarThen({ stored, known, context: { config } }: Situation): Calend
 }
 
 /** Whether an appointment was once what the request asks for, and has since been moved, or had its patient merged. */
-function wasAskedFor(one: Appointment, situation: Situation): boolean {
-  const versions = situation.known.histories?.versions.get(one.id ?? '') ?? [];
+function wasAskedFor(appointment: Appointment, situation: Situation): boolean {
+  const versions = situation.known.histories?.versions.get(appointment.id ?? '') ?? [];
   const calendar = calendarThen(situation);
   return versions.some((version) => version.status !== 'cancelled' && isAskedFor(version, situation, calendar));
 }
@@ -122,15 +124,19 @@ const isUnderItsId = ({ request }: Situation, { id }: Appointment): boolean => r
 export function findExistingBooking(situation: Situation): Appointment | undefined {
   const found = candidates(situation);
   return (
-    found.find((one) => isAskedFor(one, situation, situation.stored)) ??
-    found.find((one) => !isUnderItsId(situation, one) && wasAskedFor(one, situation))
+    found.find((appointment) => isAskedFor(appointment, situation, situation.stored)) ??
+    found.find((appointment) => !isUnderItsId(situation, appointment) && wasAskedFor(appointment, situation))
   );
 }
 
 /** The ids of the appointments whose history must be read to know whether this request made them. */
 export function perhapsMoved(situation: Situation): string[] {
-  return candidates(situation).flatMap((one) =>
-    one.id === undefined || isUnderItsId(situation, one) || isAskedFor(one, situation, situation.stored) ? [] : one.id,
+  return candidates(situation).flatMap((appointment) =>
+    appointment.id === undefined ||
+    isUnderItsId(situation, appointment) ||
+    isAskedFor(appointment, situation, situation.stored)
+      ? []
+      : appointment.id,
   );
 }
 

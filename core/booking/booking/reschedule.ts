@@ -136,14 +136,14 @@ export const changedBy = ({
   replaced,
   besides,
 }: Pick<EarlierAppointments, 'previous' | 'replaced' | 'besides'>): Appointment[] =>
-  [previous, replaced, ...besides].filter((one) => one !== undefined);
+  [previous, replaced, ...besides].filter((appointment) => appointment !== undefined);
 
 /** Those of the appointments to be moved or replaced that give their slots back. */
 export const givingBack = (earlier: EarlierAppointments): Appointment[] => changedBy(earlier).filter(canBeMoved);
 
 /** The ids of the patients of the appointments that a booking moves or replaces. */
 function patientsOfEarlier(earlier: EarlierAppointments, baseUrl: string): string[] {
-  return changedBy(earlier).flatMap((one) => patientIdsOf(one, baseUrl).map(({ id }) => id));
+  return changedBy(earlier).flatMap((appointment) => patientIdsOf(appointment, baseUrl).map(({ id }) => id));
 }
 
 /**

@@ -228,7 +228,9 @@ export function patientsIn(
     readonly state: ResourceSet;
   },
 ): Patient[] {
-  const ids = [...participants.map(({ actor }) => actor), patient].flatMap((one) => idIn(one, 'Patient') ?? []);
+  const ids = [...participants.map(({ actor }) => actor), patient].flatMap(
+    (reference) => idIn(reference, 'Patient') ?? [],
+  );
   const isNew = request.patient && idIn(patient, 'Patient') === undefined;
   const { id: _, ...submitted } = request.patient?.value ?? { resourceType: 'Patient' };
   return [

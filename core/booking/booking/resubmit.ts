@@ -93,7 +93,7 @@ export function resubmitted(
   config: PublicConfig,
 ): Appointment {
   const { serviceType, ...others } = before;
-  const types = serviceType?.filter((one) => !isDerived(one));
+  const types = serviceType?.filter((concept) => !isDerived(concept));
   const known = { ...others, ...(types?.length && { serviceType: types }) };
   const [stored, clinic] = isSamePatient ? [known, part] : withoutPerson(known, part, config);
   const named = new Set(Object.keys(sent).map(elementName));
@@ -170,9 +170,9 @@ export function keptParticipants(
   const hasRelatives = referencesTo('RelatedPerson', named) !== '';
   const isSamePatient = isForSamePatient(named, stored);
   const isRelative = ({ actor }: AppointmentParticipant): boolean => idIn(actor, 'RelatedPerson') !== undefined;
-  const stays = (one: AppointmentParticipant): boolean =>
-    participants.has(participantKey(one)) || (isRelative(one) && isSamePatient && !hasRelatives);
-  const isUnnamed = (one: AppointmentParticipant): boolean => !known.has(participantKey(one));
-  const kept = stored.participant.filter((one) => stays(one) && isUnnamed(one));
+  const stays = (participant: AppointmentParticipant): boolean =>
+    participants.has(participantKey(participant)) || (isRelative(participant) && isSamePatient && !hasRelatives);
+  const isUnnamed = (participant: AppointmentParticipant): boolean => !known.has(participantKey(participant));
+  const kept = stored.participant.filter((participant) => stays(participant) && isUnnamed(participant));
   return inOtherCalendars(kept, left, joined).filter(isUnnamed);
 }

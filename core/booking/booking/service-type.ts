@@ -9,8 +9,8 @@ import { type ScheduleServices, servesPayerKind, servicesFor } from '../../slots
 import type { AppointmentRequest } from '../request/request.ts';
 import { calendarAt, type Situation } from './situation.ts';
 
-function hasCommonCoding(one: CodeableConcept, other: CodeableConcept): boolean {
-  return (one.coding ?? []).some(({ system, code }) =>
+function hasCommonCoding(concept: CodeableConcept, other: CodeableConcept): boolean {
+  return (concept.coding ?? []).some(({ system, code }) =>
     other.coding?.some((coding) => coding.system === system && coding.code === code),
   );
 }
@@ -33,8 +33,8 @@ export function serviceTypeIssues(
   slots: readonly CalendarSlot[],
   state: ResourceSet,
 ): Issue[] {
-  const all = appointment.value.serviceType ?? [];
-  const wanted = all.filter(({ coding }) => coding);
+  const concepts = appointment.value.serviceType ?? [];
+  const wanted = concepts.filter(({ coding }) => coding);
   const offers = slots.map((slot) => ({ slot, offered: offeredBy(slot, state) }));
   const isOffered = (type: CodeableConcept, offered: readonly CodeableConcept[] | undefined): boolean =>
     !offered || offered.some((offer) => hasCommonCoding(type, offer));
@@ -49,7 +49,7 @@ export function serviceTypeIssues(
         code: 'service-type-not-offered',
         diagnostics:
           'None of the slots offers this service type; see Slot.serviceType and Schedule.serviceType for what is offered.',
-        expression: `${appointment.path}.serviceType[${all.indexOf(type)}]`,
+        expression: `${appointment.path}.serviceType[${concepts.indexOf(type)}]`,
       }),
     ),
     ...useless.map(
@@ -97,18 +97,22 @@ export function storedServiceTypes(situation: Situation): readonly CodeableConce
       return servicesFor(slot, types, calendarAt(slot, situation)?.services ?? [], context.config);
     })
     .filter((services) => services.length > 0);
-  const [service, ...more] = first.filter(({ id }) => others.every((all) => all.some((one) => one.id === id)));
+  const [service, ...more] = first.filter(({ id }) =>
+    others.every((storedServices) => storedServices.some((storedService) => storedService.id === id)),
+  );
   if (!service || more.length > 0) {
     return sent;
   }
   const types = sent.map(withoutServiceReference);
   const [own, ...rest] = serviceTypeOf(service);
-  const index = types.findIndex((type) => [own, ...rest].some((one) => one && isSameService(one, type)));
+  const index = types.findIndex((type) => [own, ...rest].some((concept) => concept && isSameService(concept, type)));
   const named = types.map((type, at) =>
     at === index ? { ...type, extension: [...(type.extension ?? []), ...(own?.extension ?? []).slice(-1)] } : type,
   );
   const coding = own?.coding?.map((one) => ({ ...one, userSelected: false }));
-  return index < 0 && coding ? [...types.filter((one) => one.coding ?? one.text), { ...own, coding }] : named;
+  return index < 0 && coding
+    ? [...types.filter((concept) => concept.coding ?? concept.text), { ...own, coding }]
+    : named;
 }
 
 function confirmationIn(extensions: readonly Extension[] | undefined, url: string): Confirmation | undefined {

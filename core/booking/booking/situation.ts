@@ -97,7 +97,7 @@ export function calendarFor(all: readonly Pick<Prepared, 'earlier'>[], given: Gi
   const rows = new Map(read.map((row) => [`${row.id} ${row.meta?.versionId}`, row]));
   const reading = { calendar: stored, now: context.now, open: known.announced };
   const ending = [...all.flatMap(({ earlier }) => givingBack(earlier)), ...(known.nearby?.expired ?? [])];
-  const ids = ending.flatMap((one) => slotsToGiveBack(one, stored, context.config));
+  const ids = ending.flatMap((appointment) => slotsToGiveBack(appointment, stored, context.config));
   return {
     stored,
     reserved: reservedIn([...rows.values()], reading, context.config),
@@ -158,7 +158,10 @@ function participantsOf(
   const resolved = resolveParticipants(request, state, heir, context);
   const { previous } = earlier;
   const [before, after] = [schedulesOfSlots(slotIdsOf(previous), state), schedulesNamed(request, state)];
-  const [left, joined] = [before.filter((one) => !after.includes(one)), after.filter((one) => !before.includes(one))];
+  const [left, joined] = [
+    before.filter((schedule) => !after.includes(schedule)),
+    after.filter((schedule) => !before.includes(schedule)),
+  ];
   const kept = previous ? keptParticipants(resolved.participants, previous, clinic, left, joined) : [];
   const participants = [...resolved.participants, ...kept];
   const created = new Map(resolved.entries.map(({ fullUrl = '', resource }) => [fullUrl, resource]));
@@ -169,7 +172,8 @@ function participantsOf(
 
 /** The state with only the appointments that the caller may move or replace: a requestor its own, whatever else it sees. */
 export function changeable({ state, known: { role }, context: { requestor, config } }: Given): ResourceSet {
-  const isOthers = (one: Resource): boolean => one.resourceType === 'Appointment' && !belongsTo(one, requestor, config);
+  const isOthers = (resource: Resource): boolean =>
+    resource.resourceType === 'Appointment' && !belongsTo(resource, requestor, config);
   return role === 'requestor' ? new Map([...state].filter(([, one]) => !isOthers(one))) : state;
 }
 

@@ -27,7 +27,7 @@ const foreignParts: Readonly<Partial<Record<NonNullable<Address['type']>, readon
 };
 
 const hasType = ({ type }: Identifier, { system, code }: IdentifierSlice['type']): boolean =>
-  type?.coding?.some((one) => one.system === system && one.code === code) ?? false;
+  type?.coding?.some((coding) => coding.system === system && coding.code === code) ?? false;
 
 /** Who has given a number: named, and if by a number of its own, by one of the right kind. */
 function isAssigned({ assigner }: Identifier, { system, type }: NonNullable<IdentifierSlice['assigner']>): boolean {
@@ -47,9 +47,9 @@ function isOfSlice(identifier: Identifier, { system, use, assigner }: Identifier
 
 function areIdentified(identifiers: readonly Identifier[], slices: readonly IdentifierSlice[]): boolean {
   return slices.every((slice) => {
-    const own = identifiers.filter((one) => hasType(one, slice.type));
+    const own = identifiers.filter((identifier) => hasType(identifier, slice.type));
     const isThere = slice.isRequired ? own.length > 0 : own.length <= 1;
-    return isThere && own.every((one) => isOfSlice(one, slice));
+    return isThere && own.every((identifier) => isOfSlice(identifier, slice));
   });
 }
 

@@ -57,7 +57,7 @@ export function deactivationIssues(
   if (open.length >= MAX_APPOINTMENTS) {
     return [expected(`${MAX_APPOINTMENTS} open appointments or more`)];
   }
-  const issues = open.flatMap((one) => appointmentIssues(one, requestor, now, config));
+  const issues = open.flatMap((policedAppointment) => appointmentIssues(policedAppointment, requestor, now, config));
   return [...new Map(issues.map((issue) => [issue.diagnostics, issue])).values()];
 }
 

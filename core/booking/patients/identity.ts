@@ -36,12 +36,12 @@ function namesOf({ name = [], birthDate }: Patient): Set<string> {
 }
 
 /** Whether two records are one person: a common identifier; within one portal also the same name and birth date. */
-export function isSamePerson(one: Patient, other: Patient, config: PublicConfig): boolean {
+export function isSamePerson(patient: Patient, other: Patient, config: PublicConfig): boolean {
   const names = namesOf(other);
   return (
-    (one.id !== undefined && one.id === other.id) ||
-    hasCommonIdentifier(one.identifier, other.identifier) ||
-    (ownerOf(one, config) === ownerOf(other, config) && [...namesOf(one)].some((name) => names.has(name)))
+    (patient.id !== undefined && patient.id === other.id) ||
+    hasCommonIdentifier(patient.identifier, other.identifier) ||
+    (ownerOf(patient, config) === ownerOf(other, config) && [...namesOf(patient)].some((name) => names.has(name)))
   );
 }
 
@@ -97,8 +97,10 @@ export function duplicatesOf(patient: Patient, found: readonly Patient[], config
     personIn(other) === personIn(patient) &&
     hasCommonIdentifier(other.identifier, patient.identifier);
   const others = found.filter((other) => other.id !== patient.id && isDuplicate(other));
-  const all = owner !== undefined && isDuplicate(patient) ? [patient, ...others] : [];
-  const [survivor = patient, ...duplicates] = all.sort((one, other) => ((one.id ?? '') < (other.id ?? '') ? -1 : 1));
+  const patients = owner !== undefined && isDuplicate(patient) ? [patient, ...others] : [];
+  const [survivor = patient, ...duplicates] = patients.sort((one, other) =>
+    (one.id ?? '') < (other.id ?? '') ? -1 : 1,
+  );
   return { survivor, duplicates };
 }
 
@@ -111,7 +113,9 @@ export function duplicatesOf(patient: Patient, found: readonly Patient[], config
 export function mergeEntries({ survivor, duplicates }: DuplicatePatients): BundleEntry[] {
   const link = { other: { reference: `Patient/${survivor.id}` }, type: 'replaced-by' as const };
   return [
-    ...duplicates.map((one) => updateEntry(one, { ...one, active: false, link: [...(one.link ?? []), link] })),
+    ...duplicates.map((patient) =>
+      updateEntry(patient, { ...patient, active: false, link: [...(patient.link ?? []), link] }),
+    ),
     // It stays as it is: the version that was read is all that this asserts.
     updateEntry(survivor, survivor),
   ];

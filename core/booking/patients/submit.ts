@@ -119,7 +119,7 @@ export function replacementIssues(body: unknown, id: string): readonly Issue[] {
 function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config: PublicConfig): Meta {
   const isOwnership = (tag: Coding | undefined): boolean => isReservedTag(tag, config);
   const sentTags = Array.isArray(sent?.tag) ? sent.tag : [];
-  const tag = [...sentTags.filter((one) => !isOwnership(one)), ...(stored?.tag ?? []).filter(isOwnership)];
+  const tag = [...sentTags.filter((coding) => !isOwnership(coding)), ...(stored?.tag ?? []).filter(isOwnership)];
   const profile = Array.isArray(sent?.profile) ? sent.profile : [];
   return { ...(profile.length > 0 && { profile }), ...(tag.length > 0 && { tag }) };
 }

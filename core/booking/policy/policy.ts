@@ -176,8 +176,8 @@ function readExtension(extension: Extension, path: string): ReadPolicy {
  */
 export function readPolicy(holder: PolicyHolder, config: PublicConfig): ReadPolicy {
   const url = artefactUri(config, 'LocalBookingPolicy');
-  const all: readonly (Extension | null)[] = Array.isArray(holder.extension) ? holder.extension : [];
-  const found = all.flatMap((extension, index) =>
+  const extensions: readonly (Extension | null)[] = Array.isArray(holder.extension) ? holder.extension : [];
+  const found = extensions.flatMap((extension, index) =>
     extension?.url === url ? [{ extension, path: `${holder.resourceType}.extension[${index}]` }] : [],
   );
   const [first, second] = found;

@@ -161,10 +161,10 @@ export const quotaKey = ({ code, row, scope = '', person }: Quota): string =>
   [code, row, scope, ...(person ? [JSON.stringify(personQueries(person))] : [])].join(' ');
 
 /** Whether two quotas of one booking count the same appointments. */
-export const isSameQuota = (one: Quota, other: Quota, config: PublicConfig): boolean =>
-  one.person && other.person
-    ? one.scope === other.scope && isSamePerson(one.person, other.person, config)
-    : quotaKey(one) === quotaKey(other);
+export const isSameQuota = (quota: Quota, other: Quota, config: PublicConfig): boolean =>
+  quota.person && other.person
+    ? quota.scope === other.scope && isSamePerson(quota.person, other.person, config)
+    : quotaKey(quota) === quotaKey(other);
 
 function isInScope(appointment: Appointment, scope: string | undefined, found: ResourceSet): boolean {
   if (scope === undefined) {
@@ -216,12 +216,12 @@ export function quotaIssues(
 ): Issue[] {
   const issues = quotas.flatMap((quota): Issue[] => {
     const found: ResourceSet = usage.get(quotaKey(quota))?.found ?? new Map();
-    const appointments = [...found.values()].filter((one) => one.resourceType === 'Appointment');
+    const appointments = [...found.values()].filter((resource) => resource.resourceType === 'Appointment');
     const counted = appointments.filter(
-      (one) =>
-        countsAnywhere(one, quota, context) &&
-        (!quota.person || isForPerson(one, quota.person, found, context.config)) &&
-        isInScope(one, quota.scope, found),
+      (appointment) =>
+        countsAnywhere(appointment, quota, context) &&
+        (!quota.person || isForPerson(appointment, quota.person, found, context.config)) &&
+        isInScope(appointment, quota.scope, found),
     );
     const others = counted.filter(({ id = '' }) => !rewritten.includes(id));
     // Where the limit was lowered below what there is, what there is can still be moved.

@@ -103,7 +103,7 @@ export function requestorLimitIssues(
   expression: string,
   { requestors: { maxOpenAppointments, maxBookingsPerMinute } }: BookingConfig,
 ): Issue[] {
-  const isFurther = !earlier.some((one) => one && isOpen(one));
+  const isFurther = !earlier.some((appointment) => appointment && isOpen(appointment));
   const open = `You can have at most ${maxOpenAppointments} open appointments here: cancel some, or ask the clinic.`;
   const rate = `You can book, hold or change at most ${maxBookingsPerMinute} appointments a minute: wait and try again.`;
   const waiting = `You can have at most ${maxOpenAppointments} entries on the waitlist: leave some, or ask the clinic.`;

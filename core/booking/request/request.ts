@@ -275,15 +275,17 @@ export function parseBookRequest(body: unknown, config: PublicConfig, purpose: P
   if (isHopeless) {
     return { issues };
   }
-  const areParametersRead = unreadable.every((path) => appointments.some((one) => containsPath(one.path, path)));
+  const areParametersRead = unreadable.every((path) =>
+    appointments.some((locatedAppointment) => containsPath(locatedAppointment.path, path)),
+  );
   const named = inputs.replaced.map((one) => readReference(one, config.baseUrl, 'Appointment'));
   const replaced = named.flatMap(({ ids }) => ids);
   // One takes the place of one, in the order in which they were sent; those that are left over end with the last.
   const replacedBy = (index: number): readonly Located<string>[] =>
     index + 1 < appointments.length ? replaced.slice(index, index + 1) : replaced.slice(index);
   const isHolding = purpose === 'hold' && inputs.personalOffer?.value !== true;
-  const read = appointments.map((one, index) =>
-    readOne(one, inputs, areParametersRead, isHolding, replacedBy(index), config),
+  const read = appointments.map((locatedAppointment, index) =>
+    readOne(locatedAppointment, inputs, areParametersRead, isHolding, replacedBy(index), config),
   );
   const more = uniqueIssues([
     ...read.flatMap((one) => one.issues),

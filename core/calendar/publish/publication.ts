@@ -109,7 +109,7 @@ export function publicationIn(task: Task): Publication | undefined {
         from: momentIn(task.input, 'from'),
         inputs: valueIn(task.input, 'inputs')?.valueString,
         began: momentIn(task.input, 'began'),
-        services: basedOn.flatMap((one) => idIn(one, 'HealthcareService') ?? []),
+        services: basedOn.flatMap((reference) => idIn(reference, 'HealthcareService') ?? []),
       }
     : undefined;
 }

@@ -43,7 +43,9 @@ export function besides(issues: readonly Issue[], others: readonly Issue[]): rea
 
 /** The issues, each once: several appointments of one request have the same patient, for instance. */
 export const uniqueIssues = (issues: readonly Issue[]): Issue[] => [
-  ...new Map(issues.map((one) => [JSON.stringify([one.code, one.expression, one.diagnostics]), one])).values(),
+  ...new Map(
+    issues.map((issue) => [JSON.stringify([issue.code, issue.expression, issue.diagnostics]), issue]),
+  ).values(),
 ];
 
 /** The HTTP statuses of errors, the gravest first: a malformed request hides a broken rule, which hides a conflict. */
@@ -104,9 +106,9 @@ const partsOf = ({ slots, start, end, steps = [] }: Alternative): Extension[] =>
 ];
 
 /** A time that can be booked instead, as the extension LocalAlternative of an issue. */
-const alternativeExtension = (one: Alternative, config: PublicConfig): Extension => ({
+const alternativeExtension = (alternative: Alternative, config: PublicConfig): Extension => ({
   url: artefactUri(config, 'LocalAlternative'),
-  extension: partsOf(one),
+  extension: partsOf(alternative),
 });
 
 /**
@@ -128,7 +130,9 @@ export function toOperationOutcome(
     resourceType: 'OperationOutcome',
     id: outcomeIds[statusOf(issues, interaction)],
     issue: reported(issues, interaction).map(({ code, diagnostics, expression, alternatives = [] }) => ({
-      ...(alternatives.length > 0 && { extension: alternatives.map((one) => alternativeExtension(one, config)) }),
+      ...(alternatives.length > 0 && {
+        extension: alternatives.map((alternative) => alternativeExtension(alternative, config)),
+      }),
       severity: 'error',
       code: bookingErrors[code].type,
       details: { coding: [{ system, code, display: bookingErrors[code].display }], text: bookingErrors[code].display },

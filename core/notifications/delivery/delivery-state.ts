@@ -170,7 +170,7 @@ export function mustStart(outboxes: Outboxes, changed: number, now: number): boo
   const isWaiting = all.some(({ status }) => status === 'ready');
   return outboxes.lease
     ? isFree(outboxes, now)
-    : (isWaiting && changed + OVERDUE <= now) || all.some((one) => isDue(one, now));
+    : (isWaiting && changed + OVERDUE <= now) || all.some((outbox) => isDue(outbox, now));
 }
 
 /** Starts a delivery of what waits and what is due. */

@@ -108,11 +108,11 @@ function earliest(moments: readonly (number | undefined)[]): number | undefined 
 
 /** When the clock must look at the outboxes of a subscriber. */
 function rowDueAt({ of, lease }: Outboxes): number | undefined {
-  const all = [...of.values()];
+  const outboxes = [...of.values()];
   if (lease) {
     return lease.until;
   }
-  return all.some(({ status }) => status === 'ready') ? undefined : earliest(all.map(dueAt));
+  return outboxes.some(({ status }) => status === 'ready') ? undefined : earliest(outboxes.map(dueAt));
 }
 
 function statusOf({ of, lease }: Outboxes): NonNullable<Task['status']> {
@@ -174,7 +174,7 @@ export function outboxesTask(outboxes: Outboxes, config: PublicConfig, stored?: 
   const { subscriber, readable, of, lease, woken } = outboxes;
   const due = rowDueAt(outboxes);
   const all = [...of.values()];
-  const sum = (name: 'events' | 'delivered'): number => all.reduce((total, one) => total + one[name], 0);
+  const sum = (name: 'events' | 'delivered'): number => all.reduce((total, outbox) => total + outbox[name], 0);
   const more: Partial<Task> = {
     ...(lease && { businessStatus: { text: lease.id } }),
     identifier: concernTokens(readable, config),

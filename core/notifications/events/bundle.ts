@@ -128,7 +128,9 @@ export function notification(
 ): Bundle {
   const { baseUrl, now, newId } = context;
   const isEmpty = content === 'empty';
-  const parameters = contents.map((one) => eventParameter(one, isEmpty ? undefined : focusOf(one, baseUrl)));
+  const parameters = contents.map((eventContent) =>
+    eventParameter(eventContent, isEmpty ? undefined : focusOf(eventContent, baseUrl)),
+  );
   const address = newId();
   return {
     resourceType: 'Bundle',
@@ -143,7 +145,7 @@ export function notification(
         request: { method: 'GET', url: `Subscription/${report.id}/$status` },
         response: { status: '200' },
       },
-      ...(isEmpty ? [] : contents.flatMap((one) => appointmentEntry(one, content, baseUrl))),
+      ...(isEmpty ? [] : contents.flatMap((eventContent) => appointmentEntry(eventContent, content, baseUrl))),
     ],
   };
 }

@@ -36,8 +36,10 @@ const lowerCase = ({ system = '', value = '' }: Identifier): Identifier => ({
 export function concernTokens(readable: readonly string[], config: PublicConfig): Identifier[] {
   const tags = readable.map(tagsAskedFor);
   const isAny = tags.length === 0 || tags.some((one) => one === undefined);
-  const all = isAny ? [anyAppointment(config)] : tags.flatMap((one) => one ?? []);
-  return [...new Map(all.map((one) => [`${one.system}|${one.value}`, one])).values()];
+  const identifiers = isAny ? [anyAppointment(config)] : tags.flatMap((one) => one ?? []);
+  return [
+    ...new Map(identifiers.map((identifier) => [`${identifier.system}|${identifier.value}`, identifier])).values(),
+  ];
 }
 
 /** The tags of versions of appointments, by which outboxes are searched. */

@@ -106,7 +106,7 @@ export function readDates(
     const diagnostics = `'${name}' must be a date such as ${forms}, after ${Object.keys(prefixes).join(', ')} or nothing; it is ${quoted(wrong)}.`;
     return searchIssue(name, diagnostics);
   }
-  return read.flatMap((one) => one ?? []);
+  return read.flatMap((searchedDate) => searchedDate ?? []);
 }
 
 /** Brackets make Medplum read a `_filter` as meant: it gives `and` no precedence over `or`. */
@@ -135,11 +135,11 @@ export function rewriteDates(
     return dates;
   }
   const { name } = sent;
-  const all = dates.flatMap(({ prefix, range }): readonly Condition[] => prefixes[prefix](range, now));
-  const [only] = all;
-  return only && all.length === 1
+  const conditions = dates.flatMap(({ prefix, range }): readonly Condition[] => prefixes[prefix](range, now));
+  const [only] = conditions;
+  return only && conditions.length === 1
     ? only.map(({ operator, time }) => ({ name, value: `${operator}${written(time, isDate)}` }))
-    : [{ name: '_filter', value: asExpression(name, all, isDate) }];
+    : [{ name: '_filter', value: asExpression(name, conditions, isDate) }];
 }
 
 /**

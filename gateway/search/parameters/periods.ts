@@ -58,7 +58,7 @@ export function readPeriodSearch(
   const { element } = period;
   if (name.endsWith(':missing')) {
     const isMissing = value === 'true';
-    return { element, matches: (one) => (timeOf(one, period, timeZone) === undefined) === isMissing };
+    return { element, matches: (resource) => (timeOf(resource, period, timeZone) === undefined) === isMissing };
   }
   const dates = readDates({ name, value }, false, timeZone);
   if (isIssue(dates)) {
@@ -66,8 +66,8 @@ export function readPeriodSearch(
   }
   return {
     element,
-    matches: (one) => {
-      const time = timeOf(one, period, timeZone);
+    matches: (resource) => {
+      const time = timeOf(resource, period, timeZone);
       return time !== undefined && dates.some(({ prefix, range }) => prefixes[prefix](range, time, now));
     },
   };

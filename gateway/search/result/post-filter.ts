@@ -60,7 +60,7 @@ async function matchingIds(
     if (!isBundle(bundle)) {
       return bundle;
     }
-    const found = (bundle.entry ?? []).flatMap((one) => publicResource(one?.resource, type) ?? []);
+    const found = (bundle.entry ?? []).flatMap((entry) => publicResource(entry?.resource, type) ?? []);
     ids.push(...found.flatMap((one) => (one.id && filters.every(({ matches }) => matches(one)) ? [one.id] : [])));
     query = nextQuery(bundle);
   }

@@ -196,7 +196,7 @@ export async function carryOutAct(
   const { world, network, ground, history, whole } = playing;
   const { verb, isTaking, claim } = meanings[act];
   const mark = isRepeated ? `attack ${marks}` : `attack ${++marks}`;
-  const fitting = offersFor(playing, party).filter((one) => time && isFor(one, time, party));
+  const fitting = offersFor(playing, party).filter((bookableItem) => time && isFor(bookableItem, time, party));
   const offer = time ? pick(world, fitting) : target?.offer;
   if (!offer && isTaking && act !== 'block') {
     return;

@@ -313,7 +313,7 @@ function timesOf(offers: readonly Period[], hasParts: boolean): Period[] {
   const each = new Map(offers.map(({ start, end }) => [`${start} ${end}`, { start, end }]));
   return [...each.values()]
     .flatMap((time) => (hasParts ? partsOf(time) : [time]))
-    .sort((one, other) => one.start - other.start)
+    .sort((period, other) => period.start - other.start)
     .slice(0, MAX_TIMES);
 }
 

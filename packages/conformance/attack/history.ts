@@ -37,7 +37,8 @@ export interface Operation {
 
 const MINUTE = 60_000;
 
-export const overlaps = (one: Period, other: Period): boolean => one.start < other.end && other.start < one.end;
+export const overlaps = (period: Period, other: Period): boolean =>
+  period.start < other.end && other.start < period.end;
 
 /** A time with the minutes that its service needs around it. */
 export const around = ({ start, end }: Period, { before, after }: Terms): Period => ({
@@ -47,5 +48,7 @@ export const around = ({ start, end }: Period, { before, after }: Terms): Period
 
 /** Whether so many times have a moment in common. */
 export function isCrowded(times: readonly Period[], most: number): boolean {
-  return times.some((one) => times.filter((other) => other.start <= one.start && one.start < other.end).length > most);
+  return times.some(
+    (period) => times.filter((other) => other.start <= period.start && period.start < other.end).length > most,
+  );
 }

@@ -121,7 +121,7 @@ const claimsOnly = ({ outcome, sees }: Operation): boolean => outcome === 'refus
  * @see Wing and Gong, Testing and verifying concurrent objects (1993); Lowe, Testing for linearizability (2017)
  */
 function search(history: readonly Operation[], terms: Terms, situations: number): CheckResult['kind'] {
-  const operations = history.toSorted((one, other) => one.answered - other.answered);
+  const operations = history.toSorted((operation, other) => operation.answered - other.answered);
   const seen = new Set<string>();
   const stack: { readonly done: Uint8Array; readonly calendar: Calendar }[] = [
     { done: new Uint8Array(operations.length), calendar: new Map() },
@@ -177,8 +177,8 @@ const namesIn = ({ takes, frees, sees }: Operation): string[] =>
 /** What happens to one appointment, and to those that it replaces. */
 const byAppointment = (history: readonly Operation[]): Operation[][] =>
   connected(
-    history.filter((one) => one.outcome !== 'refused'),
-    (one, other) => namesIn(one).some((name) => namesIn(other).includes(name)),
+    history.filter((operation) => operation.outcome !== 'refused'),
+    (operation, other) => namesIn(operation).some((name) => namesIn(other).includes(name)),
   );
 
 /**
@@ -186,11 +186,14 @@ const byAppointment = (history: readonly Operation[]): Operation[][] =>
  * refusals and readings, then appointments as a whole.
  */
 function shortest(history: readonly Operation[], terms: Terms, situations: number): readonly Operation[] {
-  const isImpossible = (some: readonly Operation[]): boolean => search(some, terms, situations) === 'impossible';
-  const acts = history.filter((one) => !claimsOnly(one));
+  const isImpossible = (operations: readonly Operation[]): boolean =>
+    search(operations, terms, situations) === 'impossible';
+  const acts = history.filter((operation) => !claimsOnly(operation));
   const claim = isImpossible(acts)
     ? undefined
-    : history.filter(claimsOnly).find((one) => isImpossible([...acts.filter(({ sent }) => sent <= one.answered), one]));
+    : history
+        .filter(claimsOnly)
+        .find((operation) => isImpossible([...acts.filter(({ sent }) => sent <= operation.answered), operation]));
   if (!claim && !isImpossible(acts)) {
     return history;
   }
@@ -200,24 +203,25 @@ function shortest(history: readonly Operation[], terms: Terms, situations: numbe
     (group.every(({ outcome, answered }) => outcome === 'done' && answered < claim.sent) &&
       group.every(({ takes }) => !takes || group.some(({ frees }) => frees === takes.what)));
   for (const group of byAppointment(left).reverse()) {
-    const without = left.filter((one) => !group.includes(one));
+    const without = left.filter((operation) => !group.includes(operation));
     if (!group.includes(claim as Operation) && isOver(group) && isImpossible(without)) {
       left = without;
     }
   }
-  return left.toSorted((one, other) => one.sent - other.sent);
+  return left.toSorted((operation, other) => operation.sent - other.sent);
 }
 
 /** A refusal claims nothing if others were at the time of its offer meanwhile, since that was found, or shortly before. */
 function isExcused(refusal: Operation, history: readonly Operation[], terms: Terms, within: number): boolean {
   const own = [...timesOf(refusal), ...(refusal.of ? [refusal.of] : [])].map((time) => around(time, terms));
   const since = refusal.found ?? refusal.sent;
-  return history.some((other) => {
-    const isOver = other.outcome === 'done' && other.takes && !other.frees && other.answered < since;
-    const isMeanwhile = other.sent <= refusal.answered && since <= other.answered + within;
-    const times = other.frees === undefined ? timesOf(other) : [...timesOf(other), ...freedBy(other, history)];
-    const isNear = times.some((time) => own.some((one) => overlaps(around(time, terms), one)));
-    return other !== refusal && !other.sees && !isOver && isMeanwhile && isNear;
+  return history.some((operation) => {
+    const isOver = operation.outcome === 'done' && operation.takes && !operation.frees && operation.answered < since;
+    const isMeanwhile = operation.sent <= refusal.answered && since <= operation.answered + within;
+    const times =
+      operation.frees === undefined ? timesOf(operation) : [...timesOf(operation), ...freedBy(operation, history)];
+    const isNear = times.some((time) => own.some((period) => overlaps(around(time, terms), period)));
+    return operation !== refusal && !operation.sees && !isOver && isMeanwhile && isNear;
   });
 }
 
@@ -231,10 +235,14 @@ const freedBy = ({ frees }: Operation, history: readonly Operation[]): Period[] 
  * for themselves.
  */
 export function judge(history: readonly Operation[], terms: Terms, { within, situations }: Bounds): CheckResult {
-  const judged = history.filter((one) => one.outcome !== 'refused' || !isExcused(one, history, terms, within));
-  const isNear = (one: Operation, other: Operation): boolean =>
-    namesIn(one).some((name) => namesIn(other).includes(name)) ||
-    timesOf(one).some((time) => timesOf(other).some((near) => overlaps(around(time, terms), around(near, terms))));
+  const judged = history.filter(
+    (operation) => operation.outcome !== 'refused' || !isExcused(operation, history, terms, within),
+  );
+  const isNear = (operation: Operation, other: Operation): boolean =>
+    namesIn(operation).some((name) => namesIn(other).includes(name)) ||
+    timesOf(operation).some((time) =>
+      timesOf(other).some((near) => overlaps(around(time, terms), around(near, terms))),
+    );
   let isUndecided = false;
   for (const part of connected(judged, isNear)) {
     const kind = search(part, terms, situations);

@@ -43,7 +43,7 @@ const isIn = (step: Step, response: KitResponse): Outcome['kind'] => {
   if (fits(step.done, response)) {
     return 'done';
   }
-  if (step.refused?.some((one) => fits(one, response))) {
+  if (step.refused?.some((answers) => fits(answers, response))) {
     return 'refused';
   }
   return response.status >= 400 && response.status < 500 ? 'nothing' : 'unknown';

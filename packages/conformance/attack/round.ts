@@ -103,7 +103,9 @@ async function live(playing: Playing, count: number): Promise<void> {
     }
     if (world.random() < 0.15) {
       const fresh = await bookableItemsIn(party, ground, world).catch(() => []);
-      const all = [...offersFor(playing, party), ...fresh].map((one) => [one.resource.id ?? one.start, one] as const);
+      const all = [...offersFor(playing, party), ...fresh].map(
+        (bookableItem) => [bookableItem.resource.id ?? bookableItem.start, bookableItem] as const,
+      );
       offers.set(party.adapter.find, [...new Map(all).values()]);
     }
   }
@@ -213,12 +215,12 @@ async function endAll(playing: Playing): Promise<void> {
 const toldTo = ({ notifications }: Pick<Stage, 'notifications'>, { subscription }: Party) =>
   subscription && notifications ? eventsOf(notifications.received, nameOf(subscription)) : [];
 
-const countTold = (stage: Stage): number => stage.portals.reduce((sum, one) => sum + toldTo(stage, one).length, 0);
+const countTold = (stage: Stage): number => stage.portals.reduce((sum, party) => sum + toldTo(stage, party).length, 0);
 
 /** Waits for what subscribers must be told, and finds the first fault of what they were told. */
 async function faultsOfNotifications(playing: Judged, mayRepeat: boolean): Promise<Violation[]> {
   const { known, ground, portals, world, bounds } = playing;
-  const isOther = (one: Operation): boolean => one.actor === 'server' || isByStaff(playing, one);
+  const isOther = (operation: Operation): boolean => operation.actor === 'server' || isByStaff(playing, operation);
   for (const [name, { owner, act }] of known) {
     // Only its own portal knows of a hold.
     if (owner.subscription && act !== 'hold') {

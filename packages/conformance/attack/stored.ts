@@ -74,18 +74,18 @@ export const isByStaff = ({ staff }: Playing, { actor }: Operation): boolean =>
 function wasContested(
   { history, ground: { terms } }: Playing,
   own: readonly Operation[],
-  isAsking: (other: Operation) => boolean,
+  isAsking: (operation: Operation) => boolean,
 ): boolean {
   const made = own.find(({ takes }) => takes);
   return history.some(
-    (other) =>
-      !own.includes(other) &&
-      other.outcome !== 'refused' &&
-      isAsking(other) &&
+    (draft) =>
+      !own.includes(draft) &&
+      draft.outcome !== 'refused' &&
+      isAsking(draft) &&
       made?.takes &&
-      other.takes &&
-      overlaps(around(made.takes.time, terms), around(other.takes.time, terms)) &&
-      overlaps({ start: made.sent, end: made.answered }, { start: other.sent, end: other.answered }),
+      draft.takes &&
+      overlaps(around(made.takes.time, terms), around(draft.takes.time, terms)) &&
+      overlaps({ start: made.sent, end: made.answered }, { start: draft.sent, end: draft.answered }),
   );
 }
 
@@ -102,7 +102,7 @@ export function excuse(playing: Playing, seen: Inventory, { within }: Bounds): v
     const hadNoTime =
       gaveWay !== undefined &&
       own.some(({ frees, sent }) => frees && sent < (made?.answered ?? 0) + within) &&
-      wasContested(playing, own, (other) => isWeak || isByStaff(playing, other));
+      wasContested(playing, own, (operation) => isWeak || isByStaff(playing, operation));
     const hasGivenWay = !isOpen(appointment) && ((isWeak && isSo(gaveWay, appointment)) || hadNoTime);
     // Nobody asks for overbooking here: who comes later is refused.
     const isOver = isSo(overbooks, appointment) && wasContested(playing, own, () => true);
@@ -145,8 +145,8 @@ export function compare(playing: Playing, seen: Inventory): Violation[] {
     const own = operationsOn(playing, name);
     const isClear =
       thing.resourceType === 'Appointment' &&
-      own.some((one) => one.takes && one.outcome === 'done') &&
-      own.every((one) => (!one.frees || one.takes?.what === name) && one.outcome !== 'unknown');
+      own.some((operation) => operation.takes && operation.outcome === 'done') &&
+      own.every((operation) => (!operation.frees || operation.takes?.what === name) && operation.outcome !== 'unknown');
     const is = seen.get(name)?.appointment;
     const { start, end } = timeOf(is ?? {});
     const isKept = is && isOpen(is) && own.some(({ takes }) => takes?.time.start === start && takes.time.end === end);

@@ -19,7 +19,7 @@ const isTo = (reference: string | undefined, thing: string): boolean =>
   reference === thing || reference?.endsWith(`/${thing}`) === true;
 
 const named = (parts: readonly ParametersParameter[] | undefined, name: string): ParametersParameter | undefined =>
-  parts?.find((one) => one.name === name);
+  parts?.find((parameter) => parameter.name === name);
 
 /** The state of a Subscription that a notification begins with. */
 function stateIn(bundle: Bundle): readonly ParametersParameter[] {
@@ -32,7 +32,7 @@ const isFor = (bundle: Bundle, subscription: string): boolean =>
 
 /** Whether the endpoint of a Subscription was greeted. */
 export const isGreeted = (received: readonly Bundle[], subscription: string): boolean =>
-  received.some((one) => isFor(one, subscription) && named(stateIn(one), 'type')?.valueCode === 'handshake');
+  received.some((bundle) => isFor(bundle, subscription) && named(stateIn(bundle), 'type')?.valueCode === 'handshake');
 
 /** Whether a notification tells of events. */
 export const hasEvents = (notification: Bundle): boolean =>
@@ -41,8 +41,8 @@ export const hasEvents = (notification: Bundle): boolean =>
 /** The events that a Subscription was told, in the order in which they came; of a reference the type and the id. */
 export const eventsOf = (received: readonly Bundle[], subscription: string): readonly NotifiedEvent[] =>
   received
-    .filter((one) => isFor(one, subscription))
-    .flatMap((one) => stateIn(one).filter(({ name }) => name === 'notification-event'))
+    .filter((bundle) => isFor(bundle, subscription))
+    .flatMap((bundle) => stateIn(bundle).filter(({ name }) => name === 'notification-event'))
     .map(({ part }) => ({
       number: Number(named(part, 'event-number')?.valueString),
       about: (named(part, 'focus')?.valueReference?.reference ?? '').split('/').slice(-2).join('/'),
@@ -56,8 +56,10 @@ export const eventsOf = (received: readonly Bundle[], subscription: string): rea
  * @param own - what was done to the appointment, with what the server says that it did itself
  */
 export function dueFor(name: string, own: readonly Operation[], isOther: (operation: Operation) => boolean): Due {
-  const byOthers = own.filter((one) => one.frees === name && isOther(one));
-  const isSure = byOthers.some(({ outcome }) => outcome === 'done') && own.every((one) => !one.frees || isOther(one));
+  const byOthers = own.filter((operation) => operation.frees === name && isOther(operation));
+  const isSure =
+    byOthers.some(({ outcome }) => outcome === 'done') &&
+    own.every((operation) => !operation.frees || isOther(operation));
   return { least: isSure ? 1 : 0, most: byOthers.length };
 }
 

@@ -18,7 +18,7 @@ function clockOf(operations: readonly Operation[]): (time: number) => string {
 export function violationTable({ rule, says, operations }: Violation, format: Format): string {
   const at = clockOf(operations);
   const rows = operations
-    .toSorted((one, other) => one.sent - other.sent)
+    .toSorted((operation, other) => operation.sent - other.sent)
     .map(({ sent, answered, actor, does, outcome, told }) => [
       `${at(sent)}–${at(answered)}`,
       actor,

@@ -104,7 +104,7 @@ export function local(reference: string | undefined, type: string): string {
 
 const byName = (versions: readonly Version[]): Map<string, Version[]> =>
   Map.groupBy(
-    versions.toSorted((one, other) => one.at - other.at),
+    versions.toSorted((version, other) => version.at - other.at),
     ({ type, id }) => `${type}/${id}`,
   );
 
@@ -122,13 +122,13 @@ function spansOf<S>(
   );
 }
 
-const isInPlaceOf = (one: Visit, other: Visit): boolean =>
-  one.replaces.includes(other.name) || (other.group !== undefined && one.replaces.includes(other.group));
+const isInPlaceOf = (visit: Visit, other: Visit): boolean =>
+  visit.replaces.includes(other.name) || (other.group !== undefined && visit.replaces.includes(other.group));
 
-const combine = (one: Span, other: Span): Span => ({
+const combine = (span: Span, other: Span): Span => ({
   name: '',
-  from: Math.max(one.from, other.from),
-  until: Math.min(one.until, other.until),
+  from: Math.max(span.from, other.from),
+  until: Math.min(span.until, other.until),
 });
 
 function finding(
@@ -184,7 +184,7 @@ export function audit(versions: readonly Version[], rules: Rules): Finding[] {
           isLapsed: endOf(resource) < span.until,
         }
       : undefined,
-  ).sort((one, other) => one.time.start - other.time.start);
+  ).sort((visit, other) => visit.time.start - other.time.start);
   const stays = spansOf<Stay>(named, ({ resource }, span) =>
     resource?.resourceType === 'Slot'
       ? {
@@ -194,7 +194,7 @@ export function audit(versions: readonly Version[], rules: Rules): Finding[] {
           schedule: local(resource.schedule.reference, 'Schedule'),
         }
       : undefined,
-  ).sort((one, other) => one.time.start - other.time.start);
+  ).sort((stay, other) => stay.time.start - other.time.start);
   const scheduleOf = new Map(stays.map(({ name, schedule }) => [name, schedule]));
   const findings = [...new Set(scheduleOf.values())].flatMap((schedule) => {
     const book = {

@@ -79,7 +79,9 @@ async function historiesOf(reading: Reading, type: Version['type']): Promise<His
   const whole = await entriesOf(client, `/${type}/_history?_count=100`, limit);
   const known = new Set(ids);
   const deleted = 'status' in whole ? [] : whole.entries.flatMap((entry) => versionOf(type, entry));
-  const others = new Map(deleted.filter(({ id }) => !known.has(id)).map((one) => [`${one.id} ${one.at}`, one]));
+  const others = new Map(
+    deleted.filter(({ id }) => !known.has(id)).map((version) => [`${version.id} ${version.at}`, version]),
+  );
   return { versions: [...versions, ...others.values()], isCut: isCut || (!('status' in whole) && whole.isCut) };
 }
 

@@ -85,10 +85,10 @@ const ofStage3 = publishedFor('isik3');
     };
     try {
       const { examples = [] } = ofStage3 ?? {};
-      const patient = examples.find((one) => one.resourceType === 'Patient');
+      const patient = examples.find((resource) => resource.resourceType === 'Patient');
       const { resource: stored } = await made(service.requestor, '/Patient', { ...patient, id: undefined });
       const { resource: actor } = await made(service.staff, '/Practitioner', { resourceType: 'Practitioner' });
-      const appointments = examples.filter((one) => one.resourceType === 'Appointment');
+      const appointments = examples.filter((resource) => resource.resourceType === 'Appointment');
       for (const [index, example] of appointments.entries()) {
         const schedule = { resourceType: 'Schedule', active: true, actor: [{ reference: `Practitioner/${actor.id}` }] };
         const { resource: own } = await made(service.staff, '/Schedule', {

@@ -53,14 +53,14 @@ function structures(): StructureDefinition[] {
   if (known) {
     return known;
   }
-  const all = structureFiles.flatMap((name) => {
+  const definitions = structureFiles.flatMap((name) => {
     const { entry = [] }: Bundle = readJson(name);
     return entry.flatMap(({ resource }) =>
       resource?.resourceType === 'StructureDefinition' ? [withoutProse(resource)] : [],
     );
   });
-  keep(file, JSON.stringify(all));
-  return all;
+  keep(file, JSON.stringify(definitions));
+  return definitions;
 }
 
 let isLoaded = false;

@@ -22,8 +22,8 @@ function* daysOf({ start, end }: Interval, zone: string): Iterable<Temporal.Zone
 }
 
 /** The time that two intervals share, if they do. */
-export function common(one: Interval, other: Interval): Interval | undefined {
-  const [start, end] = [Math.max(one.start, other.start), Math.min(one.end, other.end)];
+export function common(interval: Interval, other: Interval): Interval | undefined {
+  const [start, end] = [Math.max(interval.start, other.start), Math.min(interval.end, other.end)];
   return start < end ? { start, end } : undefined;
 }
 
@@ -44,13 +44,13 @@ function joined(intervals: readonly Interval[]): Interval[] {
 function without(open: readonly Interval[], taken: readonly Interval[]): Interval[] {
   return taken.reduce<Interval[]>(
     (left, { start, end }) =>
-      left.flatMap((one) =>
-        start < one.end && one.start < end
+      left.flatMap((interval) =>
+        start < interval.end && interval.start < end
           ? [
-              { start: one.start, end: start },
-              { start: end, end: one.end },
+              { start: interval.start, end: start },
+              { start: end, end: interval.end },
             ].filter((rest) => rest.start < rest.end)
-          : [one],
+          : [interval],
       ),
     [...open],
   );
@@ -92,8 +92,8 @@ const capacityOf = (slot: Slot): number => getExtension(slot, SchedulingSlotCapa
 export function stamped({ extension = [], ...slot }: Slot, capacity: number): Slot {
   const others = extension.filter(({ url }) => url !== SchedulingSlotCapacityURI);
   const isStamped = capacity > 1 && slot.status !== 'busy-unavailable';
-  const all = isStamped ? [...others, { url: SchedulingSlotCapacityURI, valuePositiveInt: capacity }] : others;
-  return all.length > 0 ? { ...slot, extension: all } : slot;
+  const extensions = isStamped ? [...others, { url: SchedulingSlotCapacityURI, valuePositiveInt: capacity }] : others;
+  return extensions.length > 0 ? { ...slot, extension: extensions } : slot;
 }
 
 /** The time over which as many taken Slots lie as the strictest of them, or the capacity, allows. */
@@ -136,7 +136,7 @@ export function availableTime(
 export function inAll(lists: readonly (readonly Interval[])[]): Interval[] {
   const [first = [], ...others] = lists;
   return others.reduce<Interval[]>(
-    (left, list) => left.flatMap((one) => list.map((other) => common(one, other)).filter(isDefined)),
+    (left, list) => left.flatMap((interval) => list.map((other) => common(interval, other)).filter(isDefined)),
     [...first],
   );
 }

@@ -101,7 +101,7 @@ export async function assertAvailable(
     const { start, end } = intervalOf(slot);
     const capacity = slot.status === 'busy-unavailable' ? 1 : parameters.slotCapacity;
     const open = availableTime(parameters, found, range, service.type, repository.scheduling, capacity);
-    return open.some((one) => one.start <= start && end <= one.end);
+    return open.some((interval) => interval.start <= start && end <= interval.end);
   };
   if (!slots.every(isFree)) {
     throw unavailable(schedule, found);
@@ -153,7 +153,7 @@ interface Booking {
 /** What was proposed, or one appointment of a series, with what it is judged by. */
 async function validated(repository: SandboxRepository, proposed: Appointment): Promise<Booking> {
   const { contained = [], ...appointment } = proposed;
-  const slots = contained.filter((one) => isResource<Slot>(one, 'Slot'));
+  const slots = contained.filter((resource) => isResource<Slot>(resource, 'Slot'));
   const { service, calendars } = await calendarsOf(repository, appointment, slots);
   for (const calendar of calendars) {
     assertProposed(slots.filter(isOf(calendar)), calendar);
@@ -203,8 +203,8 @@ export async function bookProposed(
   body: unknown,
 ): Promise<FhirResponse> {
   const bookings: Booking[] = [];
-  for (const one of weeksOf(appointmentIn(body), repository.generateId())) {
-    bookings.push(await validated(repository, one));
+  for (const appointment of weeksOf(appointmentIn(body), repository.generateId())) {
+    bookings.push(await validated(repository, appointment));
   }
   const resources = await repository.withTransaction(
     async (transaction) => {

@@ -117,7 +117,7 @@ const isBufferTaken = (calendar: Calendar, slots: readonly Slot[], { start, end 
     { start: end, end: end + bufferAfter * MINUTE },
   ];
   const taken = slotCapacity > 1 ? crowdedTime(slotsOfSchedule(calendar, slots), 1) : [];
-  return taken.some((one) => around.some((other) => other.start < other.end && common(one, other)));
+  return taken.some((interval) => around.some((other) => other.start < other.end && common(interval, other)));
 };
 
 /** The first appointments on the grid of all calendars that fit into the open time. */

@@ -97,9 +97,9 @@ function hoursOf({ availableTime }: HealthcareService): Layer {
 function ownLayer(schedule: Schedule, service: HealthcareService & { readonly id: string }): Layer {
   const { reference } = createReference(service);
   const own = (schedule.extension ?? []).filter(
-    (one) =>
-      one.url === parametersUrl &&
-      extensionsOf(one, 'service').some((part) => part.valueReference?.reference === reference),
+    (extension) =>
+      extension.url === parametersUrl &&
+      extensionsOf(extension, 'service').some((part) => part.valueReference?.reference === reference),
   );
   if (own.length > 1) {
     throw refusal('Schedule has too many scheduling parameters extensions');

@@ -25,17 +25,17 @@ interface Target {
 
 function targetIn(body: unknown): Target {
   const given = isResource<Parameters>(body, 'Parameters') ? (body.parameter ?? []) : [];
-  const valuesOf = (name: string) => given.filter((one) => one.name === name);
-  const [start, ...moreStarts] = valuesOf('start').map((one) => Date.parse(one.valueDateTime ?? ''));
+  const valuesOf = (name: string) => given.filter((parameter) => parameter.name === name);
+  const [start, ...moreStarts] = valuesOf('start').map((parameter) => Date.parse(parameter.valueDateTime ?? ''));
   const schedules = valuesOf('schedule').map(({ valueReference }) => valueReference);
   if (start === undefined || moreStarts.length > 0 || Number.isNaN(start)) {
     throw refusal('Invalid start time', 'Parameters.start');
   }
-  const strange = schedules.findIndex((one) => !isReference<Schedule>(one, 'Schedule'));
+  const strange = schedules.findIndex((reference) => !isReference<Schedule>(reference, 'Schedule'));
   if (strange >= 0 || schedules.length === 0) {
     throw refusal('Invalid schedule reference', `Parameters.schedule[${Math.max(0, strange)}]`);
   }
-  return { start, schedules: schedules.filter((one) => isReference<Schedule>(one, 'Schedule')) };
+  return { start, schedules: schedules.filter((reference) => isReference<Schedule>(reference, 'Schedule')) };
 }
 
 /** The actors of the Schedules that the appointment leaves give way to those of the new ones; all others stay. */
@@ -59,8 +59,8 @@ async function participantsOf(
     }),
   );
   const actors = [...new Map(actorsOf(joined).map((actor) => [actor.reference, actor])).values()];
-  const isIn = (all: readonly Reference[], reference: string | undefined) =>
-    all.some((one) => one.reference === reference);
+  const isIn = (references: readonly Reference[], reference: string | undefined) =>
+    references.some((one) => one.reference === reference);
   const kept = participant.filter(
     ({ actor }) => !actor?.reference || !isIn(old, actor.reference) || isIn(actors, actor.reference),
   );

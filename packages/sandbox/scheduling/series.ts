@@ -88,8 +88,10 @@ export function weeksOf(proposed: Appointment, id: string): Appointment[] {
       ...proposed,
       start: shifted(start),
       ...(proposed.end && { end: shifted(proposed.end) }),
-      contained: proposed.contained?.map((one) =>
-        one.resourceType === 'Slot' ? { ...one, start: shifted(one.start), end: shifted(one.end) } : one,
+      contained: proposed.contained?.map((resource) =>
+        resource.resourceType === 'Slot'
+          ? { ...resource, start: shifted(resource.start), end: shifted(resource.end) }
+          : resource,
       ),
       identifier: [...identifier, series],
       extension: [

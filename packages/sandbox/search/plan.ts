@@ -75,6 +75,6 @@ export function idsToTry(
   filters: readonly Filter[],
 ): ReadonlySet<string> | undefined {
   const ways = filters.map((filter) => (isChained(filter) ? chainedWay : plainWay)(source, type, filter));
-  const [first] = ways.flatMap((way) => way ?? []).sort((one, other) => one.most - other.most);
+  const [first] = ways.flatMap((way) => way ?? []).sort((way, other) => way.most - other.most);
   return first?.ids();
 }

@@ -78,8 +78,8 @@ export function search(
 ): SearchResult {
   const page = paged(request);
   const types = request.types ?? [request.resourceType];
-  const all = types.flatMap((type) => matches(source, type, page, mayRead));
-  const ordered = sorted(all, request.resourceType, request.sortRules);
+  const storedResources = types.flatMap((type) => matches(source, type, page, mayRead));
+  const ordered = sorted(storedResources, request.resourceType, request.sortRules);
   const cursor = parseCursor(page.cursor);
   if (cursor && page.offset > 0) {
     throw new OperationOutcomeError(badRequest('Cannot use both offset and cursor'));
@@ -87,11 +87,13 @@ export function search(
   const rest = cursor
     ? ordered.filter((resource) => isAfter(cursor, resource))
     : ordered.slice(Math.max(page.offset, 0));
-  const resources = rest.slice(0, Math.max(page.count, 0)).map((one) => (isDeleted(one) ? withoutMark(one) : one));
+  const resources = rest
+    .slice(0, Math.max(page.count, 0))
+    .map((storedResource) => (isDeleted(storedResource) ? withoutMark(storedResource) : storedResource));
   const wantsTotal = page.total === 'accurate' || page.total === 'estimate';
   return {
     resources,
-    total: wantsTotal ? all.length : undefined,
+    total: wantsTotal ? storedResources.length : undefined,
     link: searchLinks(baseUrl, page, resources, page.count > 0 ? rest[page.count] : undefined),
   };
 }

@@ -136,7 +136,7 @@ test('a weekly series is booked as a whole, at one local time, or not at all', a
     ['2031-03-18T08:00:00.000Z', '2031-03-25T08:00:00.000Z', '2031-04-01T07:00:00.000Z'],
   ]);
   const series = appointments.map(({ identifier = [] }) => identifier[0]);
-  expect(new Set(series.map((one) => one?.value)).size).toBe(1);
+  expect(new Set(series.map((identifier) => identifier?.value)).size).toBe(1);
   expect(series[0]?.system).toBe(RecurringAppointmentSeriesIdentifierSystem);
   const [again] = await find('2031-03-11', '&occurrence-count=2');
   expect(again?.start).toBe('2031-03-11T08:45:00.000Z');

@@ -34,7 +34,7 @@ async function twice(more: readonly Partial<Patient>[] = [{}, {}], portals?: rea
 /** They are one now, which has all appointments. */
 async function expectOne({ first, second, appointments }: Awaited<ReturnType<typeof twice>>) {
   const records = [await read(first), await read(second)];
-  const [survivor, other] = records.filter((one) => one?.active !== false);
+  const [survivor, other] = records.filter((patient) => patient?.active !== false);
   expect([survivor, other]).toEqual([expect.anything(), undefined]);
   for (const { id } of appointments) {
     expect(await medplum().read(`Appointment/${id}`)).toMatchObject({

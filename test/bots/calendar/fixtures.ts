@@ -209,7 +209,9 @@ function calendarServer(server: BotServer, practitioner: Stored<Practitioner>): 
     async times({ id }) {
       const slots = await server.find<Slot>(`Slot?schedule=Schedule/${id}&_count=1000`);
       return slots
-        .sort((one, other) => Date.parse(one.start) - Date.parse(other.start) || one.status.localeCompare(other.status))
+        .sort(
+          (slot, other) => Date.parse(slot.start) - Date.parse(other.start) || slot.status.localeCompare(other.status),
+        )
         .map(textOf);
     },
     async publicationOf({ id }) {

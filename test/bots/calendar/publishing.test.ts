@@ -60,8 +60,8 @@ afterAll(passMidnight());
 const midnight = (Math.floor(Date.now() / DAY) + 1) * DAY;
 
 const freeOf = async ({ id }: Stored<Schedule>): Promise<Slot[]> =>
-  (await medplum().find<Slot>(`Slot?schedule=Schedule/${id}&status=free&_count=1000`)).sort((one, other) =>
-    one.start.localeCompare(other.start),
+  (await medplum().find<Slot>(`Slot?schedule=Schedule/${id}&status=free&_count=1000`)).sort((slot, other) =>
+    slot.start.localeCompare(other.start),
   );
 
 /** For how many days from tomorrow a calendar has Slots, without a gap. */

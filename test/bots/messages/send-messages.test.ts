@@ -496,12 +496,12 @@ describe('a visit of several steps', () => {
   /** Three, weekly, the last first. */
   async function aSeries(patient: Patient, more: Partial<Appointment> = {}) {
     const identifier = [{ system: artefactUri(config, 'LocalVisitGroup'), value: randomUUID() }];
-    const all: Appointment[] = [];
+    const appointments: Appointment[] = [];
     for (const index of [2, 1, 0]) {
       const extension = [...(more.extension ?? []), { url: RECURRENCE_ID, valuePositiveInt: index + 1 }];
-      all.unshift(await anAppointment(patient, noon(10 + 7 * index), { ...more, identifier, extension }));
+      appointments.unshift(await anAppointment(patient, noon(10 + 7 * index), { ...more, identifier, extension }));
     }
-    return all;
+    return appointments;
   }
 
   it('that is a series is booked and cancelled by one mail, with a link and an event each, and reminded of one by one', async () => {

@@ -29,8 +29,8 @@ const event = (number: number, days: number): Event => ({
 const { keepEventsDays: kept } = config.notifications;
 
 /** Stores events of a Subscription that were delivered. */
-const delivered = async (one: Subscribed, ...events: readonly Event[]): Promise<string[]> =>
-  (await addEvents(medplum(), one, ...events)).map(({ id }) => id);
+const delivered = async (subscriber: Subscribed, ...events: readonly Event[]): Promise<string[]> =>
+  (await addEvents(medplum(), subscriber, ...events)).map(({ id }) => id);
 
 const addMessage = ({ id }: Subscribed) =>
   medplum().create<Communication>(messageResource({ resourceType: 'Bundle', type: 'history' }, id, portal, config));
@@ -44,9 +44,9 @@ const ids = (...some: readonly { readonly id: string }[]) => some.map(({ id }) =
 const communication: Communication = { resourceType: 'Communication', status: 'completed' };
 
 it('delivered events are removed a day after the time that they are kept', async () => {
-  const one = await add({ outbox: { events: 4, delivered: 3 } });
-  const [, ...young] = await delivered(one, event(1, kept + 1.1), event(2, kept + 0.9), event(3, 0));
-  const [waiting] = await addEvents(medplum(), one, event(4, kept + 9));
+  const subscriber = await add({ outbox: { events: 4, delivered: 3 } });
+  const [, ...young] = await delivered(subscriber, event(1, kept + 1.1), event(2, kept + 0.9), event(3, 0));
+  const [waiting] = await addEvents(medplum(), subscriber, event(4, kept + 9));
   const other = await medplum().create<Communication>({ ...communication, sent: '2020-01-01T00:00:00Z' });
   await removeOldEvents(medplum().medplum, always);
   expect(await left()).toEqual([...young, ...ids(other, waiting as Communication & { id: string })].sort());
@@ -67,10 +67,10 @@ describe('what a Subscription has left', () => {
   });
 
   it('stays as long as a delivery has the outboxes', async () => {
-    const one = await add({ row: { lease: { id: 'alive', until: Date.now() + LEASE } } });
-    await endSubscription(one);
+    const subscriber = await add({ row: { lease: { id: 'alive', until: Date.now() + LEASE } } });
+    await endSubscription(subscriber);
     await later(LEASE - 5_000, () => removeLeftovers(medplum().medplum, always));
-    expect(await outboxes()).toEqual([one.id]);
+    expect(await outboxes()).toEqual([subscriber.id]);
     await later(LEASE + 5_000, () => removeLeftovers(medplum().medplum, always));
     expect(await outboxes()).toEqual([]);
   });

@@ -33,7 +33,7 @@ afterEach(() => medplum().clear(['Task', 'Subscription', 'Communication', 'Appoi
 
 const run = () => handler(medplum().medplum);
 const add = (given?: Given) => subscribe(medplum(), given);
-const state = (one: Subscribed) => stateOf(medplum(), one);
+const state = (subscriber: Subscribed) => stateOf(medplum(), subscriber);
 const hour = 60 * 60_000;
 const past = (): string => new Date(Date.now() - hour).toISOString();
 
@@ -55,10 +55,10 @@ describe('a delivery is started', () => {
     ['… after it had ended', () => ({ status: 'requested', outbox: { status: 'cancelled' } })],
     ['for one that was set to active after it had failed', () => ({ outbox: { status: 'failed' } })],
   ])('%s', async (_, given) => {
-    const one = await add(given());
+    const subscriber = await add(given());
     const before = Date.now();
     await run();
-    const { outbox, outboxes, task } = await state(one);
+    const { outbox, outboxes, task } = await state(subscriber);
     expect([outbox.status, outboxes.lease, task.status]).toEqual(['ready', undefined, 'ready']);
     expect(outboxes.woken ?? before).toBeGreaterThanOrEqual(before);
   });
@@ -73,16 +73,16 @@ describe('a delivery is started', () => {
     ['for nothing', () => ({})],
     ['for a Subscription in error', () => ({ outbox: { status: 'failed' }, status: 'error' })],
   ])('but not %s', async (_, given) => {
-    const one = await add(given());
+    const subscriber = await add(given());
     await run();
-    expect((await state(one)).task.status).toBe(one.task.status);
+    expect((await state(subscriber)).task.status).toBe(subscriber.task.status);
   });
 });
 
 it('a run does the rest of its work if a part of it fails, and then fails', async () => {
-  const one = await add({ outbox: { status: 'on-hold', until: 0 } });
+  const subscriber = await add({ outbox: { status: 'on-hold', until: 0 } });
   await anAppointment(medplum());
-  medplum().interfere(only(asks(new RegExp(`^PUT Task/${one.task.id}$`)), () => 'no-answer'));
+  medplum().interfere(only(asks(new RegExp(`^PUT Task/${subscriber.task.id}$`)), () => 'no-answer'));
   await expect(run()).rejects.toThrow(`The outboxes of ${portal} could not be written: lost.`);
   expect(await medplum().find('Communication')).toHaveLength(1);
   expect(await medplum().find(checkpointSearch(config))).toHaveLength(1);
@@ -94,22 +94,22 @@ const periodOf = ([checkpoint]: readonly Task[]) => {
   return { settled: Date.parse(start), until: Date.parse(end) };
 };
 const events = () => medplum().find<Communication>('Communication?_count=1000');
-const aboutOf = (some: readonly Communication[]) =>
-  some.map(({ basedOn }) => basedOn?.[0]?.reference?.split('/')[1]).sort();
+const aboutOf = (communications: readonly Communication[]) =>
+  communications.map(({ basedOn }) => basedOn?.[0]?.reference?.split('/')[1]).sort();
 const minutes = 60_000;
 
 describe('missing events', () => {
   it('are recorded, and how far that is', async () => {
-    const one = await add();
+    const subscriber = await add();
     const appointment = await anAppointment(medplum());
     const before = Date.now();
     await run();
     expect(aboutOf(await events())).toEqual([appointment.id]);
-    expect((await state(one)).outbox).toMatchObject({ status: 'ready', events: 1 });
-    const all = await checkpoints();
-    expect(all).toHaveLength(1);
-    expect(periodOf(all).until).toBe(periodOf(all).settled);
-    expect(periodOf(all).settled).toBeGreaterThanOrEqual(before);
+    expect((await state(subscriber)).outbox).toMatchObject({ status: 'ready', events: 1 });
+    const tasks = await checkpoints();
+    expect(tasks).toHaveLength(1);
+    expect(periodOf(tasks).until).toBe(periodOf(tasks).settled);
+    expect(periodOf(tasks).settled).toBeGreaterThanOrEqual(before);
   });
 
   it('are recorded from where the last run has ended', async () => {
@@ -119,9 +119,9 @@ describe('missing events', () => {
     await anAppointment(medplum());
     await later(10 * minutes, run);
     expect(await events()).toHaveLength(1);
-    const all = await checkpoints();
-    expect(all.map(({ id }) => id)).toEqual([first?.id]);
-    expect(periodOf(all).settled).toBeGreaterThan(Date.now() + 9 * minutes);
+    const tasks = await checkpoints();
+    expect(tasks.map(({ id }) => id)).toEqual([first?.id]);
+    expect(periodOf(tasks).settled).toBeGreaterThan(Date.now() + 9 * minutes);
   });
 
   /** Runs some time later, with little time: it is over after the first write of events. */
@@ -165,7 +165,7 @@ describe('missing events', () => {
   });
 
   it('are recorded of all appointments but the one whose history cannot be read, and of it once it can', async () => {
-    const one = await add();
+    const subscriber = await add();
     const broken = await anAppointment(medplum());
     for (let count = 0; count < 6; count++) {
       await anAppointment(medplum());
@@ -176,10 +176,10 @@ describe('missing events', () => {
         : undefined,
     );
     await expect(run()).rejects.toThrow('500');
-    expect((await state(one)).outbox.events).toBe(6);
+    expect((await state(subscriber)).outbox.events).toBe(6);
     medplum().interfere(() => undefined);
     await later(10 * minutes, run);
-    expect((await state(one)).outbox.events).toBe(7);
+    expect((await state(subscriber)).outbox.events).toBe(7);
   });
 });
 
@@ -191,10 +191,10 @@ async function follow({ subscription }: Subscribed): Promise<void> {
 
 describe('a Subscription that is requested again', () => {
   it('by making it active in Medplum after it was in error, gets a handshake', async () => {
-    const one = await add({ outbox: { status: 'failed', error: 'It fails.' }, status: 'error' });
-    await changeSubscription(medplum(), one, { status: 'active' });
-    await follow(one);
-    const { subscription, outbox } = await state(one);
+    const subscriber = await add({ outbox: { status: 'failed', error: 'It fails.' }, status: 'error' });
+    await changeSubscription(medplum(), subscriber, { status: 'active' });
+    await follow(subscriber);
+    const { subscription, outbox } = await state(subscriber);
     expect([subscription.status, outbox.status]).toEqual(['requested', 'ready']);
   });
 });
@@ -205,10 +205,10 @@ it.each<[Subscription['status'], Outbox['status']]>([
   ['error', 'failed'],
   ['requested', 'ready'],
 ])('the status that somebody has set in Medplum is obeyed and stays: %s', async (status, followed) => {
-  const one = await add({ outbox: { status: 'on-hold', events: 3, delivered: 2 } });
-  await changeSubscription(medplum(), one, { status });
-  await follow(one);
-  const { subscription, outbox } = await state(one);
+  const subscriber = await add({ outbox: { status: 'on-hold', events: 3, delivered: 2 } });
+  await changeSubscription(medplum(), subscriber, { status });
+  await follow(subscriber);
+  const { subscription, outbox } = await state(subscriber);
   expect([subscription.status, outbox]).toEqual([
     status,
     expect.objectContaining({ status: followed, events: 3, delivered: 2 }),

@@ -36,7 +36,9 @@ describe('$events', () => {
     const state = first?.resource;
     const parameters = state?.resourceType === 'Parameters' ? (state.parameter ?? []) : [];
     return parameters.flatMap(({ name, part }) =>
-      name === 'notification-event' ? Number(part?.find((one) => one.name === 'event-number')?.valueString) : [],
+      name === 'notification-event'
+        ? Number(part?.find((parameter) => parameter.name === 'event-number')?.valueString)
+        : [],
     );
   };
 

@@ -88,7 +88,7 @@ export const absence = (body: unknown, role: Role = 'front-desk') =>
 /** The answer of `$absence`, which must have succeeded. */
 export const planned = async (body: unknown): Promise<Parameters> => succeeded('Parameters', await absence(body));
 
-const partOf = ({ part = [] }: ParametersParameter, name: string) => part.find((one) => one.name === name);
+const partOf = ({ part = [] }: ParametersParameter, name: string) => part.find((parameter) => parameter.name === name);
 
 /** What is planned for the appointments: id, Schedule, start, how the person is reached, and how it ended. */
 export const linesIn = ({ parameter = [] }: Parameters) =>

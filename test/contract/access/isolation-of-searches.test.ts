@@ -139,9 +139,9 @@ async function whateverIsAsked(): Promise<void> {
   const generated = fc.sample(searches(types, stores.wanted), { numRuns, seed });
   expect(generated).toHaveLength(numRuns);
   const asked = [...known.map((one): Search => ({ ...one, method: 'GET' })), ...generated];
-  const questions = asked.flatMap((one): Question[] => [
-    { ...one, role: 'portal-a' },
-    ...(one.type === 'Appointment' ? [{ ...one, role: 'portal-b' as const }] : []),
+  const questions = asked.flatMap((search): Question[] => [
+    { ...search, role: 'portal-a' },
+    ...(search.type === 'Appointment' ? [{ ...search, role: 'portal-b' as const }] : []),
   ]);
   const conditions = asked.flatMap(({ type, query }) => (type === 'Patient' ? [query] : [])).slice(0, 60);
   const before = await tellAll(questions, async (question) => told(await ask(question)));

@@ -119,12 +119,12 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
   });
 
   it('a secret belongs to its client', async () => {
-    const other = await aClient(policy);
-    const answer = await logInAt(tokenEndpoints.service, portal.secret, other.id);
+    const client = await aClient(policy);
+    const answer = await logInAt(tokenEndpoints.service, portal.secret, client.id);
     expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client']);
-    const wrong = keys ? sealSecret(keys, portal.id, other.inMedplum.secret) : '';
+    const wrong = keys ? sealSecret(keys, portal.id, client.inMedplum.secret) : '';
     expect((await logInAt(tokenEndpoints.service, wrong)).status).toBe(400);
-    await removeClient(other);
+    await removeClient(client);
   });
 
   it('a token whose client is gone is refused', async () => {

@@ -101,7 +101,7 @@ describe('moving', () => {
     const service = await aService(open('09:00', '10:30'), 15);
     const schedule = await aCalendar(service);
     await untilFree(schedule, all);
-    const slots = new Map((await stored('Slot', `schedule=Schedule/${schedule.id}`)).map((one) => [one.start, one]));
+    const slots = new Map((await stored('Slot', `schedule=Schedule/${schedule.id}`)).map((slot) => [slot.start, slot]));
     const slotAt = (time: string) => slots.get(at(time)) ?? { resourceType: 'Slot' as const, id: 'none' };
     const patient = await aPatient();
     const request = {

@@ -39,15 +39,15 @@ const hours = { daysOfWeek: ['mon' as const], availableStartTime: '09:00:00', av
 
 // biome-ignore format: a row a line
 test.each<[string, (service: HealthcareService) => HealthcareService, string]>([
-  ['an unknown time zone', (one) => withParameter(one, { url: 'timezone', valueCode: 'Europe/Atlantis' }), 'timezone'],
-  ['a duration of 0', (one) => withParameter(one, minutes('duration', 0)), 'duration'],
-  ['a duration of 100 years', (one) => withParameter(one, minutes('duration', 5200, 'wk')), 'duration'],
-  ['an interval that does not divide a day', (one) => withParameter(one, minutes('alignmentInterval', 50)), 'Interval'],
-  ['a closure that ends before it starts', (one) => ({ ...one, notAvailable: [{ description: 'x', during }] }),
+  ['an unknown time zone', (service) => withParameter(service, { url: 'timezone', valueCode: 'Europe/Atlantis' }), 'timezone'],
+  ['a duration of 0', (service) => withParameter(service, minutes('duration', 0)), 'duration'],
+  ['a duration of 100 years', (service) => withParameter(service, minutes('duration', 5200, 'wk')), 'duration'],
+  ['an interval that does not divide a day', (service) => withParameter(service, minutes('alignmentInterval', 50)), 'Interval'],
+  ['a closure that ends before it starts', (service) => ({ ...service, notAvailable: [{ description: 'x', during }] }),
    'during'],
-  ['hours that are all day and have times', (one) => ({ ...one, availableTime: [{ ...hours, allDay: true }] }),
+  ['hours that are all day and have times', (service) => ({ ...service, availableTime: [{ ...hours, allDay: true }] }),
    'availableTime'],
-  ['hours without an end', (one) => ({ ...one, availableTime: [{ ...hours, availableEndTime: undefined }] }),
+  ['hours without an end', (service) => ({ ...service, availableTime: [{ ...hours, availableEndTime: undefined }] }),
    'availableTime'],
 ])('%s is refused where it is saved, and everything stays', async (_, spoilt, expression) => {
   const service = await aService();

@@ -67,8 +67,8 @@ describe('POST /Subscription/{id}/$deliver, as staff', () => {
       expect((await deliver(id)).status).toBe(200);
       return outboxesSoFar(id);
     };
-    const isCountedAnew = (all: readonly Outbox[]): boolean => {
-      const failed = all.filter(({ status }) => status === 'on-hold').map(({ attempts }) => attempts);
+    const isCountedAnew = (outboxes: readonly Outbox[]): boolean => {
+      const failed = outboxes.filter(({ status }) => status === 'on-hold').map(({ attempts }) => attempts);
       return (
         failed.lastIndexOf(1) > failed.findIndex((attempts) => attempts > 1) &&
         failed.indexOf(1) < failed.lastIndexOf(1)
@@ -159,7 +159,10 @@ describe("staff and a portal's Subscription", () => {
       await request('front-desk', 'GET', `/Subscription/${id}/$status`),
     ];
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    expect(responses.slice(0, 2).map((one) => resourceIn('Subscription', one).status)).toEqual(['active', 'active']);
+    expect(responses.slice(0, 2).map((answer) => resourceIn('Subscription', answer).status)).toEqual([
+      'active',
+      'active',
+    ]);
     expect(responses.filter(({ text }) => text.includes('top-secret') || text.includes(listener.url))).toEqual([]);
     expect((await medplum('front-desk', 'GET', `/Subscription/${id}/_history`)).status).toBeGreaterThanOrEqual(400);
   });

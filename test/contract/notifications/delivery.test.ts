@@ -101,8 +101,8 @@ it.each<[string, Reply]>([
 });
 
 it('a subscriber that hangs delays neither bookings nor other subscribers', async () => {
-  const other = await aListener();
-  await subscribed(other);
+  const listener = await aListener();
+  await subscribed(listener);
   /** Whether another one is told of a booking, and subscribed, while an endpoint has not answered yet. */
   const isToldMeanwhile = async (): Promise<boolean> => {
     const hanging = await aListener();
@@ -116,7 +116,7 @@ it('a subscriber that hangs delays neither bookings nor other subscribers', asyn
     await confirm(await aBooking());
     await events(hanging, 1);
     const { id } = await confirm(await aBooking());
-    await eventually(async () => ofKind(other, 'event-notification').flatMap(({ bundle }) => focusIn(bundle))).is(
+    await eventually(async () => ofKind(listener, 'event-notification').flatMap(({ bundle }) => focusIn(bundle))).is(
       (told) => told.some((focus) => focus?.endsWith(`${id}`)),
     );
     await subscribed(await aListener());

@@ -104,12 +104,12 @@ describe('$events', () => {
       await staffChange(appointment, { comment });
     }
     await events(listener, 4);
-    const all = await ask(`/${id}/$events`);
-    expect([all.type, typeOf(all), numbersIn(all)]).toEqual(['history', 'query-event', [1, 2, 3, 4]]);
+    const bundle = await ask(`/${id}/$events`);
+    expect([bundle.type, typeOf(bundle), numbersIn(bundle)]).toEqual(['history', 'query-event', [1, 2, 3, 4]]);
     expect(numbersIn(await ask(`/${id}/$events?eventsSinceNumber=2&eventsUntilNumber=3`))).toEqual([2, 3]);
     expect(numbersIn(await ask(`/${id}/$events?eventsSinceNumber=4`))).toEqual([4]);
     expect(numbersIn(await ask(`/${id}/$events?eventsSinceNumber=5`))).toEqual([]);
-    expect(parameterIn(all, 'events-since-subscription-start')?.valueString).toBe('4');
+    expect(parameterIn(bundle, 'events-since-subscription-start')?.valueString).toBe('4');
   });
 
   it('content overrides that of the Subscription', async () => {

@@ -63,7 +63,7 @@ export const bindWith = (token: string) => ({ type: 'bind-with-token', payload: 
 export function told({ received }: Socket, id: string | undefined, type: 'handshake' | 'event-notification'): Bundle[] {
   return received
     .flatMap((one) => (isResource(one, 'Bundle') ? [one] : []))
-    .filter((one) => typeOf(one) === type && subscriptionOf(one)?.endsWith(`/Subscription/${id}`));
+    .filter((bundle) => typeOf(bundle) === type && subscriptionOf(bundle)?.endsWith(`/Subscription/${id}`));
 }
 
 const subscriptionOf = (bundle: Bundle) => parameterIn(bundle, 'subscription')?.valueReference?.reference;

@@ -230,12 +230,12 @@ async function everything(since: string): Promise<Kept[]> {
   const entry = references.map(
     (one): BundleEntry => ({ request: { method: 'GET', url: `${one}/_history?_count=1000` } }),
   );
-  const all: BundleEntry[] = [];
+  const entries: BundleEntry[] = [];
   for (let index = 0; index < entry.length; index += 50) {
     const body = { resourceType: 'Bundle', type: 'batch', entry: entry.slice(index, index + 50) };
-    all.push(...(resourceIn('Bundle', await medplum('admin', 'POST', '/', { body })).entry ?? []));
+    entries.push(...(resourceIn('Bundle', await medplum('admin', 'POST', '/', { body })).entry ?? []));
   }
-  return all.flatMap(({ resource }, index): Kept[] => {
+  return entries.flatMap(({ resource }, index): Kept[] => {
     const versions = isResource(resource, 'Bundle') ? (resource.entry ?? []) : [];
     return versions.length === 0
       ? []
@@ -338,7 +338,7 @@ async function checkOne(story: Story, stored: readonly Kept[], since: string): P
         ? [newest]
         : [],
     );
-    expect(found.map((one) => [one.status, one.participant[0]?.actor?.reference])).toEqual([
+    expect(found.map((appointment) => [appointment.status, appointment.participant[0]?.actor?.reference])).toEqual([
       ['cancelled', `Patient/${other.patient.id}`],
     ]);
     expect(comment).toBeDefined();

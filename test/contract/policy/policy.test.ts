@@ -104,7 +104,7 @@ it('what a search for free slots offers can be booked, and what can be booked is
     aSchedule({ active: false }),
   ]);
   const slots = (
-    await Promise.all(schedules.map((one) => Promise.all([-2, 1, 5, 9].map((hours) => aSlotIn(hours, one)))))
+    await Promise.all(schedules.map((schedule) => Promise.all([-2, 1, 5, 9].map((hours) => aSlotIn(hours, schedule)))))
   ).flat();
   const offered = await search(schedules);
   const patient = await aPatient();

@@ -308,7 +308,7 @@ export async function twoStores(): Promise<TwoStores> {
       await edit('Appointment', booking.appointment.id, {
         description: 'other',
         reasonCode: [],
-        participant: booking.appointment.participant.map((one) => ({ ...one, status: 'tentative' })),
+        participant: booking.appointment.participant.map((participant) => ({ ...participant, status: 'tentative' })),
       } satisfies Partial<Appointment>);
     },
   };

@@ -221,8 +221,8 @@ describe('a slot of a cancelled appointment', () => {
     // Its deletion lets the service look at its slots again; a later one shows that it has done so.
     expect((await medplum('front-desk', 'DELETE', `/Appointment/${id}`)).status).toBe(200);
     const later = await aSlot(schedule, 60, 90);
-    const other = succeeded('Appointment', await book(proposed(await aPatient(), [later], { from: 60, to: 90 })));
-    expect((await edit(other.id ?? '', { status: 'cancelled' })).status).toBe(200);
+    const appointment = succeeded('Appointment', await book(proposed(await aPatient(), [later], { from: 60, to: 90 })));
+    expect((await edit(appointment.id ?? '', { status: 'cancelled' })).status).toBe(200);
     await eventually(() => slotsOf(schedule)).is((slots) => slots.join() === `${status} 0-30,free 60-90`);
   });
 
@@ -296,8 +296,8 @@ describe('the slots follow what clinic staff do in Medplum', () => {
     expect((await medplum('front-desk', 'DELETE', `/Slot/${slot.id}`)).status).toBe(200);
     expect((await medplum('front-desk', 'DELETE', `/Appointment/${id}`)).status).toBe(200);
     const later = await aSlot(schedule, 60, 90);
-    const other = succeeded('Appointment', await book(proposed(await aPatient(), [later], { from: 60, to: 90 })));
-    expect((await edit(other.id ?? '', { status: 'cancelled' })).status).toBe(200);
+    const appointment = succeeded('Appointment', await book(proposed(await aPatient(), [later], { from: 60, to: 90 })));
+    expect((await edit(appointment.id ?? '', { status: 'cancelled' })).status).toBe(200);
     await until(() => slotsOf(schedule), are(['free 60-90']));
   });
 
@@ -315,9 +315,9 @@ describe('the slots follow what clinic staff do in Medplum', () => {
     const { schedule, slot, patient, id } = await aPending();
     const extension = [{ url: artefactUri(config, 'LocalOverbooking'), valueBoolean: true }];
     const body = { ...proposed(patient, [slot]), extension, status: 'booked' };
-    const other = succeeded('Appointment', await medplum('front-desk', 'POST', '/Appointment', { body }));
+    const appointment = succeeded('Appointment', await medplum('front-desk', 'POST', '/Appointment', { body }));
     await until(() => slotsOf(schedule), are(['busy 0-30']));
-    expect((await edit(other.id ?? '', { status: 'cancelled' })).status).toBe(200);
+    expect((await edit(appointment.id ?? '', { status: 'cancelled' })).status).toBe(200);
     await until(() => slotsOf(schedule), are(['busy-tentative 0-30']));
     expect((await edit(id, { status: 'cancelled' })).status).toBe(200);
     await until(() => slotsOf(schedule), are(['free 0-30']));

@@ -219,9 +219,9 @@ describe('a visit of which several appointments were taken', () => {
           marks.flatMap((one) => one.extension ?? []).find(({ url }) => url === 'step')?.valueString;
         return {
           text: steps.map(({ name, start, end }) => `${name} ${offset(start)}-${offset(end)}`).join(', '),
-          appointments: sent.map((one) => {
-            const { name: _, ...time } = steps.find(({ name }) => name === nameOf(one)) ?? {};
-            return { ...one, ...time };
+          appointments: sent.map((appointment) => {
+            const { name: _, ...time } = steps.find(({ name }) => name === nameOf(appointment)) ?? {};
+            return { ...appointment, ...time };
           }),
         };
       });

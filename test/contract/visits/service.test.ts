@@ -52,13 +52,13 @@ async function aVisit(schedule: Partial<Schedule> = {}, ...more: Extension[]) {
 }
 
 const statusesOf = async (schedules: readonly Schedule[]) => (await Promise.all(schedules.map(slotsOf))).flat();
-const ends = (role: Role, one: Appointment | undefined, status: Appointment['status']) =>
-  request(role, 'PATCH', `/Appointment/${one?.id}`, {
+const ends = (role: Role, appointment: Appointment | undefined, status: Appointment['status']) =>
+  request(role, 'PATCH', `/Appointment/${appointment?.id}`, {
     body: [{ op: 'replace', path: '/status', value: status }],
     headers: { 'content-type': 'application/json-patch+json' },
   });
-const statusOf = async (one: Appointment | undefined) =>
-  resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${one?.id}`)).status;
+const statusOf = async (appointment: Appointment | undefined) =>
+  resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${appointment?.id}`)).status;
 
 describe('a visit', () => {
   it('is not booked by half', async () => {
@@ -143,7 +143,7 @@ describe('a visit', () => {
     );
     const whole = responses.filter(({ status }) => status === 201).map(appointmentsIn);
     const others = responses.filter(({ status }) => status !== 201);
-    expect(whole.every((all) => all.length === 2)).toBe(true);
+    expect(whole.every((appointments) => appointments.length === 2)).toBe(true);
     expect(whole.length).toBeGreaterThan(0);
     expect(new Set(others.flatMap(issuesOf).map((issue) => issue.split(' ')[0]))).toEqual(new Set(['slot-not-free']));
     const taken = (await statusesOf([one, other])).filter((slot) => !slot.startsWith('free'));

@@ -31,8 +31,8 @@ async function aVisit() {
   const [blood, ecg, patient] = await Promise.all([aSchedule(), aSchedule(), aPatient()]);
   const [first, second] = await Promise.all([aSlot(blood, 0, 30), aSlot(ecg, 60, 90)]);
   const steps = (identifier?: string) =>
-    [proposed(patient, [first]), proposed(patient, [second], { from: 60, to: 90 })].map((one, index) => ({
-      ...one,
+    [proposed(patient, [first]), proposed(patient, [second], { from: 60, to: 90 })].map((appointment, index) => ({
+      ...appointment,
       ...(identifier && { identifier: [{ system: 'urn:test', value: `${identifier}-${index}` }] }),
     }));
   return { schedules: [blood, ecg], slots: [first, second], patient, steps };
@@ -104,7 +104,9 @@ it('50 visits that cross each other: each is booked as a whole, or refused as a 
   const places = 5;
   const patient = await aPatient();
   const schedules = await simultaneously(places, () => aSchedule());
-  const slots = await Promise.all(schedules.map((one) => Promise.all([aSlot(one, 0, 30), aSlot(one, 60, 90)])));
+  const slots = await Promise.all(
+    schedules.map((schedule) => Promise.all([aSlot(schedule, 0, 30), aSlot(schedule, 60, 90)])),
+  );
   const slotIn = (schedule: number, time: 0 | 1): Slot[] => slots[schedule % places]?.slice(time, time + 1) ?? [];
   const responses = await simultaneously(RUNNERS, (index) =>
     book(

@@ -89,7 +89,9 @@ const waits = async (type: CodeableConcept, patient: Patient, standing?: Appoint
 
 const wholeOffer = (entry: Appointment, patient: Patient) =>
   eventually(async () =>
-    (await offersFor(entry, patient)).sort((one, other) => ((one.start ?? '') < (other.start ?? '') ? -1 : 1)),
+    (await offersFor(entry, patient)).sort((appointment, other) =>
+      (appointment.start ?? '') < (other.start ?? '') ? -1 : 1,
+    ),
   ).is(({ length }) => length > 0);
 
 const statusOf = async ({ id }: Appointment) =>
@@ -102,11 +104,11 @@ it('freed time is one offer of a whole visit, taken as a whole in place of a lat
   const entry = await waits(type, patient, later[1]);
   expect((await patch(booked[1]?.id ?? '', cancellation, 'portal-b')).status).toBe(200);
   const offers = await wholeOffer(entry, patient);
-  expect(offers.map((one) => [one.status, stepOf(one, config)?.step])).toEqual([
+  expect(offers.map((appointment) => [appointment.status, stepOf(appointment, config)?.step])).toEqual([
     ['proposed', 'Blood'],
     ['proposed', 'ECG'],
   ]);
-  expect(new Set(offers.map((one) => visitGroupOf(one, config))).size).toBe(1);
+  expect(new Set(offers.map((appointment) => visitGroupOf(appointment, config))).size).toBe(1);
   expect(refusalOf(await book(accepting(offers[0] as Appointment)))).toEqual([422, 'visit-mismatch Appointment.id']);
   const accepted = await book(several(...offers.map(accepting)));
   expect(accepted.status).toBe(201);

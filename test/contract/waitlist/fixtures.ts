@@ -19,8 +19,8 @@ export async function aFullClinic(hours = 48, ...parts: Extension[]) {
   };
   const schedule = await aSchedule({ serviceType: [service], ...refilling(...parts) });
   const slot = await aSlotIn(hours, schedule);
-  const other = await aPatient('portal-b');
-  const booked = await bookWhole(slot, other, service, 'portal-b');
+  const patient = await aPatient('portal-b');
+  const booked = await bookWhole(slot, patient, service, 'portal-b');
   return { service, schedule, slot, booked };
 }
 
@@ -64,7 +64,9 @@ const isFor = ({ extension = [] }: Appointment, { id }: Appointment): boolean =>
 
 /** All offers that were made for an entry. */
 export const offersFor = async (entry: Appointment, { id }: Patient): Promise<Appointment[]> =>
-  (await stored('Appointment', `patient=Patient/${id}&_sort=_lastUpdated`)).filter((one) => isFor(one, entry));
+  (await stored('Appointment', `patient=Patient/${id}&_sort=_lastUpdated`)).filter((appointment) =>
+    isFor(appointment, entry),
+  );
 
 /** The offer that is made for an entry, once it is made. */
 export async function offerFor(entry: Appointment, patient: Patient): Promise<Appointment> {

@@ -37,8 +37,9 @@ function instance(random: () => number): Choice[][] {
   });
 }
 
-const excludes = (one: Choice, other: Choice): boolean =>
-  one.key === other.key || one.uses.some((use) => other.uses.some((its) => use.of === its.of && overlaps(use, its)));
+const excludes = (choice: Choice, other: Choice): boolean =>
+  choice.key === other.key ||
+  choice.uses.some((use) => other.uses.some((its) => use.of === its.of && overlaps(use, its)));
 
 /** The least cost that is possible, by another solver. */
 function optimum(solver: LegacyHighs, rows: readonly (readonly Choice[])[]): number {
@@ -89,7 +90,9 @@ it(`${PLANS} plans cost at most two hundredths above the least that is possible,
     const rows = instance(random);
     const chosen = assign(rows, NONE);
     const taken = chosen.filter((choice) => choice !== undefined);
-    expect(taken.filter((one, index) => taken.some((other, at) => at < index && excludes(one, other)))).toEqual([]);
+    expect(taken.filter((choice, index) => taken.some((other, at) => at < index && excludes(choice, other)))).toEqual(
+      [],
+    );
     const optimal = optimum(solver, rows);
     exact += Number(costOf(chosen) === optimal);
     [cost, least] = [cost + costOf(chosen), least + optimal];

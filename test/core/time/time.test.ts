@@ -57,7 +57,7 @@ describe('the moments that a date stands for', () => {
       fc.property(fc.integer({ min: -20_000, max: 60_000 }), (day) => {
         const date = Temporal.PlainDate.from('1970-01-01').add({ days: day });
         const [start, end] = [date, date.add({ days: 1 })].map(
-          (one) => one.toZonedDateTime(timeZone).epochMilliseconds,
+          (plainDate) => plainDate.toZonedDateTime(timeZone).epochMilliseconds,
         );
         expect(dateRange(date.toString(), timeZone)).toEqual({ start, end });
       }),

@@ -86,8 +86,8 @@ function withSlots(status: 'booked' | 'proposed', ...steps: Appointment[]): Reso
 const stored = world(...booked(blood, ecg));
 
 /** Which of a series appointments say that they are. */
-const numbersOf = (all: readonly Appointment[]) =>
-  all.map(({ extension = [] }) =>
+const numbersOf = (appointments: readonly Appointment[]) =>
+  appointments.map(({ extension = [] }) =>
     extension.flatMap(({ url, valuePositiveInt }) => (url === RECURRENCE_ID ? [valuePositiveInt] : [])),
   );
 

@@ -57,7 +57,9 @@ function someSteps(seed: number): OpenStep[] {
       gapMax: below(2) === 0 ? gapMin + below(4) : NEVER,
       sameAs: index > 0 && below(4) === 0 ? 'A' : undefined,
       isOptional: index > 0 && below(4) === 0,
-      openings: openings.filter(({ roles: all }) => below(4) > 0 && all.every((one) => one.length > 0)),
+      openings: openings.filter(
+        ({ roles: all }) => below(4) > 0 && all.every((candidateSchedules) => candidateSchedules.length > 0),
+      ),
       knownUntil: NEVER,
       shortest: length,
       longest: length,
@@ -72,12 +74,12 @@ function everything(steps: readonly OpenStep[]): Proposal[] {
     return [[]];
   }
   const own = step.openings.flatMap(({ start, end, roles: [first = [], second] }) =>
-    first.flatMap((one) =>
+    first.flatMap((candidateSchedule) =>
       (second ?? [undefined]).flatMap((other) => ({
         start,
         end,
         step: step.name,
-        fillers: other ? [one, other] : [one],
+        fillers: other ? [candidateSchedule, other] : [candidateSchedule],
       })),
     ),
   );
@@ -134,11 +136,11 @@ function exhaustive(steps: readonly OpenStep[]): string[] {
   const optional = steps.filter(({ isOptional }) => isOptional).map(({ name }) => name);
   const sets = [[], ...optional.map((name) => [name]), ...(optional.length === 2 ? [optional] : [])];
   const all = sets.flatMap((left, index) => {
-    const some = stepsWith(steps, (name) => !left.includes(name));
-    return everything(some)
+    const openSteps = stepsWith(steps, (name) => !left.includes(name));
+    return everything(openSteps)
       .map((placed) => placed.toSorted((one, other) => one.start - other.start))
-      .filter((placed) => isVisit(some, placed))
-      .map((placed) => ({ placed, rank: rankOf(some, index, placed) }));
+      .filter((placed) => isVisit(openSteps, placed))
+      .map((placed) => ({ placed, rank: rankOf(openSteps, index, placed) }));
   });
   const sorted = all.toSorted((one, other) => compare(one.rank, other.rank));
   const best = sorted.filter(({ placed }, index) => placed[0]?.start !== sorted[index - 1]?.placed[0]?.start);

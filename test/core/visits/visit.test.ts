@@ -185,7 +185,9 @@ describe('appointments are compared with the series', () => {
       visit,
       appointments.map(taken).map((one) => ({
         ...one,
-        schedules: one.schedules.map(({ id }) => ofService.find((other) => other.id === id) ?? scheduleOf(id ?? '')),
+        schedules: one.schedules.map(
+          ({ id }) => ofService.find((schedule) => schedule.id === id) ?? scheduleOf(id ?? ''),
+        ),
       })),
       'Europe/Berlin',
       'Parameters',

@@ -26,8 +26,8 @@ beforeAll(async () => {
 async function loseJobs(bot: string): Promise<void> {
   const bots = http.resourceIn('Bundle', await http.medplum('admin', 'GET', `/Bot?name:exact=${bot}`)) as Bundle;
   const id = bots.entry?.[0]?.resource?.id;
-  const all = http.resourceIn('Bundle', await http.medplum('admin', 'GET', '/Subscription?_count=1000'));
-  const triggers = (all.entry ?? [])
+  const bundle = http.resourceIn('Bundle', await http.medplum('admin', 'GET', '/Subscription?_count=1000'));
+  const triggers = (bundle.entry ?? [])
     .map(({ resource }) => resource as Subscription)
     .filter(({ channel }) => channel.endpoint === `Bot/${id}`);
   for (const trigger of triggers) {
@@ -39,8 +39,8 @@ async function loseJobs(bot: string): Promise<void> {
 
 /** Stops Medplum's clock until the restart, which deploys the Bots anew: nothing is mended behind the back of a test. */
 async function stopClock(): Promise<void> {
-  const all = http.resourceIn('Bundle', await http.medplum('admin', 'GET', '/Bot?_count=1000'));
-  const clocked = (all.entry ?? []).map(({ resource }) => resource as Bot).filter(({ cronString }) => cronString);
+  const bundle = http.resourceIn('Bundle', await http.medplum('admin', 'GET', '/Bot?_count=1000'));
+  const clocked = (bundle.entry ?? []).map(({ resource }) => resource as Bot).filter(({ cronString }) => cronString);
   expect(clocked.length).toBeGreaterThan(0);
   for (const { cronString: _, ...body } of clocked) {
     expect((await http.medplum('admin', 'PUT', `/Bot/${body.id}`, { body })).status).toBe(200);

@@ -54,9 +54,9 @@ function hosted(handler: BotHandler, { medplum = () => found, verified = caller,
   const asked: UpstreamCall[] = [];
   const tokens: string[] = [];
   const lines: Record<string, unknown>[] = [];
-  const call: Upstream['call'] = async (one) => {
-    asked.push(one);
-    return medplum(one);
+  const call: Upstream['call'] = async (upstreamCall) => {
+    asked.push(upstreamCall);
+    return medplum(upstreamCall);
   };
   const verify: Callers['verify'] = async (authorization) => {
     tokens.push(authorization);

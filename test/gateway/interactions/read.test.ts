@@ -80,7 +80,7 @@ describe('history', () => {
       const [offset, count] = [Number(query.get('_offset')), Number(query.get('_count'))];
       const entry = newestFirst
         .slice(offset, offset + count)
-        .map((one) => (one.isDeleted ? { request: { method: 'DELETE' } } : { resource: resourceOf(one) }));
+        .map((version) => (version.isDeleted ? { request: { method: 'DELETE' } } : { resource: resourceOf(version) }));
       return { body: { resourceType: 'Bundle', type: 'history', total: versions.length, entry } };
     };
   }

@@ -232,9 +232,9 @@ describe('calendars', () => {
     const [type, query] = url.split('?');
     const parameters = new URLSearchParams(query);
     const ids = parameters.get('_id')?.split(',');
-    const all = stored.filter(({ resourceType, id = '' }) => resourceType === type && (!ids || ids.includes(id)));
-    const page = parameters.has('_sort') ? all.slice(-1) : all;
-    const total = parameters.has('_total') ? { total: all.length } : {};
+    const resources = stored.filter(({ resourceType, id = '' }) => resourceType === type && (!ids || ids.includes(id)));
+    const page = parameters.has('_sort') ? resources.slice(-1) : resources;
+    const total = parameters.has('_total') ? { total: resources.length } : {};
     return foundEntry({ ...total, entry: page.map((resource) => ({ resource })) });
   }
 

@@ -142,14 +142,18 @@ describe('dates in searches', () => {
         const date = new Date(stored).toISOString().slice(0, 10);
         const expected = fhir[sign || 'eq']?.(rangeByTemporal(value, 'UTC'), rangeByTemporal(date, 'UTC'));
         const params = rewritten('birthdate', `${sign}${value}`, timeZone);
-        expect(params.every((one) => one.name === '_filter' || /^\w\w\d{4}-\d\d-\d\d$/.test(one.value))).toBe(true);
+        expect(
+          params.every(
+            (searchParam) => searchParam.name === '_filter' || /^\w\w\d{4}-\d\d-\d\d$/.test(searchParam.value),
+          ),
+        ).toBe(true);
         expect(finds(params, comparing(date, Date.parse))).toBe(expected);
       }),
     );
   });
 
   it('approximately: within a tenth of the time from now', () => {
-    const about = (value: string) => rewritten('start', `ap${value}`, 'UTC').map((one) => one.value);
+    const about = (value: string) => rewritten('start', `ap${value}`, 'UTC').map((searchParam) => searchParam.value);
     expect(about('2027-01-25')).toEqual(['ge2027-01-24T01:12:00.000Z', 'lt2027-01-26T22:48:00.000Z']);
     expect(about('2027-01-05')).toEqual(['ge2027-01-04T01:12:00.000Z', 'lt2027-01-06T22:48:00.000Z']);
     expect(about('2027-01-15')).toEqual(['ge2027-01-15T00:00:00.000Z', 'lt2027-01-16T00:00:00.000Z']);
@@ -243,8 +247,8 @@ describe('periods that a search finds', () => {
 describe('context-type-value', () => {
   const finds = (value: string, useContext: unknown): boolean => {
     const search = readContextTypeValue(value);
-    const one: Resource = JSON.parse(JSON.stringify({ resourceType: 'CodeSystem', useContext }));
-    return 'matches' in search && search.matches(one);
+    const resource: Resource = JSON.parse(JSON.stringify({ resourceType: 'CodeSystem', useContext }));
+    return 'matches' in search && search.matches(resource);
   };
   const use = (code: object | undefined, ...coding: object[]) => ({ code, valueCodeableConcept: { coding } });
   const coded = [use({ system: 'urn:t', code: 'use' }, { system: 'urn:r', code: 'Schedule' })];

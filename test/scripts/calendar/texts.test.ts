@@ -64,10 +64,14 @@ describe('a change of opening hours', () => {
     const actor = [{ reference: 'Practitioner/1' }];
     const once = changeSchedule({ resourceType: 'Schedule', actor }, 'HealthcareService/1', { hours });
     const twice = changeSchedule(once, 'HealthcareService/1', { bufferAfter: 5 });
-    const other = changeSchedule(twice, 'HealthcareService/2', { duration: 10 });
-    expect(other.extension).toHaveLength(2);
-    expect(checkOpeningHours(other, config)).toEqual([]);
-    expect(other.extension?.[0]?.extension?.map(({ url }) => url)).toEqual(['service', 'availability', 'bufferAfter']);
+    const schedule = changeSchedule(twice, 'HealthcareService/2', { duration: 10 });
+    expect(schedule.extension).toHaveLength(2);
+    expect(checkOpeningHours(schedule, config)).toEqual([]);
+    expect(schedule.extension?.[0]?.extension?.map(({ url }) => url)).toEqual([
+      'service',
+      'availability',
+      'bufferAfter',
+    ]);
   });
 });
 

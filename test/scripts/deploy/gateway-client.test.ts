@@ -59,7 +59,11 @@ test('a rotated secret works; with it the client reads what the Bots read, and n
   const medplum = await logIn(secret);
   expect(await medplum.searchResources('Appointment')).toHaveLength(0);
   const clients = await medplum.searchResources('ClientApplication');
-  expect(clients.flatMap((one) => [one.secret, one.retiringSecret]).filter(Boolean)).toEqual([]);
+  expect(
+    clients
+      .flatMap((clientApplication) => [clientApplication.secret, clientApplication.retiringSecret])
+      .filter(Boolean),
+  ).toEqual([]);
   await expect(medplum.searchResources('ProjectMembership')).rejects.toThrow('Forbidden');
 });
 

@@ -71,9 +71,9 @@ describe('a whole installation', () => {
     const begun = await admin.medplum.executeBatch(first as Bundle);
     expect((await admin.medplum.searchOne('Bot', { 'name:exact': 'book' }))?.executableCode).toEqual(code);
     const ended = await Promise.all(others.map((part) => admin.medplum.executeBatch(part)));
-    expect([begun, ...ended].flatMap((one) => [...statuses(one)]).filter((one) => !/^2|304/.test(one ?? ''))).toEqual(
-      [],
-    );
+    expect(
+      [begun, ...ended].flatMap((bundle) => [...statuses(bundle)]).filter((one) => !/^2|304/.test(one ?? '')),
+    ).toEqual([]);
     expect(others.length).toBeGreaterThan(5);
     expect([first, ...others].filter((part) => JSON.stringify(part).length > 1_048_576)).toEqual([]);
     expect(await answer()).toMatchObject({ said: 'in parts' });

@@ -86,7 +86,7 @@ async function downgrade(): Promise<void> {
     await deployOld(name);
   }
   for (const subscription of await startingSubscriptions()) {
-    const tag = subscription.meta?.tag?.find((one) => one.system === system)?.code ?? '';
+    const tag = subscription.meta?.tag?.find((coding) => coding.system === system)?.code ?? '';
     const endpoint = `Bot/${old.get(startedBots[tag] ?? '')}`;
     await medplum.updateResource({ ...subscription, channel: { ...subscription.channel, endpoint } });
   }

@@ -127,8 +127,8 @@ test('what was read is told for a few seconds, for all who ask; what cannot be r
 test.each(['prometheus-rules.yml', 'grafana-dashboard.json'])('%s names metrics that there are', async (file) => {
   const metrics = new Registry();
   const gateway = gatewayTo({ url: 'http://127.0.0.1:1' }, {}, { metrics });
-  const all = [...metrics.getMetricsAsArray(), ...waitingMetrics(async () => snapshot).getMetricsAsArray()];
-  const names = new Set(all.map(({ name }) => name));
+  const metricObjects = [...metrics.getMetricsAsArray(), ...waitingMetrics(async () => snapshot).getMetricsAsArray()];
+  const names = new Set(metricObjects.map(({ name }) => name));
   const text = readFileSync(`docs/operations/${file}`, 'utf8');
   const named = [...text.matchAll(/\b(?:booking|nodejs|process)_[a-z0-9_]+/g)].map(([name]) => name);
   const unknown = named.filter((name) => !names.has(name) && !names.has(name.replace(/_(count|bucket|sum)$/, '')));

@@ -49,9 +49,9 @@ export function AnnounceForm({
   });
   const [missing, setMissing] = useState('');
   const { submit, refusal, isBusy, forget } = useSubmit();
-  const known = draft.schedules.filter((id) => schedules.some((one) => one.id === id));
+  const known = draft.schedules.filter((id) => schedules.some((schedule) => schedule.id === id));
   const possible = possibleSubstitutes(schedules, known);
-  const substitutes = draft.substitutes.filter((id) => possible.some((one) => one.id === id));
+  const substitutes = draft.substitutes.filter((id) => possible.some((schedule) => schedule.id === id));
   const edit = (part: Partial<Draft>): void => {
     forget();
     setMissing('');

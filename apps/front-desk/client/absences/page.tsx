@@ -48,7 +48,7 @@ function AbsenceList({
 }) {
   const ids = absences.map(({ id }) => id).toSorted();
   const rows = useFound(`affected ${ids.join()}`, [affectedSearch(ids, config)], (resources) => [...resources]);
-  const lines = new Map(absences.map((one) => [one.id, linesOf(one, rows.value ?? [])]));
+  const lines = new Map(absences.map((openAbsence) => [openAbsence.id, linesOf(openAbsence, rows.value ?? [])]));
   const named = [...new Set([...lines.values()].flat().map(({ appointment }) => appointment))].toSorted();
   const read = useLoaded(`concerned ${named.join()}`, async () => (named.length > 0 ? readConcerned(named) : nothing));
   const concerned = read.value ?? nothing;
@@ -66,11 +66,11 @@ function AbsenceList({
   return (
     <>
       <Loading of={[{ ...rows, value: concerned, refusal: rows.refusal ?? read.refusal, reload: reloadAll }]} />
-      {absences.map((one) => (
+      {absences.map((openAbsence) => (
         <AbsenceCard
-          key={one.id}
-          absence={one}
-          lines={inOrderOfTime(lines.get(one.id) ?? [], concerned)}
+          key={openAbsence.id}
+          absence={openAbsence}
+          lines={inOrderOfTime(lines.get(openAbsence.id) ?? [], concerned)}
           known={{ concerned, schedules }}
           onChanged={reloadAll}
         />
@@ -90,7 +90,7 @@ export function AbsencesPage() {
   const query = new URLSearchParams(useSearch());
   const day = query.get('new');
   const today = localDayOf(now, config.timeZone);
-  const byId = new Map((schedules.value ?? []).map((one) => [one.id ?? '', one]));
+  const byId = new Map((schedules.value ?? []).map((schedule) => [schedule.id ?? '', schedule]));
   const go = (address: string): void => navigate(address, { replace: true });
   return (
     <>

@@ -16,11 +16,11 @@ export async function calendarsOf(appointments: readonly Appointment[]): Promise
   const slots = resources.filter((one) => isResource(one, 'Slot'));
   const schedules = resources.filter((one) => isResource(one, 'Schedule'));
   return new Map(
-    appointments.map((one) => {
-      const named = slotsNamedBy(one);
+    appointments.map((appointment) => {
+      const named = slotsNamedBy(appointment);
       const own = slots.filter(({ id }) => named.includes(id ?? '')).map(({ schedule }) => idIn(schedule, 'Schedule'));
       const titles = inOrder(schedules.filter(({ id }) => own.includes(id))).map(titleOf);
-      return [one.id ?? '', [...new Set(titles)].join(', ') || otherNamesIn(one)];
+      return [appointment.id ?? '', [...new Set(titles)].join(', ') || otherNamesIn(appointment)];
     }),
   );
 }

@@ -46,11 +46,11 @@ export const Phone = ({ number }: { readonly number: string | undefined }) =>
 
 /** The people who speak for a patient, and how they are reached. */
 export const Guardians = ({ of }: { readonly of: readonly RelatedPerson[] }) =>
-  of.map((one) => {
-    const email = contactOf(one, 'email');
+  of.map((relatedPerson) => {
+    const email = contactOf(relatedPerson, 'email');
     return (
-      <span key={one.id} className="guardian">
-        {nameOf(one)} <Phone number={contactOf(one, 'phone')} />{' '}
+      <span key={relatedPerson.id} className="guardian">
+        {nameOf(relatedPerson)} <Phone number={contactOf(relatedPerson, 'phone')} />{' '}
         {email && <a href={`mailto:${encodeURIComponent(email)}`}>{email}</a>}
       </span>
     );
@@ -130,10 +130,12 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
 /** What the patient has answered. */
 export function Answers({ details: { answers } }: { readonly details: AppointmentDetails }) {
   const { appointment: words } = useTexts();
-  const all = answers.flatMap((one) => {
-    const found = answersOf(one, words);
+  const all = answers.flatMap((questionnaireResponse) => {
+    const found = answersOf(questionnaireResponse, words);
     // Where it has none, its readable text takes their place.
-    return found.length > 0 || !one.text?.div ? found : [{ question: '', answers: [textOf(one.text.div)], level: 0 }];
+    return found.length > 0 || !questionnaireResponse.text?.div
+      ? found
+      : [{ question: '', answers: [textOf(questionnaireResponse.text.div)], level: 0 }];
   });
   return (
     <section>

@@ -90,7 +90,7 @@ async function readAppointment(id: string): Promise<AppointmentDetails | Refusal
   ]);
   const resources = isRefusal(related) ? [] : resourcesIn(related);
   const found = resources.flatMap((one) => (isResource(one, 'Bundle') ? resourcesIn(one) : []));
-  const all = found.filter((one) => isResource(one, 'Appointment'));
+  const appointments = found.filter((one) => isResource(one, 'Appointment'));
   return {
     appointment,
     patient: resources.find((one) => isResource(one, 'Patient')),
@@ -99,10 +99,10 @@ async function readAppointment(id: string): Promise<AppointmentDetails | Refusal
     calendars: calendars.get(id) ?? '',
     answers: resources.filter((one) => isResource(one, 'QuestionnaireResponse')),
     consent: found.map(consentKept).find((one) => one !== undefined),
-    visit: all,
+    visit: appointments,
     rest: restOf(
       appointment,
-      all,
+      appointments,
       resources.find((one) => isResource(one, 'HealthcareService')),
       config,
     ),

@@ -83,7 +83,7 @@ export function People({
   const { submit, refusal, isBusy, forget } = useSubmit();
   const [chosen, setChosen] = useState('');
   const [picture, setPicture] = useState<string>();
-  const sorted = people.toSorted((one, other) => nameOf(one).localeCompare(nameOf(other)));
+  const sorted = people.toSorted((practitioner, other) => nameOf(practitioner).localeCompare(nameOf(other)));
   const person = sorted.find(({ id }) => id === chosen) ?? sorted[0];
   if (!person) {
     return null;
@@ -110,7 +110,10 @@ export function People({
           setPicture(undefined);
           forget();
         }}
-        data={sorted.map((one) => ({ value: one.id ?? '', label: nameOf(one) || `Practitioner/${one.id}` }))}
+        data={sorted.map((practitioner) => ({
+          value: practitioner.id ?? '',
+          label: nameOf(practitioner) || `Practitioner/${practitioner.id}`,
+        }))}
       />
       <PictureField
         key={person.id}

@@ -53,7 +53,11 @@ async function load(): Promise<ClinicData | Refusal> {
     return more;
   }
   const others = more.flat().filter((one) => isResource(one, 'Practitioner'));
-  return { organization, services, people: [...new Map([...people, ...others].map((one) => [one.id, one])).values()] };
+  return {
+    organization,
+    services,
+    people: [...new Map([...people, ...others].map((practitioner) => [practitioner.id, practitioner])).values()],
+  };
 }
 
 /** How the clinic presents itself. */

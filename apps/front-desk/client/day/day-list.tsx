@@ -84,7 +84,7 @@ export function DayList({
 }) {
   const { language, kind: kinds, day: dayWords } = useTexts();
   const columns = useMemo(() => columnsOf(schedules, days, data, config.timeZone), [schedules, days, data]);
-  const missing = all.filter((one) => one.active !== false && !schedules.includes(one));
+  const missing = all.filter((schedule) => schedule.active !== false && !schedules.includes(schedule));
   const cancelled = cancelledIn(data, schedules, all).map((appointment): Line => {
     const time = timeOf(appointment);
     const text = time && (days.length > 1 ? momentText(time.start, language) : spanText(time, language));

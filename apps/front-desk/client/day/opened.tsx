@@ -106,7 +106,7 @@ export function Opened({
   const isBlock = type === 'Block';
   const name = shown?.appointment && data && patientNameOf(shown.appointment, data.patients);
   const what = shown?.appointment ? name || texts.appointment.noPatient : shown && texts.kind[shown.kind];
-  const version = data?.appointments.find((one) => one.id === id)?.meta?.versionId;
+  const version = data?.appointments.find((appointment) => appointment.id === id)?.meta?.versionId;
   const details = useAppointment(type === 'Appointment' ? id : undefined, version).value;
   const own = details && timeOf(details.appointment);
   const named = details && [details.name || texts.appointment.noPatient, own && momentText(own.start, texts.language)];
@@ -177,7 +177,7 @@ export function Opened({
       {isBlock && (
         <BlockForm
           key={place.day}
-          schedules={[...schedules, ...all.filter((one) => !schedules.includes(one))]}
+          schedules={[...schedules, ...all.filter((schedule) => !schedules.includes(schedule))]}
           preset={schedules.length === 1 ? schedules[0]?.id : undefined}
           time={noonOf(place.day)}
           draftKey={`block ${place.day}`}

@@ -89,7 +89,8 @@ export function CalendarPage() {
   const data = useMemo(() => read && withChange(read, becomes), [read, becomes]);
   const reload = useCallback(() => void calendar.reload(), [calendar.reload]);
 
-  const versionOf = (id: string | undefined) => data?.appointments.find((one) => one.id === id)?.meta?.versionId;
+  const versionOf = (id: string | undefined) =>
+    data?.appointments.find((appointment) => appointment.id === id)?.meta?.versionId;
   const moved = useAppointment(place.moving, versionOf(place.moving));
   const moving = moved.value;
   const wantedFor = useLoaded(`for ${place.person ?? ''}`, async () => {

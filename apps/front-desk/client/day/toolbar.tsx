@@ -61,7 +61,7 @@ function ChooseCalendars({
                   aria-label={words.ofService}
                   value=""
                   onChange={({ currentTarget: { value } }) =>
-                    choose(schedules.filter((one) => serviceNames(one).includes(value)))
+                    choose(schedules.filter((schedule) => serviceNames(schedule).includes(value)))
                   }
                   data={[{ value: '', label: words.ofService }, ...services]}
                 />
@@ -70,7 +70,7 @@ function ChooseCalendars({
           </Stack>
         )}
         <Choices
-          schedules={schedules.filter((one) => comparable(titleOf(one)).includes(comparable(text)))}
+          schedules={schedules.filter((schedule) => comparable(titleOf(schedule)).includes(comparable(text)))}
           label={words.calendars}
           chosen={shown}
           // In the order of the list, whichever was chosen first.

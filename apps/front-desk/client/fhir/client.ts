@@ -137,11 +137,11 @@ export async function searchAll(urls: readonly string[]): Promise<unknown[][] | 
     return answer;
   }
   const found: unknown[][] = [];
-  for (const one of entriesIn(answer)) {
-    const bundle = one?.resource;
+  for (const entry of entriesIn(answer)) {
+    const bundle = entry?.resource;
     if (!isResource(bundle, 'Bundle')) {
-      const status = Number(one?.response?.status?.slice(0, 3) ?? 0);
-      return refusalOf(status, one?.response?.outcome ?? bundle, alternativeUrl);
+      const status = Number(entry?.response?.status?.slice(0, 3) ?? 0);
+      return refusalOf(status, entry?.response?.outcome ?? bundle, alternativeUrl);
     }
     const all = await followed(bundle);
     if (!Array.isArray(all)) {

@@ -109,7 +109,7 @@ export function ClosedForm({ data, onSaved }: { readonly data: HoursData; readon
                     variant="default"
                     size="compact-sm"
                     aria-label={words.leaveOutDay(dateText(day.start, language))}
-                    onClick={() => edit({ holidays: draft.holidays.filter((one) => one !== day) })}
+                    onClick={() => edit({ holidays: draft.holidays.filter((closedDay) => closedDay !== day) })}
                   >
                     {words.leaveOut}
                   </Button>

@@ -69,7 +69,7 @@ export function WeeklyRows({
           key={index}
           row={row}
           number={index + 1}
-          onChange={(one) => onChange(rows.map((other, at) => (at === index ? one : other)))}
+          onChange={(weeklyRow) => onChange(rows.map((other, at) => (at === index ? weeklyRow : other)))}
           onRemove={() => onChange(rows.filter((_, at) => at !== index))}
         />
       ))}

@@ -94,7 +94,9 @@ export function useFound<T extends object>(
   // biome-ignore lint/correctness/useExhaustiveDependencies: each answer is compared once, with what is shown then.
   useEffect(() => {
     const { value, refusal, reload } = loaded;
-    const isShown = standings?.every((one, index) => standsAs(value?.versions[index] ?? new Set(), one));
+    const isShown = standings?.every((searchVersion, index) =>
+      standsAs(value?.versions[index] ?? new Set(), searchVersion),
+    );
     if (!standings || ((isShown || !value) && !refusal)) {
       return;
     }

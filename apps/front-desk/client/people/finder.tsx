@@ -60,10 +60,10 @@ function Search({ onOpen }: { readonly onOpen: (path: string) => void }) {
   const named = useNamed(text);
   const found: readonly Found[] = [
     ...named,
-    ...(asked && patients ? patients : []).map((one) => ({
-      path: `/people/${one.patient.id}`,
-      name: nameOf(one.patient) || words.unnamed,
-      more: textOf(one),
+    ...(asked && patients ? patients : []).map((patient) => ({
+      path: `/people/${patient.patient.id}`,
+      name: nameOf(patient.patient) || words.unnamed,
+      more: textOf(patient),
     })),
   ];
   const current = Math.min(chosen, found.length - 1);

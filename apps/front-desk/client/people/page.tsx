@@ -84,7 +84,7 @@ export function PersonPage() {
   const { patient, guardians, appointments, messages } = personIn(value.resources, now);
   const opened = Object.values(appointments)
     .flat()
-    .find((one) => one.id === open);
+    .find((appointment) => appointment.id === open);
   return (
     <>
       <h1>{(patient && nameOf(patient)) || booking.unnamed}</h1>
@@ -139,8 +139,8 @@ export function PersonPage() {
         <section className="of-person" aria-labelledby="messages">
           <h2 id="messages">{words.messages(messages.length)}</h2>
           <ol>
-            {messages.map((one) => (
-              <Sent key={one.id} message={one} />
+            {messages.map((communication) => (
+              <Sent key={communication.id} message={communication} />
             ))}
           </ol>
         </section>

@@ -69,7 +69,7 @@ function foundIn(resources: readonly unknown[]): FoundPatient[] {
   const patients = resources
     .filter((one) => isResource(one, 'Patient'))
     .filter(({ active }) => active !== false)
-    .flatMap((one) => (one.id ? { ...one, id: one.id } : []));
+    .flatMap((patient) => (patient.id ? { ...patient, id: patient.id } : []));
   const unique = [...new Map(patients.map((one) => [one.id, one])).values()];
   return unique.map((patient) => ({ patient, guardians: guardiansIn(resources, patient.id) }));
 }

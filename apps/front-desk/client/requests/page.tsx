@@ -156,7 +156,7 @@ export function RequestsPage() {
             isDeclining={isDeclining}
             onConfirm={confirm}
             onDeclining={(isNow) => (isNow ? setDeclining(true) : show(open.id))}
-            onDecline={(one) => answer(open, one, texts.appointment.done.declined)}
+            onDecline={(appointment) => answer(open, appointment, texts.appointment.done.declined)}
             onShow={() => showInCalendar(open.id)}
           />
         )}

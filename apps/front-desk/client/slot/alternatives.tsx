@@ -18,15 +18,15 @@ export function Alternatives({
     <div>
       <p>{words.alternatives}</p>
       <Group gap="xs">
-        {alternatives.map((one) => (
+        {alternatives.map((alternative) => (
           <Button
-            key={`${one.slot} ${one.start}`}
+            key={`${alternative.slot} ${alternative.start}`}
             variant="default"
             size="xs"
             loading={isBusy}
-            onClick={() => onTake(one)}
+            onClick={() => onTake(alternative)}
           >
-            {words.take(momentText(one.start, language))}
+            {words.take(momentText(alternative.start, language))}
           </Button>
         ))}
       </Group>

@@ -195,7 +195,7 @@ export function BookingForm({
             label={appointmentWords.service}
             value={chosen}
             onChange={(event) => setChosen(Number(event.currentTarget.value))}
-            data={services.map((one, index) => ({ value: String(index), label: conceptText(one) }))}
+            data={services.map((concept, index) => ({ value: String(index), label: conceptText(concept) }))}
           />
         )}
         <Who draft={draft} change={change} />
@@ -222,7 +222,7 @@ export function BookingForm({
             <Alternatives
               alternatives={refusal.alternatives}
               isBusy={isBusy}
-              onTake={(one) => void send(wantedOf(one, slot))}
+              onTake={(alternative) => void send(wantedOf(alternative, slot))}
             />
             {isOnPurpose && interval && refusal.codes.includes('schedule-overbooked') && (
               <Button variant="default" loading={isBusy} onClick={() => void send({ ...interval, slot }, true)}>

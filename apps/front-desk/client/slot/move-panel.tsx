@@ -89,7 +89,7 @@ export function MovePanel({
             <Alternatives
               alternatives={refusal.alternatives}
               isBusy={isBusy}
-              onTake={(one) => void move(wantedOf(one, slot))}
+              onTake={(alternative) => void move(wantedOf(alternative, slot))}
             />
           </Problem>
         )}

@@ -13,7 +13,7 @@ export function useFoundText(): (found: FoundPatient) => string {
     [
       patient.birthDate && dateText(patient.birthDate, language),
       contactOf(patient, 'phone'),
-      ...guardians.slice(0, 2).map((one) => words.guardian(guardianText(one))),
+      ...guardians.slice(0, 2).map((relatedPerson) => words.guardian(guardianText(relatedPerson))),
     ]
       .filter(Boolean)
       .join(', ');
@@ -70,11 +70,11 @@ export function PatientSearch({
           }}
         >
           <Stack gap={4} mt={4}>
-            {found.map((one) => (
+            {found.map((patient) => (
               <Radio
-                key={one.patient.id}
-                value={one.patient.id}
-                label={[nameOf(one.patient) || words.unnamed, textOf(one)].filter(Boolean).join(', ')}
+                key={patient.patient.id}
+                value={patient.patient.id}
+                label={[nameOf(patient.patient) || words.unnamed, textOf(patient)].filter(Boolean).join(', ')}
               />
             ))}
           </Stack>

@@ -29,7 +29,7 @@ const isTwin = ({ given, family, birthDate }: NewPatient, { patient }: FoundPati
 /** The patients with a record who have the name and the date of birth of the new one. */
 export async function twinsOf(typed: NewPatient): Promise<FoundPatient[] | Refusal> {
   const found = await patientsFor(`${typed.given} ${typed.family}`, new AbortController().signal);
-  return isRefusal(found) ? found : found.filter((one) => isTwin(typed, one));
+  return isRefusal(found) ? found : found.filter((patient) => isTwin(typed, patient));
 }
 
 /** The patients who have a record already with the name that is being typed. */
@@ -37,7 +37,9 @@ function Known({ draft, change }: { readonly draft: WhoDraft; readonly change: (
   const { language, booking: words } = useTexts();
   const { given, family } = draft;
   const { value: found = [], asked } = usePatients(given && family.length > 1 ? `${given} ${family}` : '');
-  const known = asked ? found.toSorted((one, other) => Number(isTwin(draft, other)) - Number(isTwin(draft, one))) : [];
+  const known = asked
+    ? found.toSorted((patient, other) => Number(isTwin(draft, other)) - Number(isTwin(draft, patient)))
+    : [];
   return (
     <div role="status" className="found">
       {draft.other !== personKey(draft) &&

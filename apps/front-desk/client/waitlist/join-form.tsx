@@ -95,7 +95,7 @@ export function JoinForm({
           label={appointmentWords.service}
           value={draft.service}
           onChange={(event) => change({ service: Number(event.currentTarget.value), actor: '' })}
-          data={services.map((one, index) => ({ value: String(index), label: conceptText(one) }))}
+          data={services.map((concept, index) => ({ value: String(index), label: conceptText(concept) }))}
         />
         <FromTo type="date" value={draft} onChange={change} />
         {actors.length > 1 && (
@@ -116,9 +116,12 @@ export function JoinForm({
             onChange={(event) => change({ standing: event.currentTarget.value })}
             data={[
               { value: '', label: words.nothingStands },
-              ...standing.map((one) => ({
-                value: one.id ?? '',
-                label: [momentText(timeOf(one)?.start ?? 0, language), servicesOf(one) || otherNamesIn(one)]
+              ...standing.map((appointment) => ({
+                value: appointment.id ?? '',
+                label: [
+                  momentText(timeOf(appointment)?.start ?? 0, language),
+                  servicesOf(appointment) || otherNamesIn(appointment),
+                ]
                   .filter(Boolean)
                   .join(', '),
               })),

@@ -25,14 +25,14 @@ const card = (page: Page, doctor: string) => page.getByRole('region', { name: do
 /** A doctor with two appointments and a colleague who is free at the first of their times. */
 async function aDoctorWhoIsIll(doctor: string) {
   const own = await aService({ starts: halfHours(morning(6), 2), doctor });
-  const other = await aService({
+  const testService = await aService({
     starts: halfHours(morning(6), 1),
     doctor: `${doctor} Vertretung`,
     like: own.schedule,
   });
   await bookedBy('portal-a', own, 0, 'Gleich');
   await bookedBy('portal-a', own, 1, 'Später');
-  return { own, other };
+  return { own, other: testService };
 }
 
 test('an absence is blocked, planned and confirmed in three clicks, followed after a reload, and ended early', async ({
@@ -81,7 +81,7 @@ test('who is called is called with a time that is held, and nothing closes the c
   test.slow();
   const doctor = `Dr. Anruf ${Date.now()}`;
   const own = await aService({ starts: halfHours(morning(6), 2), doctor });
-  const other = await aService({
+  const testService = await aService({
     starts: halfHours(morning(6), 2),
     doctor: `${doctor} Vertretung`,
     like: own.schedule,
@@ -103,7 +103,7 @@ test('who is called is called with a time that is held, and nothing closes the c
     timeout: MINUTE_LIMIT,
   });
   // Nobody else can book what is offered to them.
-  const states = other.slots.map(async ({ id }) => (await stored('Slot', `_id=${id}`))[0]?.status);
+  const states = testService.slots.map(async ({ id }) => (await stored('Slot', `_id=${id}`))[0]?.status);
   expect(await Promise.all(states)).toEqual(['busy-tentative', 'busy-tentative']);
   await page.getByRole('link', { name: 'Whom to call' }).click();
   const call = (family: string) => page.getByRole('listitem').filter({ hasText: `Kim ${family}` });
@@ -127,7 +127,7 @@ test('staff offer another time than is proposed', async ({ page }) => {
   test.slow();
   const doctor = `Dr. Anders ${Date.now()}`;
   const own = await aService({ starts: [morning(6)], doctor });
-  const other = await aService({
+  const testService = await aService({
     starts: [morning(6), morning(9)],
     doctor: `${doctor} Vertretung`,
     like: own.schedule,
@@ -151,7 +151,7 @@ test('staff offer another time than is proposed', async ({ page }) => {
   await expect(shown.getByRole('checkbox', { name: /^Offer to Kim Anders: (?!same time)/ })).toBeChecked();
   await shown.getByRole('button', { name: 'Confirm the plan' }).click();
   await expect(shown).toContainText('asked, no answer yet');
-  const states = other.slots.map(async ({ id }) => (await stored('Slot', `_id=${id}`))[0]?.status);
+  const states = testService.slots.map(async ({ id }) => (await stored('Slot', `_id=${id}`))[0]?.status);
   expect(await Promise.all(states)).toEqual(['free', 'busy-tentative']);
 });
 

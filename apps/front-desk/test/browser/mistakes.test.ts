@@ -144,12 +144,12 @@ test('a form kept from another time says for whom it books, and never books whom
   await entry(page, '09:30–10:00, free').click();
   await expect(drawer(page)).toContainText(`Booking for Kim Böhm${unique}`);
   await search.fill(`Rahimi${unique}`);
-  const other = drawer(page).getByRole('radio', { name: /Rahimi/ });
-  await expect(other).not.toBeChecked();
+  const locator = drawer(page).getByRole('radio', { name: /Rahimi/ });
+  await expect(locator).not.toBeChecked();
   await drawer(page).getByRole('button', { name: 'Book', exact: true }).click();
   await expect(drawer(page).getByRole('alert')).toHaveText('Choose a patient and a time.');
   expect(await stored('Appointment', `slot=Slot/${service.slots[1]?.id}`)).toEqual([]);
-  await other.check();
+  await locator.check();
   await expectAccessible(page);
   await drawer(page).getByRole('button', { name: 'Start anew' }).click();
   await expect(search).toHaveValue('');

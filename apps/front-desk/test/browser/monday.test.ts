@@ -69,9 +69,9 @@ test('a week shows one calendar, every calendar can be blocked, and who has to b
 
 test('an appointment is offered only times that can take it', async ({ page }) => {
   const service = await aService({ starts: halfHours(morning(6), 2), doctor: 'Dr. Ada Eigen' });
-  const other = await aService({ starts: halfHours(morning(6), 2), doctor: 'Dr. Bo Fremd' });
+  const testService = await aService({ starts: halfHours(morning(6), 2), doctor: 'Dr. Bo Fremd' });
   const made = await bookedBy('portal-a', service, 0, 'Wechsel');
-  await visitDesk(page, `${calendarOf(service)},${other.schedule.id}&move=${made.id}`);
+  await visitDesk(page, `${calendarOf(service)},${testService.schedule.id}&move=${made.id}`);
   await expect(page.locator('.column')).toHaveCount(2);
   await expect(entry(page, /move here/)).toHaveCount(1);
   await entry(page, /move here/).click();

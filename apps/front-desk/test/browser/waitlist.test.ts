@@ -46,8 +46,8 @@ test('who waits at the desk is called when a time is freed, and what they answer
   await waiting.getByRole('button', { name: 'Accept for them' }).click();
   await expect(page.getByText('Booked.', { exact: true })).toBeVisible();
   await expect(waiting).toHaveCount(0);
-  const all = await stored('Appointment', `patient=Patient/${patient.id}&status=booked`);
-  expect(all.map(({ start }) => start)).toEqual([second.start]);
+  const appointments = await stored('Appointment', `patient=Patient/${patient.id}&status=booked`);
+  expect(appointments.map(({ start }) => start)).toEqual([second.start]);
   expect(await stored('Task', `patient=Patient/${patient.id}&status=requested`)).toEqual([]);
 
   const weekOf = (time: number) => mondayOf(localDayOf(time, zone));

@@ -68,8 +68,8 @@ for (const [device, options] of Object.entries(devices)) {
 async function gone(page: Page, service: Awaited<ReturnType<typeof aService>>): Promise<void> {
   await visit(page, service);
   const time = await page.locator('.time').nth(2).getAttribute('value');
-  const other = await page.context().browser()?.newContext();
-  const taken = await other?.request.post(`${origin}/portal/hold`, {
+  const browserContext = await page.context().browser()?.newContext();
+  const taken = await browserContext?.request.post(`${origin}/portal/hold`, {
     headers: { origin },
     form: { service: new URL(service.address).searchParams.get('service') ?? '', time: time ?? '' },
   });

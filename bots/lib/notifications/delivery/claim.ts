@@ -88,7 +88,7 @@ const idOf = ({ subscription }: SubscriptionOutbox): string => subscription.id;
 /** The updates that what was noted comes to. */
 function updatesOf(subscriptions: readonly SubscriptionOutbox[], noted: readonly Noted[]): Map<string, OutboxUpdate> {
   const updates = new Map<string, OutboxUpdate>();
-  const known = new Map(subscriptions.map((one) => [idOf(one), one]));
+  const known = new Map(subscriptions.map((outbox) => [idOf(outbox), outbox]));
   for (const { id, decide } of noted) {
     const stored = known.get(id);
     if (stored) {
@@ -108,13 +108,13 @@ const applied = ({ stored, outbox, subscription = stored.subscription }: OutboxU
 
 /** What is known of the outboxes after some of them were written. */
 const merged = (before: SubscriberState, { row, subscriptions }: SubscriberState): SubscriberState => {
-  const written = new Map(subscriptions.map((one) => [idOf(one), one]));
-  return { row, subscriptions: before.subscriptions.map((one) => written.get(idOf(one)) ?? { ...one, row }) };
+  const written = new Map(subscriptions.map((outbox) => [idOf(outbox), outbox]));
+  return { row, subscriptions: before.subscriptions.map((outbox) => written.get(idOf(outbox)) ?? { ...outbox, row }) };
 };
 
 function createClaim(medplum: MedplumClient, lease: string, first: SubscriberState): Claim {
   let state = first;
-  let shown = new Map(first.subscriptions.map((one) => [idOf(one), one]));
+  let shown = new Map(first.subscriptions.map((outbox) => [idOf(outbox), outbox]));
   let isLost = false;
   let saving = Promise.resolve();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -122,9 +122,9 @@ function createClaim(medplum: MedplumClient, lease: string, first: SubscriberSta
   const show = (): void => {
     const updates = updatesOf(state.subscriptions, noted);
     shown = new Map(
-      state.subscriptions.map((one) => {
-        const update = updates.get(idOf(one));
-        return [idOf(one), update ? applied(update) : one];
+      state.subscriptions.map((outbox) => {
+        const update = updates.get(idOf(outbox));
+        return [idOf(outbox), update ? applied(update) : outbox];
       }),
     );
   };

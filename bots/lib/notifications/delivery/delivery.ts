@@ -97,7 +97,7 @@ type Contents = ReadonlyMap<string, ReadonlyMap<number, EventContent | 'missing'
 function nextNumbers(waiting: readonly SubscriptionOutbox[]): EventNumber[] {
   const behind = waiting
     .filter(({ subscription, outbox }) => subscription.status === 'active' && outbox.delivered < outbox.events)
-    .sort((one, other) => (one.outbox.sent ?? 0) - (other.outbox.sent ?? 0))
+    .sort((outbox, other) => (outbox.outbox.sent ?? 0) - (other.outbox.sent ?? 0))
     .slice(0, AHEAD.all);
   const each = Math.min(AHEAD.each, Math.floor(AHEAD.all / Math.max(1, behind.length)));
   return behind.flatMap(({ subscription, outbox: { delivered, events } }) =>
@@ -234,7 +234,7 @@ export async function deliverPending(medplum: MedplumClient, subscriber: string)
     lanes.add(lane);
   };
   const next = (): SubscriptionOutbox[] =>
-    claim.subscriptions().filter((one) => isWaiting(one) && !taken.has(one.subscription.id));
+    claim.subscriptions().filter((outbox) => isWaiting(outbox) && !taken.has(outbox.subscription.id));
   try {
     for (let waiting = next(); isTime() && (waiting.length > 0 || lanes.size > 0); waiting = next()) {
       if (waiting.length > 0 && lanes.size < SHARE) {

@@ -87,7 +87,7 @@ export async function readEventState(
 function isCurrent(versions: readonly Version[] = [], current: string | undefined): boolean {
   return current === undefined
     ? isDeletion(versions[0])
-    : versions.some((one) => !isDeletion(one) && one.meta?.versionId === current);
+    : versions.some((version) => !isDeletion(version) && version.meta?.versionId === current);
 }
 
 /** The events about an appointment from a moment on, page by page. */
@@ -98,8 +98,8 @@ async function readEventsSince(medplum: MedplumClient, id: string, moment: numbe
     const search = `Communication?based-on=Appointment/${id}&sent=ge${since}&_sort=sent&_count=${MOST}`;
     const page = ofType('Communication', (await readInTransaction(medplum, [search]))[0]);
     const known = events.size;
-    for (const one of page) {
-      events.set(one.id, one);
+    for (const communication of page) {
+      events.set(communication.id, communication);
     }
     if (page.length < MOST || events.size === known) {
       return [...events.values()];
@@ -128,7 +128,7 @@ async function readEventsOfEach(
 
 const timeOf = ({ current, deleted }: Change): number => Date.parse(deleted ?? current.meta?.lastUpdated ?? '');
 
-const byTime = (one: Change, other: Change): number => timeOf(one) - timeOf(other);
+const byTime = (change: Change, other: Change): number => timeOf(change) - timeOf(other);
 
 /** The events that a Subscription already has. */
 export function knownEvents({ events }: EventState, subscriptionId: string): Event[] {

@@ -41,7 +41,7 @@ export async function readMergedPatients(
     const [found] = await readInTransaction(medplum, [`Patient?link=${asked.join(',')}&_count=${MOST}`]);
     const known = new Set(asked);
     const fresh = ofType('Patient', found).filter(
-      (one) => one.id && !merged.has(one.id) && known.has(`Patient/${replacedBy(one)}`),
+      (patient) => patient.id && !merged.has(patient.id) && known.has(`Patient/${replacedBy(patient)}`),
     );
     for (const one of fresh) {
       merged.set(one.id ?? '', one);
@@ -54,15 +54,16 @@ export async function readMergedPatients(
 /** The merged patients whom a subscriber may know: its own, or all if it may read every appointment. */
 export function formerPatients(merged: MergedPatients, { row }: SubscriptionOutbox): FormerOf {
   const { subscriber, readable } = row.outboxes;
-  const mayKnow = (one: Patient): boolean => readable.includes('Appointment') || belongsTo(one, subscriber, config);
+  const mayKnow = (patient: Patient): boolean =>
+    readable.includes('Appointment') || belongsTo(patient, subscriber, config);
   const before = (reference: string, depth: number): string[] =>
     depth >= MAX_CHAIN
       ? []
       : merged
-          .filter((one) => `Patient/${replacedBy(one)}` === reference)
-          .flatMap((one) => [
-            ...(mayKnow(one) ? [`Patient/${one.id}`] : []),
-            ...before(`Patient/${one.id}`, depth + 1),
+          .filter((patient) => `Patient/${replacedBy(patient)}` === reference)
+          .flatMap((patient) => [
+            ...(mayKnow(patient) ? [`Patient/${patient.id}`] : []),
+            ...before(`Patient/${patient.id}`, depth + 1),
           ]);
   return (reference) => (isPatient(reference) ? before(reference, 0) : []);
 }

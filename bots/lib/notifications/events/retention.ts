@@ -40,9 +40,9 @@ const readAllRows = async (medplum: MedplumClient): Promise<OutboxRow[]> =>
 export async function removeOldEvents(medplum: MedplumClient, isTime: () => boolean): Promise<void> {
   const outboxes = new Map((await readAllRows(medplum)).flatMap((row) => [...row.outboxes.of]));
   for await (const [found = []] of readPages(medplum, [oldEventsQuery(Date.now(), config)])) {
-    const old = ofType('Communication', found).filter((one) => !isAwaited(one, outboxes, config));
-    for (const some of [...chunks(old, CONCURRENCY), []]) {
-      if (!isTime() || !(await remove(medplum, some))) {
+    const old = ofType('Communication', found).filter((communication) => !isAwaited(communication, outboxes, config));
+    for (const communications of [...chunks(old, CONCURRENCY), []]) {
+      if (!isTime() || !(await remove(medplum, communications))) {
         return;
       }
     }

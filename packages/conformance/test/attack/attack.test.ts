@@ -64,7 +64,7 @@ test.each<[string, Client, RegExp]>([
   'a server that %s is found out',
   async (_, client, rule) => {
     const { violations } = await attack({ ...plainAttack(client), ...rounds(24) });
-    expect(violations.map((one) => one.rule).join()).toMatch(rule);
+    expect(violations.map((violation) => violation.rule).join()).toMatch(rule);
   },
   scaled(10_000),
 );

@@ -142,8 +142,8 @@ test('histories are read page by page, and no further than the limit', async () 
     const body = { resourceType: 'Slot', status: 'free', schedule: { reference: 'Schedule/s' }, ...NINE };
     await client.send({ method: 'POST', path: '/Slot', body });
   }
-  const all = await readHistories({ client, limit: 100 });
-  expect([all.versions.length, all.isCut]).toEqual([12, false]);
+  const histories = await readHistories({ client, limit: 100 });
+  expect([histories.versions.length, histories.isCut]).toEqual([12, false]);
   const some = await readHistories({ client, limit: 5 });
   expect([some.versions.length, some.isCut]).toEqual([5, true]);
 });

@@ -39,7 +39,11 @@ async function attackNewOnes(
   let operations = 0;
   for (let next = seed; ; next++) {
     const soFar = operations;
-    const found = await run(next, (one) => one.rounds < ROUNDS && goesOn(soFar + one.operations), mistake);
+    const found = await run(
+      next,
+      (findings) => findings.rounds < ROUNDS && goesOn(soFar + findings.operations),
+      mistake,
+    );
     operations += found.operations;
     if (found.violations.length > 0) {
       process.stderr.write(`\nSeed ${next}.\n`);

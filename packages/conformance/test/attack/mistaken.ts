@@ -19,7 +19,7 @@ function occasionOf(name: string, input: unknown): Occasion {
   if (typeof input === 'object' && input !== null && 'resourceType' in input && input.resourceType === 'Bot') {
     return 'clock';
   }
-  const isCalled = name === 'process-booking' || callableBots.some((one) => one === name);
+  const isCalled = name === 'process-booking' || callableBots.some((callableBot) => callableBot === name);
   return name.startsWith('validate-') ? 'guard' : isCalled ? 'call' : 'job';
 }
 

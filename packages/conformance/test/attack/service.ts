@@ -35,7 +35,7 @@ export async function startService(medplum: { delayScale?: number; botBaseUrl?: 
   const random = randomOf(1);
   const given = {
     portals,
-    listener: await listen({ port: 0, refuses: (one) => hasEvents(one) && random() < 0.06 }),
+    listener: await listen({ port: 0, refuses: (bundle) => hasEvents(bundle) && random() < 0.06 }),
     staff: { client: clientOf(staffUrl, 'front-desk'), adapter: adapters.staff },
     kinds,
     constants: {

@@ -163,12 +163,12 @@ describe('the plan of a search', () => {
       },
     ];
     store.apply(
-      resources.map((one) => ({
-        type: one.resourceType,
-        id: one.id,
-        versionId: one.id,
+      resources.map((storedResource) => ({
+        type: storedResource.resourceType,
+        id: storedResource.id,
+        versionId: storedResource.id,
         lastUpdated: '2027-01-01T00:00:00Z',
-        resource: one,
+        resource: storedResource,
       })),
     );
     const { resourceType, filters = [] } = parseSearchRequest(query);

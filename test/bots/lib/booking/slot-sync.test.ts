@@ -71,8 +71,8 @@ it.each(['booked', 'cancelled'] as const)(
     medplum().interfere(() => undefined);
     await later(60_000, () => reconcile(medplum().medplum));
     const slot = status === 'booked' ? 'busy' : 'free';
-    const other = await medplum().read<Appointment>(`Appointment/${second.appointment.id}`);
-    expect([await statusOf(first.slot), other?.status]).toEqual([slot, status]);
+    const appointment = await medplum().read<Appointment>(`Appointment/${second.appointment.id}`);
+    expect([await statusOf(first.slot), appointment?.status]).toEqual([slot, status]);
     expect(await statusOf(second.slot)).toBe(slot);
   },
 );

@@ -116,8 +116,8 @@ export async function stateOf(server: BotServer, { id, task }: Subscribed): Prom
 }
 
 /** How many events each of some Subscriptions has. */
-export const eventCounts = (server: BotServer, all: readonly Subscribed[]): Promise<number[]> =>
-  Promise.all(all.map(async (one) => (await stateOf(server, one)).outbox.events));
+export const eventCounts = (server: BotServer, subscribers: readonly Subscribed[]): Promise<number[]> =>
+  Promise.all(subscribers.map(async (subscriber) => (await stateOf(server, subscriber)).outbox.events));
 
 /** Changes an outbox, as others do meanwhile. */
 export async function changeOutbox(
@@ -182,7 +182,7 @@ export async function addEvents(
 /** The events of a Subscription, in the order of their numbers. */
 export async function eventsOf(server: BotServer, { id }: Subscribed): Promise<Event[]> {
   const found = await server.find<Communication>('Communication?_count=1000');
-  return found.flatMap((one) => eventOf(one, id, config) ?? []).sort((a, b) => a.number - b.number);
+  return found.flatMap((communication) => eventOf(communication, id, config) ?? []).sort((a, b) => a.number - b.number);
 }
 
 /** Sends many entries at once, each for itself. */

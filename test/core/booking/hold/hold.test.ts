@@ -19,11 +19,11 @@ describe('how many a requestor holds', () => {
   const quota = holdQuota(context);
 
   const issuesWith = (holding: number, over: number) => {
-    const all = Array.from({ length: holding + over }, (_, index): Appointment => {
+    const appointments = Array.from({ length: holding + over }, (_, index): Appointment => {
       const end = index < holding ? now + 1 : now;
       return { ...hold, id: `hold-${index}`, extension: holdExtensions(end, false, many) };
     });
-    const usage = new Map([[quotaKey(quota), { row: undefined, found: stateOf(...all) }]]);
+    const usage = new Map([[quotaKey(quota), { row: undefined, found: stateOf(...appointments) }]]);
     return told(quotaIssues([quota], usage, [], 'Appointment.start', context)).map((text) => text.split(' ')[0]);
   };
 

@@ -42,7 +42,7 @@ export const portal: Scenario = async (stage) => {
   const calendar = await admin.send('POST Schedule', { ...schedule(unique, `Patient/${own.id}`), comment: 'secret' });
   const free = await admin.send('POST Slot', slot(calendar.id, '09:00'));
   const visit = await admin.send('POST Appointment', appointment(own.id, free.id, { meta: mine }));
-  const other = await admin.send('POST Appointment', appointment(foreign.id, free.id, { meta: tag('another') }));
+  const answer = await admin.send('POST Appointment', appointment(foreign.id, free.id, { meta: tag('another') }));
   const job = await admin.send('POST Task', {
     resourceType: 'Task',
     meta: mine,
@@ -69,7 +69,7 @@ export const portal: Scenario = async (stage) => {
     `Schedule/${calendar.id}`,
     `Schedule?_id=${calendar.id}&_include=Schedule:actor`,
     `Appointment/${visit.id}`,
-    `Appointment/${other.id}`,
+    `Appointment/${answer.id}`,
     `Appointment?slot=Slot/${free.id}&_sort=_lastUpdated`,
     `Appointment?slot=Slot/${free.id}&_include=Appointment:patient&_sort=_lastUpdated`,
     'Appointment?patient.name=foreign',
@@ -150,9 +150,9 @@ export const parametersAndFields: Scenario = async (stage) => {
   const calendar = await admin.send('POST Schedule', schedule(unique, `Patient/${person.id}`));
   const free = await admin.send('POST Slot', slot(calendar.id, '09:00'));
   const visit = await admin.send('POST Appointment', appointment(person.id, free.id, { meta: tag(admin.id) }));
-  const other = await admin.send('POST Appointment', appointment(person.id, free.id, { meta: tag('another') }));
+  const answer = await admin.send('POST Appointment', appointment(person.id, free.id, { meta: tag('another') }));
   await consumer.send(`GET Appointment/${visit.id}`);
-  await consumer.send(`GET Appointment/${other.id}`);
+  await consumer.send(`GET Appointment/${answer.id}`);
   await consumer.send(`GET Appointment?slot=Slot/${free.id}`);
   const seen = await consumer.send(`GET Patient/${person.id}`);
   await consumer.send(`GET Patient?identifier=urn:patient|${unique}`);

@@ -63,8 +63,8 @@ describe('a name', () => {
   });
 
   it('of which a name server says nothing is given up and delays nobody', async () => {
-    const all = await Promise.all(Array.from({ length: 30 }, () => resolve(portal, { limit: 100 })));
-    expect(all).toEqual(all.map(() => unknown));
+    const destinations = await Promise.all(Array.from({ length: 30 }, () => resolve(portal, { limit: 100 })));
+    expect(destinations).toEqual(destinations.map(() => unknown));
   });
 });
 

@@ -26,7 +26,7 @@ const medplum = withMedplum();
 
 const record = (...appointments: readonly Appointment[]) => recordEvents(medplum().medplum, appointments);
 
-const counts = (all: readonly Subscribed[]) => eventCounts(medplum(), all);
+const counts = (subscribers: readonly Subscribed[]) => eventCounts(medplum(), subscribers);
 
 afterEach(() => medplum().clear(['Task']));
 
@@ -38,15 +38,15 @@ describe('the events of an appointment', () => {
   it('are looked for among all Subscriptions if its tags are not to matter', async () => {
     const { system } = requestorTag('other', config);
     const tag = [requestorTag('other', config)];
-    const other = await subscribe(medplum(), { row: { readable: [`Appointment?_tag=${system}|other`] } });
+    const subscriber = await subscribe(medplum(), { row: { readable: [`Appointment?_tag=${system}|other`] } });
     const first = await anAppointment(medplum(), { meta: { tag } });
     const second = await medplum().change<Appointment>(first, { meta: { tag: [requestorTag(portal, config)] } });
     await medplum().fhir('DELETE', `${second.resourceType}/${second.id}`);
     const all = (among: 'all' | 'concerned') => recordEvents(medplum().medplum, [second], among, () => true);
     expect(await all('concerned')).toBe(true);
-    expect(await toldTo(other)).toEqual([]);
+    expect(await toldTo(subscriber)).toEqual([]);
     expect(await all('all')).toBe(true);
-    expect(await toldTo(other)).toEqual([`1 create ${first.meta.versionId}`]);
+    expect(await toldTo(subscriber)).toEqual([`1 create ${first.meta.versionId}`]);
   });
 });
 
@@ -84,7 +84,7 @@ describe('when somebody else records events at the same moment', () => {
     ['one after the other', 'first'],
     ['one after the other', 'second'],
   ])('the other subscribers, who are told %s, are told once if the %s is overtaken', async (how, which) => {
-    const all = [await subscribe(medplum(), { owner: 'one' }), await subscribe(medplum(), { owner: 'two' })];
+    const subscribers = [await subscribe(medplum(), { owner: 'one' }), await subscribe(medplum(), { owner: 'two' })];
     const appointment = await anAppointment(medplum());
     let count = 0;
     medplum().interfere((asked) => {
@@ -94,23 +94,23 @@ describe('when somebody else records events at the same moment', () => {
     const act =
       how === 'at once' ? record : (one: Appointment) => recordEvents(medplum().medplum, [one], 'all', () => true);
     expect(await ahead({ milliseconds: 60_000 }, () => act(appointment))).toBe(true);
-    const told = await Promise.all(all.map((one) => toldTo(one)));
-    expect(told).toEqual(all.map(() => [`1 create ${appointment.meta.versionId}`]));
+    const told = await Promise.all(subscribers.map((subscriber) => toldTo(subscriber)));
+    expect(told).toEqual(subscribers.map(() => [`1 create ${appointment.meta.versionId}`]));
   });
 });
 
 /** Several Subscriptions of one subscriber. */
 async function several(count: number, owner = portal): Promise<Subscribed[]> {
-  const all: Subscribed[] = [];
-  while (all.length < count) {
-    all.push(await subscribe(medplum(), { owner }));
+  const subscribers: Subscribed[] = [];
+  while (subscribers.length < count) {
+    subscribers.push(await subscribe(medplum(), { owner }));
   }
-  return all;
+  return subscribers;
 }
 
 it('of a subscriber with many Subscriptions all are told by one event and one row', async () => {
   const many = await several(100);
-  const other = await several(2, 'other');
+  const subscribers = await several(2, 'other');
   const appointment = await anAppointment(medplum());
   const written: string[] = [];
   medplum().interfere((asked) => {
@@ -118,7 +118,7 @@ it('of a subscriber with many Subscriptions all are told by one event and one ro
     return undefined;
   });
   expect(await record(appointment)).toBe(true);
-  expect(await counts([...many, ...other])).toEqual(Array(102).fill(1));
+  expect(await counts([...many, ...subscribers])).toEqual(Array(102).fill(1));
   expect(written.map((one) => one.split(/[/?]/)[0]).sort()).toEqual([
     'POST Communication',
     'POST Communication',
@@ -297,8 +297,8 @@ describe('the patients whom a subscriber may know', () => {
     ['of one who may read every appointment are all', {}, ['Patient/b', 'Patient/c', 'Patient/d']],
     ['of others are their own', limited, ['Patient/b', 'Patient/d']],
   ])('%s', async (_, given, expected) => {
-    const all = [merged('b', 'a'), merged('c', 'a', 'other'), merged('d', 'c'), merged('e', 'x')];
-    const formerOf = formerPatients(all, await subscribe(medplum(), given));
+    const patients = [merged('b', 'a'), merged('c', 'a', 'other'), merged('d', 'c'), merged('e', 'x')];
+    const formerOf = formerPatients(patients, await subscribe(medplum(), given));
     expect(formerOf('Patient/a')).toEqual(expected);
     expect(formerOf('Patient/e')).toEqual([]);
     expect(formerOf('Practitioner/a')).toEqual([]);
