@@ -64,7 +64,7 @@ function table(config: BookingConfig): Partial<Record<Artefact, Extension>> {
       context: ['Organization'],
       parts: 1,
     },
-    LocalOffered: {
+    LocalSlotOffer: {
       title: 'What a slot offers where nothing takes its time',
       description:
         'Says of a slot that is taken, narrowed or withdrawn what it is a part of: period (Period, the whole time that is ' +
@@ -123,7 +123,7 @@ function table(config: BookingConfig): Partial<Record<Artefact, Extension>> {
       context: ['Appointment'],
       parts: 1,
     },
-    LocalPlace: {
+    LocalPosition: {
       title: 'Place on the waitlist',
       description:
         'How many wait before this entry for one of its services, and one; in answers of $waitlist, never stored.',
@@ -136,7 +136,7 @@ function table(config: BookingConfig): Partial<Record<Artefact, Extension>> {
       context: ['Appointment'],
       value: 'instant',
     },
-    LocalSubmitted: {
+    LocalSubmittedElements: {
       title: 'What the requestor has sent',
       description:
         'What of an appointment its requestor has sent, without content: element (string, its name), participant (Reference, no ' +

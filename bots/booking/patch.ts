@@ -259,14 +259,14 @@ async function attempt(
         ])
       : undefined,
   ]);
-  const judged = [
+  const validated = [
     ...checked,
     ...conditionalReferenceIssues(patched.result, 'Appointment', checked),
     ...attached,
     ...uniqueIssues(cancelled.flat()),
     ...changes.flatMap(({ one, change }) => dependentAppointmentIssues(one, change, role)),
   ];
-  const issues = [...patched.issues, ...besides(withoutDependentIssues(judged, patched.unreadable), patched.issues)];
+  const issues = [...patched.issues, ...besides(withoutDependentIssues(validated, patched.unreadable), patched.issues)];
   if (issues.length > 0) {
     return refuse(issues);
   }

@@ -129,9 +129,9 @@ async function externalSlotIssues(
   }
   const act = actOf(input, stored);
   const against = isAlone ? 'everything' : 'nothing';
-  const takings = timesTaken(input, named, schedules, isKnown, config).map((one) => ({ ...one, against }) as const);
+  const externals = timesTaken(input, named, schedules, isKnown, config).map((one) => ({ ...one, against }) as const);
   const issues: Issue[] = [];
-  for (const [schedule, own] of Map.groupBy(takings, ({ from }) => from.schedule)) {
+  for (const [schedule, own] of Map.groupBy(externals, ({ from }) => from.schedule)) {
     const { serviceType = [] } = schedules.find((calendar) => calendar.schedule.id === schedule)?.schedule ?? {};
     const reserved = await reserve(medplum, schedule, own, act, serviceType);
     if (reserved.kind === 'taken') {

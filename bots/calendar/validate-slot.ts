@@ -93,7 +93,7 @@ async function judge(
   const act = { ...actOf(slot), slots: [...new Set([slot.id ?? '', ...slotIdsOf(holder)])] };
   const reserved = await reserve(medplum, schedule, [external], act, servicesNamedBy(slot));
   if (reserved.kind === 'reserved') {
-    return { issues: [], place: from.role === 'taking' ? reserved.place : undefined };
+    return { issues: [], place: from.role === 'external' ? reserved.place : undefined };
   }
   return { issues: [reserved.kind === 'taken' ? overbooked(slot, reserved.by) : contested('Slot')] };
 }
@@ -107,12 +107,12 @@ async function forget(medplum: MedplumClient, stored: Slot): Promise<void> {
 
 /** A Slot that is set free as it is to be stored: void where it gives its time back to offers. */
 async function opened(medplum: MedplumClient, slot: Slot, stored: Slot): Promise<Slot> {
-  const taking = slot.status === 'free' ? calendarSlot(stored, config) : undefined;
-  if (!taking || taking.role === 'offer') {
+  const external = slot.status === 'free' ? calendarSlot(stored, config) : undefined;
+  if (!external || external.role === 'offer') {
     return slot;
   }
-  const [around] = await readInTransaction(medplum, [aroundUrl(taking.schedule, slot)]);
-  const isVoid = givesBack(taking, slot, calendarOf(ofType('Slot', around), config), config);
+  const [around] = await readInTransaction(medplum, [aroundUrl(external.schedule, slot)]);
+  const isVoid = givesBack(external, slot, calendarOf(ofType('Slot', around), config), config);
   return isVoid ? { ...slot, status: 'entered-in-error' } : slot;
 }
 
@@ -144,11 +144,11 @@ export async function handler(
   const now = Date.now();
   const issues = heldSlotIssues(slot, stored, found, now, config);
   const holder = stored && hasOtherTime(slot, stored) ? holderOf(found, now, config) : undefined;
-  const judged = issues.length > 0 ? { issues } : await judge(reader, slot, stored, holder);
-  if (judged.issues.length > 0) {
-    return toOperationOutcome(judged.issues, config, 'patch');
+  const validated = issues.length > 0 ? { issues } : await judge(reader, slot, stored, holder);
+  if (validated.issues.length > 0) {
+    return toOperationOutcome(validated.issues, config, 'patch');
   }
   await (stored && !time && forget(reader, stored));
-  const laned = judged.place === undefined ? slot : takenInPlace(slot, judged.place, config);
+  const laned = validated.place === undefined ? slot : takenInPlace(slot, validated.place, config);
   return stored ? withMarks(await opened(reader, laned, stored), stored, config) : laned === slot || laned;
 }

@@ -170,8 +170,9 @@ async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
   const found = await readRelatedAppointment(medplum, next?.appointment ?? thread.appointment);
   const { appointment } = found;
   const isOffer = appointment !== undefined && isOpenOffer(appointment, Date.now(), config);
-  const told = appointment && group !== undefined && !isOffer ? await readNotifiedTogether(medplum, appointment) : [];
-  const dependents = isOffer ? await readDependentAppointments(medplum, appointment) : told;
+  const notified =
+    appointment && group !== undefined && !isOffer ? await readNotifiedTogether(medplum, appointment) : [];
+  const dependents = isOffer ? await readDependentAppointments(medplum, appointment) : notified;
   const read = [found, ...(group === undefined ? [] : dependents)]
     .map(({ appointment }) => appointment)
     .filter((one) => one !== undefined);

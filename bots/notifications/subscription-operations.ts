@@ -106,23 +106,24 @@ async function readPage(
   if (content === 'empty') {
     return events.map((event) => ({ event }));
   }
-  const told: EventContent[] = [];
+  const notified: EventContent[] = [];
   let [size, together] = [0, TOGETHER.first];
-  while (told.length < events.length) {
-    const next = events.slice(told.length, told.length + together);
+  while (notified.length < events.length) {
+    const next = events.slice(notified.length, notified.length + together);
     const appointments = [...new Set(next.map(({ appointment }) => appointment))];
     const search = `Appointment?_id=${appointments.join(',')}&_count=1000&_fields=id`;
     for (const eventContent of await readContents(medplum, next, [search], readable, authorization)) {
-      const isFull = content === 'full-resource' && told.length > 0 && size + lengthOf(eventContent) > MAX_CHARACTERS;
+      const isFull =
+        content === 'full-resource' && notified.length > 0 && size + lengthOf(eventContent) > MAX_CHARACTERS;
       if (isFull) {
-        return told;
+        return notified;
       }
       size += lengthOf(eventContent);
-      told.push(eventContent);
+      notified.push(eventContent);
     }
-    together = Math.max(1, Math.min(TOGETHER.most, Math.floor((MAX_CHARACTERS * told.length) / Math.max(1, size))));
+    together = Math.max(1, Math.min(TOGETHER.most, Math.floor((MAX_CHARACTERS * notified.length) / Math.max(1, size))));
   }
-  return told;
+  return notified;
 }
 
 /** The address of the events that a response has no room for. */
@@ -149,14 +150,14 @@ async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, 
   const events = (await readEvents(medplum, wanted)).get(id) ?? [];
   const own: Content = stored.settings?.content ?? 'empty';
   const content = contents.find((one) => one === input.content) ?? own;
-  const told = await readPage(medplum, events, content, stored.row.outboxes.readable, caller.authorization);
-  const to = told.length < events.length ? (told.at(-1)?.event.number ?? most) : most;
+  const notified = await readPage(medplum, events, content, stored.row.outboxes.readable, caller.authorization);
+  const to = notified.length < events.length ? (notified.at(-1)?.event.number ?? most) : most;
   const missing = missingEvents(
     from,
     to,
-    told.map(({ event }) => event.number),
+    notified.map(({ event }) => event.number),
   );
-  const bundle = notification({ ...reportOf(stored, 'query-event'), missing }, told, content, context());
+  const bundle = notification({ ...reportOf(stored, 'query-event'), missing }, notified, content, context());
   return to < last ? { ...bundle, link: [nextEvents(id, to + 1, last, content)] } : bundle;
 }
 

@@ -251,7 +251,7 @@ const displays: Readonly<Record<Outcome, string>> = { moved: 'Moved', declined: 
  */
 export function withStatus(
   row: Task,
-  standing: AffectedStatus,
+  status: AffectedStatus,
   more: {
     readonly offer?: string;
     readonly proposal?: Proposal | undefined;
@@ -260,14 +260,14 @@ export function withStatus(
   } = {},
 ): Task {
   const known = affectedOf(row);
-  const outcome = outcomes.find((one) => one === standing);
+  const outcome = outcomes.find((one) => one === status);
   const kept = valuesBut(valuesBut(valuesBut(row.input, 'offer'), 'tries'), 'plan');
   const { businessStatus: _, ...rest } = row;
   const proposal = 'proposal' in more ? more.proposal : known?.proposal;
-  const offer = more.offer ?? (standing === 'waiting' || !known?.offer ? undefined : `Appointment/${known.offer}`);
+  const offer = more.offer ?? (status === 'waiting' || !known?.offer ? undefined : `Appointment/${known.offer}`);
   return {
     ...rest,
-    status: statusOf[standing],
+    status: statusOf[status],
     ...(outcome && {
       businessStatus: { coding: [{ code: outcome, display: displays[outcome] }], text: displays[outcome] },
     }),

@@ -63,11 +63,11 @@ const show = ({ id, resource, start, end }: CalendarSlot): string =>
 /** Compares takings with each other and with what is booked. Past ones can no longer be corrected and are left out. */
 function doubled({ takings, places }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
   const later = takings.filter(({ end }) => end > now).sort((slot, other) => slot.start - other.start);
-  return later.flatMap((taking, index) =>
+  return later.flatMap((external, index) =>
     [...places, ...later.slice(0, index)].flatMap((slot) => {
-      const rule = overlaps(taking, slot) ? ruleFor(taking, slot) : undefined;
-      const isMeant = onPurpose.has(taking.id) || onPurpose.has(slot.id);
-      return rule && !isMeant ? [finding(rule, `Slot/${taking.id}`, `It takes the same time as ${show(slot)}.`)] : [];
+      const rule = overlaps(external, slot) ? ruleFor(external, slot) : undefined;
+      const isMeant = onPurpose.has(external.id) || onPurpose.has(slot.id);
+      return rule && !isMeant ? [finding(rule, `Slot/${external.id}`, `It takes the same time as ${show(slot)}.`)] : [];
     }),
   );
 }
@@ -96,8 +96,8 @@ function offeredInVain({ takings, free }: TakenSlots, now: number): Finding[] {
   return free
     .filter(({ end }) => end > now)
     .flatMap((slot) => {
-      const taking = takings.find((one) => overlaps(one, slot) && isAppointment(one));
-      return taking ? [finding('free-over-taken', `Slot/${slot.id}`, `It overlaps ${show(taking)}.`)] : [];
+      const external = takings.find((one) => overlaps(one, slot) && isAppointment(one));
+      return external ? [finding('free-over-taken', `Slot/${slot.id}`, `It overlaps ${show(external)}.`)] : [];
     });
 }
 

@@ -57,12 +57,12 @@ const maxIssues = 50;
  *
  * @param value - what was sent, of any shape and depth
  * @param path - FHIRPath of the value
- * @param told - the issues found already: the elements that they name are skipped
+ * @param notified - the issues found already: the elements that they name are skipped
  * @returns a `malformed-request` for each, with the path of its `reference`, and for 50 at most
  * @see https://hl7.org/fhir/R4/http.html#trules, conditional references
  */
-export function conditionalReferenceIssues(value: unknown, path: string, told: readonly Issue[] = []): Issue[] {
-  const known = new Set(told.map(({ expression }) => expression));
+export function conditionalReferenceIssues(value: unknown, path: string, notified: readonly Issue[] = []): Issue[] {
+  const known = new Set(notified.map(({ expression }) => expression));
   const issues: Issue[] = [];
   const waiting: Located[] = [[value, '', path]];
   for (let next = waiting.pop(); next !== undefined && issues.length < maxIssues; next = waiting.pop()) {

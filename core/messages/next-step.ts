@@ -251,8 +251,8 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   const isLate = isBooked && remindersAfter(left, sent).some((time) => time <= now);
   const news = changes[thread?.known?.status ?? 'nothing'][known.status];
   const isAsked = news === 'offer' && appointments.some((appointment) => isForAssistant(appointment, config));
-  const told = isAsked ? 'assistant' : news === 'refusal' && isTakenBack ? undefined : news;
-  const kind = isNews ? told : isLate ? 'reminder' : undefined;
+  const notified = isAsked ? 'assistant' : news === 'refusal' && isTakenBack ? undefined : news;
+  const kind = isNews ? notified : isLate ? 'reminder' : undefined;
   if (kind && isWanted) {
     const due = sendAt(kind);
     const isWaiting = thread?.due === due && !thread.claimed;

@@ -41,8 +41,8 @@ function ownMessage(message: Communication, person: Person): Communication {
  * A Subscription that names the person, without the address and secrets of the subscriber and without other people.
  */
 function ownSubscription(stored: Subscription): Subscription {
-  const told = only(stored, 'resourceType', 'id', 'meta', 'status', 'criteria');
-  return { ...told, reason: 'Its filter names this patient.', channel: { type: stored.channel.type } };
+  const notified = only(stored, 'resourceType', 'id', 'meta', 'status', 'criteria');
+  return { ...notified, reason: 'Its filter names this patient.', channel: { type: stored.channel.type } };
 }
 
 /** What an appointment of several patients tells about each of them: no text, reason or answer that may be another's. */

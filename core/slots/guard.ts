@@ -97,7 +97,7 @@ export function inLane(
   ownLanes: ReadonlyMap<string, string>,
 ): ExternalSlot {
   const { from } = external;
-  if (from.role !== 'taking') {
+  if (from.role !== 'external') {
     return external;
   }
   const others = [...calendar.values(), ...reserved].filter((slot) => occupies(slot) && overlaps(slot, external));
@@ -124,19 +124,19 @@ export function excludes(from: CalendarSlot, taken: CalendarSlot): boolean {
  * @param opened - as it is about to be stored
  * @param calendar - the Slots around it
  */
-export function givesBack(taking: CalendarSlot, opened: Slot, calendar: Calendar, config: PublicConfig): boolean {
-  const time = newCalendarSlot(taking.id, opened, config);
-  const isVoid = taking.role === 'void' && taking.place === undefined;
-  const from = isVoid ? externalBusySlot(taking.schedule, taking, taking.resource) : taking;
+export function givesBack(external: CalendarSlot, opened: Slot, calendar: Calendar, config: PublicConfig): boolean {
+  const time = newCalendarSlot(external.id, opened, config);
+  const isVoid = external.role === 'void' && external.place === undefined;
+  const from = isVoid ? externalBusySlot(external.schedule, external, external.resource) : external;
   const isUnder = (slot: CalendarSlot): boolean =>
     slot.role === 'offer' &&
-    slot.id !== taking.id &&
+    slot.id !== external.id &&
     time !== undefined &&
     overlaps(slot.whole, time) &&
     takesTimeOf(from, slot);
   const isOurs =
-    bufferOf(taking.resource, config) !== undefined || publishedKeyOf(taking.resource, config)?.kind === 'closed';
-  return isOurs || (from.role === 'taking' && [...calendar.values()].some(isUnder));
+    bufferOf(external.resource, config) !== undefined || publishedKeyOf(external.resource, config)?.kind === 'closed';
+  return isOurs || (from.role === 'external' && [...calendar.values()].some(isUnder));
 }
 
 /** Time that is about to be taken from every place of a Schedule, for which there is no Slot yet. */
@@ -168,7 +168,7 @@ export function externalBusySlot(
     resource,
     isNew: true,
     status: resource.status,
-    role: 'taking',
+    role: 'external',
     schedule,
     origin: id,
     place: undefined,

@@ -168,8 +168,8 @@ export function reservedSlots(
     .filter((reservation) => counts(reservation) && !isStored(reservation, calendar))
     .map(({ start, end, id, lane }) => {
       const from = lane === undefined ? undefined : calendar.get(lane);
-      const taking = newExternalSlot(schedule, { start, end }, { id, status: 'busy' });
-      return from?.role === 'offer' ? { ...from, start, end, id, status: 'busy', use: undefined } : taking;
+      const external = newExternalSlot(schedule, { start, end }, { id, status: 'busy' });
+      return from?.role === 'offer' ? { ...from, start, end, id, status: 'busy', use: undefined } : external;
     });
 }
 

@@ -67,7 +67,7 @@ export function withGivenBack(calendar: Calendar, ids: readonly string[], config
     gone.add(id);
     if (slot?.role === 'offer' && isBooked(slot)) {
       result.set(id, { ...slot, status: 'free' });
-    } else if (slot?.role === 'taking' && (isBooked(slot) || isBuffer(slot.resource))) {
+    } else if (slot?.role === 'external' && (isBooked(slot) || isBuffer(slot.resource))) {
       result.set(id, { ...slot, status: 'entered-in-error', role: 'void' });
     }
   }

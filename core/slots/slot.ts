@@ -54,10 +54,10 @@ export function slotIdsOf(appointment: Pick<Appointment, 'slot'> | undefined): s
  *
  * - `offer`: free, or taken, or withdrawn because its time is taken. It has a place, and takes time from that place only.
  * - `buffer`: time that a booking needs around it, at its place.
- * - `taking`: never offered. It takes time from every place, or from the one that its stamp has given it.
+ * - `external`: never offered. It takes time from every place, or from the one that its stamp has given it.
  * - `void`: entered in error.
  */
-type SlotRole = 'offer' | 'buffer' | 'taking' | 'void';
+type SlotRole = 'offer' | 'buffer' | 'external' | 'void';
 
 /**
  * A Slot as the rules see it: the one model of a Slot, for the calendar, bookings, notifications, pages and the check of
@@ -126,7 +126,7 @@ interface OfferedMark {
 }
 
 function offeredMark({ extension = [] }: Slot, config: PublicConfig): OfferedMark {
-  const url = artefactUri(config, 'LocalOffered');
+  const url = artefactUri(config, 'LocalSlotOffer');
   const mark = extension.find((one) => one.url === url);
   const partsNamed = (name: string): Extension[] => (mark?.extension ?? []).filter((part) => part.url === name);
   return {
@@ -145,7 +145,7 @@ function roleOf(slot: Slot, { period }: OfferedMark, config: PublicConfig): Slot
   if (slot.status === 'entered-in-error') {
     return period ? 'offer' : 'void';
   }
-  return slot.status === 'free' || isMarked(slot, config) ? 'offer' : 'taking';
+  return slot.status === 'free' || isMarked(slot, config) ? 'offer' : 'external';
 }
 
 /** A Slot as the rules see it, or `undefined` if its times cannot be read. */
@@ -167,7 +167,7 @@ export function calendarSlot(resource: Slot, config: PublicConfig, use?: SlotUse
     role,
     schedule: idIn(resource.schedule, 'Schedule') ?? '',
     origin: identifierIn(resource, artefactUri(config, 'LocalSlotOrigin')) ?? id,
-    place: key?.kind === 'offer' && role !== 'taking' ? String(key.place) : mark.place,
+    place: key?.kind === 'offer' && role !== 'external' ? String(key.place) : mark.place,
     // If a piece was moved elsewhere by hand, the offer is what staff made of it. A buffer lies beside what was booked.
     whole: mark.period && (role === 'buffer' || contains(mark.period, time)) ? mark.period : time,
     services: resource.serviceType ?? (mark.services.length > 0 ? mark.services : undefined),
@@ -205,9 +205,9 @@ export function occupies({ role, status, use }: CalendarSlot): boolean {
  *
  * @param services - what is offered; empty means any service
  */
-function takesFrom(taking: Slot, services: readonly CodeableConcept[] | undefined): boolean {
-  const { status, serviceType = [] } = taking;
-  if (status !== 'busy-unavailable' || isBuffer(taking) || serviceType.length === 0) {
+function takesFrom(external: Slot, services: readonly CodeableConcept[] | undefined): boolean {
+  const { status, serviceType = [] } = external;
+  if (status !== 'busy-unavailable' || isBuffer(external) || serviceType.length === 0) {
     return true;
   }
   const offered = services ?? [];
@@ -233,7 +233,7 @@ function sharePlace(slot: CalendarSlot, other: CalendarSlot): boolean {
 export const BY_HAND = 'hand-';
 
 /** Whether a Slot takes its time from every place. */
-export const isOfEveryPlace = ({ role, place }: CalendarSlot): boolean => role === 'taking' && place === undefined;
+export const isOfEveryPlace = ({ role, place }: CalendarSlot): boolean => role === 'external' && place === undefined;
 
 /**
  * Whether a Slot, wherever it lies, takes time from an offer: it is at the same place, or takes time from every place.
@@ -252,7 +252,7 @@ function marksOf({ identifier = [], extension = [] }: Slot, config: PublicConfig
   const systems = (['LocalPublishedSlot', 'LocalSlotOrigin', 'LocalBuffer'] as const).map((one) =>
     artefactUri(config, one),
   );
-  const offered = artefactUri(config, 'LocalOffered');
+  const offered = artefactUri(config, 'LocalSlotOffer');
   return {
     identifier: identifier.filter(({ system = '' }) => systems.includes(system)),
     extension: extension.filter(({ url }) => url === offered),
@@ -311,7 +311,7 @@ export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Sl
 
 /** A Slot that never was on offer and takes its time from one place, as it is to be stored. */
 export function takenInPlace(slot: Slot, place: string, config: PublicConfig): Slot {
-  const url = artefactUri(config, 'LocalOffered');
+  const url = artefactUri(config, 'LocalSlotOffer');
   const others = (slot.extension ?? []).filter((extension) => extension.url !== url);
   return { ...slot, extension: [...others, { url, extension: [{ url: 'place', valueString: place }] }] };
 }
@@ -323,7 +323,7 @@ const offerElements = ['schedule', 'serviceCategory', 'specialty', 'appointmentT
 export function slotOfferExtensionOf({ whole, place }: CalendarSlot, config: PublicConfig): Extension {
   const period = { start: formatInstant(whole.start), end: formatInstant(whole.end) };
   return {
-    url: artefactUri(config, 'LocalOffered'),
+    url: artefactUri(config, 'LocalSlotOffer'),
     extension: [
       { url: 'period', valuePeriod: period },
       ...(place === undefined ? [] : [{ url: 'place', valueString: place }]),
@@ -347,7 +347,7 @@ function offeredExtension(slot: CalendarSlot, config: PublicConfig): Extension |
     ...(isByHand && isTaken({ status }) ? [{ url: 'byHand', valueBoolean: true }] : []),
   ];
   return role === 'offer' && parts.length > 0
-    ? { url: artefactUri(config, 'LocalOffered'), extension: parts }
+    ? { url: artefactUri(config, 'LocalSlotOffer'), extension: parts }
     : undefined;
 }
 
@@ -371,7 +371,7 @@ export function bookableSlotResource(slot: CalendarSlot, config: PublicConfig): 
   if (isNew && id === origin) {
     return { ...resource, status, start: formatInstant(start), end: formatInstant(end) };
   }
-  const offered = artefactUri(config, 'LocalOffered');
+  const offered = artefactUri(config, 'LocalSlotOffer');
   const mark = offeredExtension(slot, config);
   const payers = artefactUri(config, 'LocalPayerKind');
   const kept = (resource.extension ?? []).filter(({ url }) =>

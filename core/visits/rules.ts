@@ -131,10 +131,10 @@ function stepIssues(visit: Visit, situations: readonly Step[], first: Step): Iss
   // Nor does a step that the clinic has renamed or taken away keep its appointment where it is: no rule is left for it.
   const named = situations.flatMap(({ earlier: { previous } }) => (previous && stepOf(previous, config)?.step) ?? []);
   const former = isMove ? unknownSteps(visit, named) : [];
-  const judged = taken.filter(({ step }) => !former.includes(step));
+  const validated = taken.filter(({ step }) => !former.includes(step));
   const { path } = first.request.appointment;
   const root = path.startsWith('Parameters') ? 'Parameters.parameter' : path;
-  return visitIssues(asked, judged, config.timeZone, root).flatMap((issue) => {
+  return visitIssues(asked, validated, config.timeZone, root).flatMap((issue) => {
     const at = issue.expression ?? '';
     // What stays is right where it is; only its distance from what moves can be wrong.
     return at.startsWith(STAYS)

@@ -288,5 +288,5 @@ export const tooManyEntries = ({ appointment }: AppointmentRequest): Issue => ({
 /** The entry as it is answered, with its place: it is never stored. */
 export const withPosition = (entry: Appointment, place: number, config: BookingConfig): Appointment => ({
   ...entry,
-  extension: [...(entry.extension ?? []), { url: artefactUri(config, 'LocalPlace'), valuePositiveInt: place }],
+  extension: [...(entry.extension ?? []), { url: artefactUri(config, 'LocalPosition'), valuePositiveInt: place }],
 });

@@ -43,7 +43,7 @@ export function introspectSealed(context: GatewayContext) {
     if ('refuse' in answer) {
       return answer.refuse(reply);
     }
-    const told = isObject(answer.body) ? publicMembers(answer.body, addresses) : inactive;
-    return reply.send({ ...told, ...(presented.isSealed && 'iss' in told && { iss: issuer }) });
+    const notified = isObject(answer.body) ? publicMembers(answer.body, addresses) : inactive;
+    return reply.send({ ...notified, ...(presented.isSealed && 'iss' in notified && { iss: issuer }) });
   };
 }

@@ -11,9 +11,9 @@ export interface Order {
 /** The numbers that a notification names: of all events so far, and of its own event, if it is one. */
 function numbersIn(bundle: Bundle): { readonly events: number | undefined; readonly event: number | undefined } {
   const [status] = listOf(bundle.entry);
-  const told = isObject(status?.resource) ? listOf(status.resource.parameter) : [];
-  const [event] = named('notification-event', told).flatMap(({ part }) => named('event-number', listOf(part)));
-  return { events: numberOf(named('events-since-subscription-start', told)[0]), event: numberOf(event) };
+  const notified = isObject(status?.resource) ? listOf(status.resource.parameter) : [];
+  const [event] = named('notification-event', notified).flatMap(({ part }) => named('event-number', listOf(part)));
+  return { events: numberOf(named('events-since-subscription-start', notified)[0]), event: numberOf(event) };
 }
 
 type Element = Readonly<Record<string, unknown>>;
@@ -36,12 +36,15 @@ export function orderAfter(handshake: Bundle): Order {
 
 /** Takes the events that can be sent: those that follow the last one without a gap. */
 function tellable({ last, waiting }: Order): { readonly order: Order; readonly told: readonly Bundle[] } {
-  const told: Bundle[] = [];
-  for (let next = waiting.get(last + 1); next; next = waiting.get(last + told.length + 1)) {
-    told.push(next);
+  const notified: Bundle[] = [];
+  for (let next = waiting.get(last + 1); next; next = waiting.get(last + notified.length + 1)) {
+    notified.push(next);
   }
-  const reached = last + told.length;
-  return { order: { last: reached, waiting: new Map([...waiting].filter(([number]) => number > reached)) }, told };
+  const reached = last + notified.length;
+  return {
+    order: { last: reached, waiting: new Map([...waiting].filter(([number]) => number > reached)) },
+    told: notified,
+  };
 }
 
 /**
@@ -61,6 +64,6 @@ export function arrived(order: Order, bundle: Bundle): { readonly order: Order; 
 /** Sends the waiting events despite a gap: the client notices it and uses `$events`. */
 export function released({ last, waiting }: Order): { readonly order: Order; readonly told: readonly Bundle[] } {
   const numbers = [...waiting.keys()].sort((one, other) => one - other);
-  const told = numbers.flatMap((number) => waiting.get(number) ?? []);
-  return { order: { last: Math.max(last, ...numbers), waiting: new Map() }, told };
+  const notified = numbers.flatMap((number) => waiting.get(number) ?? []);
+  return { order: { last: Math.max(last, ...numbers), waiting: new Map() }, told: notified };
 }

@@ -71,7 +71,7 @@ export const extensionUrls = (config: PublicConfig): Required<ExtensionUrls> => 
   visitGroup: artefactUri(config, 'LocalVisitGroup'),
   visit: artefactUri(config, 'LocalVisit'),
   visitStep: artefactUri(config, 'LocalVisitStep'),
-  place: artefactUri(config, 'LocalPlace'),
+  place: artefactUri(config, 'LocalPosition'),
 });
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

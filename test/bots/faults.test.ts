@@ -72,7 +72,7 @@ afterEach(() => {
 /** What of a resource a user would see. */
 function shown(resource: Resource): string {
   const elements = new Map<string, unknown>(Object.entries(resource));
-  const told = ['status', 'active', 'comment', 'start', 'end', 'priority', 'reason', 'topic'];
+  const notified = ['status', 'active', 'comment', 'start', 'end', 'priority', 'reason', 'topic'];
   const lists = ['output', 'link', 'participant', 'slot', ...(resource.resourceType === 'Slot' ? ['extension'] : [])];
   const counts = lists.map((name) => {
     const list = elements.get(name);
@@ -80,7 +80,7 @@ function shown(resource: Resource): string {
   });
   return JSON.stringify([
     resource.resourceType,
-    told.map((name) => elements.get(name)),
+    notified.map((name) => elements.get(name)),
     counts,
     resource.meta?.tag?.length,
   ]);

@@ -383,10 +383,10 @@ it.each<[string, (body: ReturnType<typeof proposed>) => Promise<unknown>]>([
   const pending = succeeded('Appointment', await book(body));
   await over(pending);
   await end(body);
-  const told = (await events(listener, 1))
+  const notified = (await events(listener, 1))
     .flatMap(({ bundle }) => eventEntries(bundle))
     .map(({ resource }) => resource);
-  expect(told).toMatchObject([
+  expect(notified).toMatchObject([
     { id: pending.id, status: 'cancelled', cancelationReason: { coding: [{ code: 'confirmation-expired' }] } },
   ]);
 });

@@ -222,7 +222,7 @@ it('a Slot that goes is followed later if the server does not answer: its time r
   await untilPublished(schedule);
   const complete = (await slotsOf(schedule)).map(({ start }) => start);
   const [first] = complete;
-  const taking = await medplum.createResource<Slot>({
+  const external = await medplum.createResource<Slot>({
     resourceType: 'Slot',
     schedule: { reference: `Schedule/${schedule.id}` },
     status: 'busy',
@@ -231,11 +231,11 @@ it('a Slot that goes is followed later if the server does not answer: its time r
   });
   const freeOnes = async () =>
     (await slotsOf(schedule)).filter(({ status }) => status === 'free').map(({ start }) => start);
-  await run(taking);
+  await run(external);
   expect(await freeOnes()).toEqual(complete.slice(1));
-  await medplum.deleteResource('Slot', taking.id ?? '');
+  await medplum.deleteResource('Slot', external.id ?? '');
   const isOfCalendar: Unanswered = (body) => body.includes('Slot?') && body.includes('_filter');
-  await expect(run({ deletedResource: taking }, undefined, 0, isOfCalendar)).rejects.toThrow('could not be read');
+  await expect(run({ deletedResource: external }, undefined, 0, isOfCalendar)).rejects.toThrow('could not be read');
   expect(await freeOnes()).toEqual(complete.slice(1));
   await untilPublished(schedule);
   expect(await freeOnes()).toEqual(complete);
@@ -245,7 +245,7 @@ it('Slots that take time from a calendar while it is published for the first tim
   for (let round = 0; round < 4; round++) {
     const schedule = await aCalendar();
     const from = Math.ceil(Date.now() / DAY) * DAY;
-    const takings = await Promise.all(
+    const externals = await Promise.all(
       [1, 2, 3].map((day) =>
         medplum.createResource<Slot>({
           resourceType: 'Slot',
@@ -256,7 +256,7 @@ it('Slots that take time from a calendar while it is published for the first tim
         }),
       ),
     );
-    await Promise.all([publish(schedule), ...takings.map((taking) => run(taking))]);
+    await Promise.all([publish(schedule), ...externals.map((external) => run(external))]);
     await untilPublished(schedule);
     const published = (await slotsOf(schedule)).filter(({ status }) => status === 'free');
     expect(published.length).toBeGreaterThanOrEqual(3 * 20);

@@ -11,13 +11,13 @@ const ASKS = 'jest-light-runner-get-worker-data';
 const { send } = process;
 
 if (send) {
-  let told: WorkerData | undefined;
+  let notified: WorkerData | undefined;
   process.on('message', (message: WorkerData | undefined) => {
-    told = message?.type === 'jest-light-runner-worker-data' ? message : told;
+    notified = message?.type === 'jest-light-runner-worker-data' ? message : notified;
   });
   process.send = (message: unknown, ...rest: unknown[]) => {
-    if (message === ASKS && told) {
-      setImmediate(() => process.emit('message', told, undefined));
+    if (message === ASKS && notified) {
+      setImmediate(() => process.emit('message', notified, undefined));
     }
     return Reflect.apply(send, process, [message, ...rest]);
   };

@@ -104,7 +104,7 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['parts', { extension: undefined }, 'Extension.extension'],
   ],
-  LocalOffered: [
+  LocalSlotOffer: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['parts', { extension: undefined }, 'Extension.extension'],
   ],
@@ -132,7 +132,7 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valueReference: undefined }, 'Extension.value[x]'],
   ],
-  LocalSubmitted: [
+  LocalSubmittedElements: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['its parts', { extension: undefined }, 'Extension.extension'],
   ],
@@ -140,7 +140,7 @@ const broken: Partial<Record<Artefact, [rule: string, change: Json, element: str
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['its parts', { extension: undefined }, 'Extension.extension'],
   ],
-  LocalPlace: [
+  LocalPosition: [
     ['its own url', { url: 'urn:x' }, 'Extension.url'],
     ['a value', { valuePositiveInt: undefined }, 'Extension.value[x]'],
   ],

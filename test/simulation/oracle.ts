@@ -227,7 +227,7 @@ function twiceSold(stage: Stage, { calendar, visits, takings }: Content, isQuiet
   const byStaff = isQuiet ? [] : placed.filter((one) => one.isByStaff);
   const others = placed.filter((one) => !byStaff.includes(one));
   const crowd = [others, ...byStaff.map((one) => [...others, one])]
-    .map((judged) => judged.map((one) => around(one, calendar)))
+    .map((validated) => validated.map((one) => around(one, calendar)))
     .map((times) => crowdIn(times, placesOf(calendar)))
     .find((times) => times !== undefined);
   const found: Violation[] = [];
@@ -748,8 +748,8 @@ const combine = (intervals: readonly Interval[], moment: number): number =>
   intervals.filter(({ start, end }) => start <= moment && moment < end).length;
 
 /** The appointments that have a place of their own: an overbooking may share one with what it overlaps. */
-function withOwnPlace(visits: readonly Visit[], takings: readonly Interval[]): Visit[] {
-  const isOverTaking = (visit: Visit): boolean => takings.some((taking) => overlaps(visit, taking));
+function withOwnPlace(visits: readonly Visit[], externals: readonly Interval[]): Visit[] {
+  const isOverTaking = (visit: Visit): boolean => externals.some((external) => overlaps(visit, external));
   return visits.filter(
     (visit, index) => !(visit.isOverbooking && (isOver(visit, visits, index) || isOverTaking(visit))),
   );

@@ -83,8 +83,8 @@ export function absencesIn(resources: readonly unknown[], now: number, config: P
 }
 
 function stepOf(row: Task): Step {
-  const standing = statusOfRow(row);
-  return standing === 'call' && row.status === 'completed' ? 'called' : standing;
+  const status = statusOfRow(row);
+  return status === 'call' && row.status === 'completed' ? 'called' : status;
 }
 
 /** How it stands with the appointments of an absence: those of its plan, and those that are looked after. */

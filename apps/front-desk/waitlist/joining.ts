@@ -84,4 +84,4 @@ export function joinRequest(
 
 /** The place in the order that `$waitlist` has answered with. */
 export const positionIn = ({ extension }: Appointment, config: PublicConfig): number | undefined =>
-  extensionIn(extension, artefactUri(config, 'LocalPlace'))?.valuePositiveInt;
+  extensionIn(extension, artefactUri(config, 'LocalPosition'))?.valuePositiveInt;

@@ -107,8 +107,10 @@ async function movedIn(visit: Visit) {
     const address = `${portal.options.path}/appointments/${move}`;
     return 'kind' in own ? own : { ...own.view, own: address, query: { move }, isOwn: true, found: own };
   }
-  const told = message === '' ? undefined : await movedBy(visit, message);
-  return told && !('kind' in told) ? { ...told, query: { message }, isOwn: false, payer: undefined } : told;
+  const notified = message === '' ? undefined : await movedBy(visit, message);
+  return notified && !('kind' in notified)
+    ? { ...notified, query: { message }, isOwn: false, payer: undefined }
+    : notified;
 }
 
 /** `GET /times`: the free times of a service, two weeks or a month at a time. */

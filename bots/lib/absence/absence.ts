@@ -401,8 +401,8 @@ const write = async (medplum: MedplumClient, row: Task, entry: BundleEntry[]): P
   await writeRows(medplum, entry, `Task/${row.id}`);
 };
 
-const rowEntry = (row: Task, standing: AffectedStatus, more: Parameters<typeof withStatus>[2] = {}): BundleEntry =>
-  updateEntry(row, withStatus(row, standing, more));
+const rowEntry = (row: Task, status: AffectedStatus, more: Parameters<typeof withStatus>[2] = {}): BundleEntry =>
+  updateEntry(row, withStatus(row, status, more));
 
 /**
  * Whether others were faster with a booking: they do what is to be done, or the next run.

@@ -98,9 +98,9 @@ async function accepted(
   requestOf: (alternative: Alternative) => BookRequest,
 ): Promise<Alternative[]> {
   const found: Alternative[] = [];
-  const judged = candidates.slice(0, MAX_JUDGED);
-  for (let next = 0; next < judged.length && found.length < most; next += most) {
-    const some = judged.slice(next, next + most);
+  const validated = candidates.slice(0, MAX_JUDGED);
+  for (let next = 0; next < validated.length && found.length < most; next += most) {
+    const some = validated.slice(next, next + most);
     const plans = await Promise.all(
       some.map((alternative) =>
         decideBooking(medplum, { request: requestOf(alternative), issues: [] }, requestor, { purpose, isDry: true }),

@@ -37,13 +37,13 @@ const overlapping = ({ schedule, start, end }: Slot): string =>
   ]);
 
 /** The searches that `resolveCollisions` begins with, to be read ahead. */
-export const collisionSearches = (taking: Slot): string[] => [
-  ...collidingSearches(taking).map((one) => pageUrl(one, PAGES)),
-  holderSearch([taking.id ?? '']),
+export const collisionSearches = (external: Slot): string[] => [
+  ...collidingSearches(external).map((one) => pageUrl(one, PAGES)),
+  holderSearch([external.id ?? '']),
 ];
 
 /** The Slot itself, and what overlaps it. */
-const collidingSearches = (taking: Slot): string[] => [`Slot?_id=${taking.id}`, overlapping(taking)];
+const collidingSearches = (external: Slot): string[] => [`Slot?_id=${external.id}`, overlapping(external)];
 
 /** Those that are still as they were read: an appointment that had one of them until just now has written it since. */
 async function unchanged(medplum: MedplumClient, slots: readonly CalendarSlot[]): Promise<readonly CalendarSlot[]> {
@@ -95,8 +95,8 @@ async function resolve(medplum: MedplumClient, collision: Collision): Promise<vo
 }
 
 /** Whether a Slot blocks the time of an absence: what becomes of the appointments under it is decided there. */
-async function isOfAbsence(medplum: MedplumClient, taking: Slot): Promise<boolean> {
-  const ids = absenceIdsIn(taking).filter(isId);
+async function isOfAbsence(medplum: MedplumClient, external: Slot): Promise<boolean> {
+  const ids = absenceIdsIn(external).filter(isId);
   const [found] = await readInBatch(medplum, ids.length > 0 ? [`Task?_id=${ids.join(',')}`] : []);
   return ofType('Task', found).some((row) => isRow(row, ['absence'], config));
 }
@@ -106,24 +106,24 @@ async function isOfAbsence(medplum: MedplumClient, taking: Slot): Promise<boolea
  * its portal is told; a confirmed appointment is left to staff, who find it among their Tasks. Collisions that are seen
  * in time are refused before the write; this handles those that get through.
  *
- * @param taking - as Medplum has reported it
+ * @param external - as Medplum has reported it
  * @returns whether there are any
  * @throws Error when the server could not be read or written
  */
-export async function resolveCollisions(medplum: MedplumClient, taking: Slot): Promise<boolean> {
-  if (taking.status === 'free' || taking.status === 'entered-in-error' || !idIn(taking.schedule, 'Schedule')) {
+export async function resolveCollisions(medplum: MedplumClient, external: Slot): Promise<boolean> {
+  if (external.status === 'free' || external.status === 'entered-in-error' || !idIn(external.schedule, 'Schedule')) {
     return false;
   }
   const found = new Map<string | undefined, Collision>();
   let own: Slot[] = [];
-  for await (const pages of readPages(medplum, collidingSearches(taking), PAGES)) {
+  for await (const pages of readPages(medplum, collidingSearches(external), PAGES)) {
     const [itself, beside] = pages.map((page) => ofType('Slot', page));
     own = own.length > 0 ? own : (itself ?? []);
-    for (const collision of await find(medplum, taking, [...own, ...(beside ?? [])])) {
+    for (const collision of await find(medplum, external, [...own, ...(beside ?? [])])) {
       found.set(collision.appointment.id, collision);
     }
   }
-  const isLookedAfter = found.size > 0 && (await isOfAbsence(medplum, taking));
+  const isLookedAfter = found.size > 0 && (await isOfAbsence(medplum, external));
   const acts = isLookedAfter ? [] : [...found.values()].map((one) => () => resolve(medplum, one));
   await carryOut(acts, Number.POSITIVE_INFINITY);
   return found.size > 0;

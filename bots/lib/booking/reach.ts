@@ -49,12 +49,12 @@ export async function readReaches(
   ];
   const byReference = new Map(people.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
   const media = config.messages.from ? mediaOf(secrets) : [];
-  const told = appointments.map((appointment) => {
+  const notified = appointments.map((appointment) => {
     const own = appointment.participant.flatMap(({ actor }) => byReference.get(actor?.reference ?? '') ?? []);
     const isWritten = !isListening(appointment) && isOfClinic(appointment, config);
     return { appointment, candidates: isWritten ? recipientsOf(appointment, own, media, now, config) : [] };
   });
-  const addressees = await chooseAddressees(medplum, told);
+  const addressees = await chooseAddressees(medplum, notified);
   return appointments.map((appointment, index): Reach => {
     const isWritten = addressees[index]?.isTrusted ? 'message' : 'call';
     return isListening(appointment) ? 'portal' : isWritten;

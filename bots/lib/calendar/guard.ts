@@ -153,12 +153,12 @@ async function attempt(
     )
     .map((externalSlot) => inLane(externalSlot, calendar, reserved, ownLanes));
   // An appointment judges its Slots, not they the appointment.
-  const judged = all.filter(
+  const validated = all.filter(
     (reservation) =>
       now < reservation.until &&
       (reservation.id === act.id || (isOfAppointment(reservation) && isSameAct(reservation, act))),
   );
-  const open = externals.filter((external) => !isCovered(external, judged));
+  const open = externals.filter((external) => !isCovered(external, validated));
   const done: Reserved = { kind: 'reserved', place: externals[0]?.from.place };
   if (open.length === 0) {
     return done;

@@ -308,19 +308,19 @@ export async function followAppointment(
   }
   const [now, media] = [Date.now(), mediaOf(secrets)];
   // A deleted appointment has no participants: its patient is told.
-  const told: Appointment = appointments.find((appointment) => !areOff([appointment])) ??
+  const notified: Appointment = appointments.find((appointment) => !areOff([appointment])) ??
     appointments[0] ?? {
       resourceType: 'Appointment',
       status: 'cancelled',
       participant: [{ actor: { reference: thread?.patient ?? '' }, status: 'accepted' }],
     };
-  const others = await readOthers(medplum, [told, ...appointments]);
-  const candidates = isOfClinic(told, config) ? recipientsOf(told, others, media, now, config) : [];
+  const others = await readOthers(medplum, [notified, ...appointments]);
+  const candidates = isOfClinic(notified, config) ? recipientsOf(notified, others, media, now, config) : [];
   let recipient = candidates[0];
   let earliest = now;
-  const owner = ownerOf(told, config);
-  const isRefused = thread?.known?.status === 'pending' && told.status === 'cancelled' && owner !== undefined;
-  const isTakenBack = isRefused && (await isByPortal(medplum, told));
+  const owner = ownerOf(notified, config);
+  const isRefused = thread?.known?.status === 'pending' && notified.status === 'cancelled' && owner !== undefined;
+  const isTakenBack = isRefused && (await isByPortal(medplum, notified));
   const next = (known: Thread | undefined, about = appointments): Step =>
     nextStep(known, about, {
       group,
@@ -337,14 +337,14 @@ export async function followAppointment(
   if (wanted.do === 'nothing') {
     return;
   }
-  const [addressee] = await chooseAddressees(medplum, [{ appointment: told, candidates }]);
+  const [addressee] = await chooseAddressees(medplum, [{ appointment: notified, candidates }]);
   recipient = addressee?.recipient;
   const isSent = wanted.do === 'send' && addressee !== undefined;
   const former = isSent
     ? await readFormer(medplum, addressee, wanted.isNew || !thread ? undefined : messageNumber(thread))
     : undefined;
   // In an absence silence is an answer: whoever is asked then is told at once.
-  const isAtWill = owner !== undefined && offerReason(told, config) !== 'absence';
+  const isAtWill = owner !== undefined && offerReason(notified, config) !== 'absence';
   if (isSent && wanted.isNew && isAtWill) {
     const addresses = [addressee.recipient.address, ...(former === undefined ? [] : [former])];
     const searches = fullDaySearches(addresses, { ...addressee.recipient, owner }, now - DAY, config);

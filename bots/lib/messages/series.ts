@@ -95,10 +95,10 @@ export async function readAtOnce(
   const members = same.flatMap(({ one, thread }) => memberOf(one, afterAttempt(thread, true, now).thread));
   const [first] = same.map(({ one }) => one.appointment);
   const isEarlier = (parseInstant(first?.start) ?? 0) < (parseInstant(own.start) ?? 0);
-  const told = new Set(members.map(({ row }) => row));
+  const notified = new Set(members.map(({ row }) => row));
   // Who was to be told by a message that is not sent is told by the next one.
   const untold = before.flatMap(({ row, thread }) =>
-    row && thread && !thread.claimed && !told.has(row)
+    row && thread && !thread.claimed && !notified.has(row)
       ? [updateEntry(row, threadTask({ ...thread, known: undefined, due: now }, config, row))]
       : [],
   );

@@ -58,18 +58,18 @@ export function collisions(
 ): Collision[] {
   const byHand = new Set(takenByHand([slot, ...beside], appointments));
   const takes = (one: CalendarSlot): boolean =>
-    !isOverbooking(one.resource, config) && one.end > now && (one.role === 'taking' || byHand.has(one));
+    !isOverbooking(one.resource, config) && one.end > now && (one.role === 'external' || byHand.has(one));
   const isLoser = (appointment: Appointment): boolean =>
     holdsSlots(appointment) && !hasEnded(appointment, now, config) && !isOverbooking(appointment, config);
   const losing = appointments.filter(isLoser);
   const named = new Set(appointments.filter(holdsSlots).flatMap(slotIdsOf));
   const isBlock = ({ id, role, status }: CalendarSlot): boolean =>
-    status === 'busy-unavailable' || (role === 'taking' && !named.has(id));
-  const lostTo = (taking: CalendarSlot, under: CalendarSlot): Collision[] =>
+    status === 'busy-unavailable' || (role === 'external' && !named.has(id));
+  const lostTo = (external: CalendarSlot, under: CalendarSlot): Collision[] =>
     losing
       .map((appointment) => ({ appointment, ids: slotIdsOf(appointment) }))
-      .filter(({ ids }) => ids.includes(under.id) && !ids.includes(taking.id))
-      .map(({ appointment }) => ({ appointment, taking, isBlock: isBlock(taking) }));
+      .filter(({ ids }) => ids.includes(under.id) && !ids.includes(external.id))
+      .map(({ appointment }) => ({ appointment, taking: external, isBlock: isBlock(external) }));
   const isRival = (appointment: Appointment): boolean =>
     slot.isByHand &&
     appointment.status === 'booked' &&
@@ -154,11 +154,11 @@ export function conflictsOf(
 }
 
 /** A confirmed appointment that lies on time which something else takes, too: it is marked, and staff are told. */
-export function overlapEntries(appointment: Appointment, taking: CalendarSlot, config: BookingConfig): BundleEntry[] {
+export function overlapEntries(appointment: Appointment, external: CalendarSlot, config: BookingConfig): BundleEntry[] {
   const mark = overbookingMark(config);
   return [
     updateEntry(appointment, { ...appointment, extension: [...(appointment.extension ?? []), mark] }),
-    collisionTask({ appointment, taking }, config),
+    collisionTask({ appointment, taking: external }, config),
   ];
 }
 

@@ -311,7 +311,7 @@ export function reservedIssues(
   const [before = [], after = []] = [stored, result].map((appointment) =>
     reservedEntries(appointment, 'Appointment', config),
   );
-  const notes = [artefactUri(config, 'LocalChangedBy'), artefactUri(config, 'LocalSubmitted')];
+  const notes = [artefactUri(config, 'LocalChangedBy'), artefactUri(config, 'LocalSubmittedElements')];
   const isLeftOut = ({ entry }: ReservedEntry): boolean =>
     changer === 'repository' && notes.some((one) => isSameToken(String(entry.system ?? entry.url), one));
   const isCode = ({ path }: ReservedEntry): boolean => changer === 'repository' && path.endsWith('.coding');

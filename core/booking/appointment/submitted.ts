@@ -66,7 +66,7 @@ export const allOf = (appointment: Appointment): Submitted => submittedAfter(not
 
 /** What the requestor has sent of an appointment; `undefined` if it never wrote it. */
 export function submittedOf({ meta }: Appointment, config: PublicConfig): Submitted | undefined {
-  const url = artefactUri(config, 'LocalSubmitted');
+  const url = artefactUri(config, 'LocalSubmittedElements');
   const mark = meta?.extension?.find((extension) => extension.url === url);
   const valuesAt = (part: string, value: (extension: Extension) => string | undefined): string[] =>
     (mark?.extension ?? []).flatMap((extension) => (extension.url === part ? (value(extension) ?? []) : []));
@@ -97,7 +97,7 @@ export function withSubmitted(
   if (!known && !isRequestors) {
     return after;
   }
-  const url = artefactUri(config, 'LocalSubmitted');
+  const url = artefactUri(config, 'LocalSubmittedElements');
   const { elements, participants, extensions } = submittedAfter(known ?? nothing, before, after, isRequestors);
   const isStored = (key: string): boolean => after.participant.some(({ actor }) => actor?.reference === key);
   const extension: Extension[] = [

@@ -291,7 +291,7 @@ function withOwnBuffers(
   );
   const moved = ids
     .flatMap((id) => calendar.get(id) ?? [])
-    .filter((slot) => slot.role === 'taking' && hadBuffers.has(slot.schedule) && overlaps(slot, time));
+    .filter((slot) => slot.role === 'external' && hadBuffers.has(slot.schedule) && overlaps(slot, time));
   for (const [schedule, slots] of Map.groupBy([...bookable, ...moved], (slot) => slot.schedule)) {
     const [first] = slots.toSorted((one, other) => one.start - other.start);
     const known = related.schedules.find((one) => one.schedule.id === schedule);
@@ -489,7 +489,7 @@ export function slotEntriesOf(
   const deleted = lostSlots(missing.filter(wasOffered), system, now, config, newId);
   const free = deleted.map((slot): CalendarSlot => ({ ...slot, status: 'free' }));
   const given = withSlots(withGivenBack(before, ids, config), free);
-  const takings = appointments.flatMap((appointment) =>
+  const externals = appointments.flatMap((appointment) =>
     isHolding ? missingExternalSlots(given, appointment, related, newId, config) : [],
   );
   const after = (isHolding ? appointments : []).reduce(
@@ -506,7 +506,7 @@ export function slotEntriesOf(
     start: Math.min(...times.map(({ start }) => start)) - reach,
     end: Math.max(...times.map(({ end }) => end)) + reach,
   };
-  const settled = settle(withSlots(before, deleted), withSlots(after, takings), {
+  const settled = settle(withSlots(before, deleted), withSlots(after, externals), {
     termsOf: termsFor(schedules, config),
     newId,
     stored: before,

@@ -161,9 +161,9 @@ export function successorPatientOf(
   patients: Patients | undefined,
   baseUrl: string,
 ): string | undefined {
-  const taking = patientsOfEarlier(earlier, baseUrl);
+  const external = patientsOfEarlier(earlier, baseUrl);
   const heir = patients && survivorOf(id, patients);
-  return heir !== undefined && (taking.includes(id) || taking.includes(heir)) ? heir : undefined;
+  return heir !== undefined && (external.includes(id) || external.includes(heir)) ? heir : undefined;
 }
 
 /**
@@ -178,9 +178,11 @@ export function mergedPatients(
   state: ResourceSet,
   baseUrl: string,
 ): string[] {
-  const taking = patientsOfEarlier(earlier, baseUrl);
+  const external = patientsOfEarlier(earlier, baseUrl);
   return named.filter((id) => {
     const seen = findResource(state, 'Patient', id);
-    return seen ? taking.length > 0 && !isActivePatient(seen) && replacedBy(seen) !== undefined : taking.includes(id);
+    return seen
+      ? external.length > 0 && !isActivePatient(seen) && replacedBy(seen) !== undefined
+      : external.includes(id);
   });
 }

@@ -110,7 +110,7 @@ function withBlocks(
   );
   const keyOf = ({ resource }: CalendarSlot): string | undefined => publishedValueOf(resource, config);
   const isOver = (slot: CalendarSlot): boolean =>
-    isComplete && slot.role === 'taking' && !wanted.some(({ key }) => key === keyOf(slot));
+    isComplete && slot.role === 'external' && !wanted.some(({ key }) => key === keyOf(slot));
   for (const slot of stored.filter(isOver)) {
     result.set(slot.id, { ...slot, status: 'entered-in-error', role: 'void' });
   }
@@ -119,7 +119,7 @@ function withBlocks(
     const [lifted] = found;
     if (lifted && found.every(({ status }) => status === 'entered-in-error')) {
       const resource = { ...lifted.resource, ...block.resource, meta: lifted.resource.meta };
-      result.set(lifted.id, { ...lifted, resource, status: 'busy-unavailable', role: 'taking' });
+      result.set(lifted.id, { ...lifted, resource, status: 'busy-unavailable', role: 'external' });
     } else if (!lifted) {
       add(result, newCalendarSlot(block.key, block.resource, config));
     }

@@ -235,7 +235,7 @@ const freedBy = ({ frees }: Operation, history: readonly Operation[]): Period[] 
  * for themselves.
  */
 export function judge(history: readonly Operation[], terms: Terms, { within, situations }: Bounds): CheckResult {
-  const judged = history.filter(
+  const validated = history.filter(
     (operation) => operation.outcome !== 'refused' || !isExcused(operation, history, terms, within),
   );
   const isNear = (operation: Operation, other: Operation): boolean =>
@@ -244,7 +244,7 @@ export function judge(history: readonly Operation[], terms: Terms, { within, sit
       timesOf(other).some((near) => overlaps(around(time, terms), around(near, terms))),
     );
   let isUndecided = false;
-  for (const part of connected(judged, isNear)) {
+  for (const part of connected(validated, isNear)) {
     const kind = search(part, terms, situations);
     if (kind === 'impossible') {
       return { kind, operations: shortest(part, terms, situations) };

@@ -92,7 +92,10 @@ export async function perform({ adapter, client, patient }: Party, act: Act, abo
   let hasWritten = false;
   for (const step of adapter.acts[act] ?? []) {
     const { method, path } = fillRequest(step.request, data);
-    const lost = (told: string): Outcome => ({ kind: method === 'GET' && !hasWritten ? 'nothing' : 'unknown', told });
+    const lost = (notified: string): Outcome => ({
+      kind: method === 'GET' && !hasWritten ? 'nothing' : 'unknown',
+      told: notified,
+    });
     const headers = fill(step.headers ?? {}, data) as Record<string, string>;
     const request = { method, path, headers, body: fill(step.body, data) };
     let response: KitResponse;

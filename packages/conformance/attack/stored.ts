@@ -110,8 +110,8 @@ export function excuse(playing: Playing, seen: Inventory, { within }: Bounds): v
       // Where staff's appointments give way as well, both may be seen until one of them has.
       const doubtful = staff.some(({ adapter }) => adapter.gaveWay) ? operationsOn(playing, name) : own;
       for (const one of doubtful) {
-        const told = `${one.told} (it says that it gave way)`;
-        Object.assign(one, { outcome: 'unknown', answered: Number.POSITIVE_INFINITY, told });
+        const notified = `${one.told} (it says that it gave way)`;
+        Object.assign(one, { outcome: 'unknown', answered: Number.POSITIVE_INFINITY, told: notified });
       }
       const { takes: _, ...rest } = first;
       history.push({ ...rest, actor: 'server', does: 'ends it', frees: name });

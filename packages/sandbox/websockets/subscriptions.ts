@@ -96,7 +96,7 @@ export function createWebsocketSubscriptions(platform: Platform, audience: Audie
   const { store, logger } = platform;
   const active = new Map<string, Active>();
   const bindings = new Map<Listener, Set<string>>();
-  let told = Promise.resolve();
+  let notified = Promise.resolve();
 
   function cached(id: string): Subscription | undefined {
     const resource = store.cache.find('Subscription', id)?.resource;
@@ -186,7 +186,7 @@ export function createWebsocketSubscriptions(platform: Platform, audience: Audie
     },
     notify(changes) {
       if (active.size > 0) {
-        told = told
+        notified = notified
           .then(() => tellAll(changes))
           .catch((error: unknown) => logger.warn('Websockets were not told', { error: String(error) }));
       }

@@ -48,9 +48,9 @@ async function run(input: unknown): Promise<{ readonly answer: unknown; readonly
   });
   const [getBaseUrl, fhirUrl] = [() => 'http://localhost/', () => 'http://localhost/fhir/R4'];
   const medplum = { getAccessToken: () => 'token', getBaseUrl, fhirUrl };
-  const told = { input, requester: { reference: 'ClientApplication/portal' }, headers: {} };
+  const notified = { input, requester: { reference: 'ClientApplication/portal' }, headers: {} };
   const globals = { console, URL, URLSearchParams, TextEncoder, TextDecoder, process, require };
-  const context = { ...globals, medplum, told, fetch };
+  const context = { ...globals, medplum, told: notified, fetch };
   const answer = await patch.runInNewContext(context, { timeout: scaled(5_000) });
   return { answer: JSON.parse(JSON.stringify(answer)), written };
 }

@@ -183,8 +183,8 @@ describe('an offer whose mail comes back', () => {
       'The message with the offer did not arrive.',
     ]);
     expect((await medplum().read<Slot>(`Slot/${slot.id}`))?.status).toBe('free');
-    const refills = await found<Task>(`Task?focus=Schedule/${schedule.id}&status=requested`);
-    expect(refills).toHaveLength(1);
+    const releases = await found<Task>(`Task?focus=Schedule/${schedule.id}&status=requested`);
+    expect(releases).toHaveLength(1);
     expect(await rowOf(appointment, 'undelivered')).toMatchObject([{ for: { reference: `Patient/${patient.id}` } }]);
     expect((await back())?.parameter).toEqual([{ name: 'result', valueString: 'unknown' }]);
     expect(await rowOf(appointment, 'undelivered')).toHaveLength(1);

@@ -75,20 +75,20 @@ describe('taken time', () => {
   it('withdraws the Slots it overlaps, and gives them back', async () => {
     const schedule = await aCalendar(await aService());
     await untilFree(schedule, morning);
-    const taking = await aSlot(schedule, 'busy', '09:15', '09:45');
+    const external = await aSlot(schedule, 'busy', '09:15', '09:45');
     await untilFree(schedule, morning.slice(2));
-    await change('Slot', { ...taking, start: at('10:15'), end: at('10:45') });
+    await change('Slot', { ...external, start: at('10:15'), end: at('10:45') });
     await untilFree(schedule, morning.slice(0, 2));
-    expect((await medplum('front-desk', 'DELETE', `/Slot/${taking.id}`)).status).toBe(200);
+    expect((await medplum('front-desk', 'DELETE', `/Slot/${external.id}`)).status).toBe(200);
     await untilFree(schedule, morning);
   });
 
   it('narrows a Slot made by hand, and gives it back', async () => {
     const schedule = await aCalendar(await aService(never));
     await aSlot(schedule, 'free', '14:00', '16:00');
-    const taking = await aSlot(schedule, 'busy-unavailable', '14:30', '15:00');
+    const external = await aSlot(schedule, 'busy-unavailable', '14:30', '15:00');
     await untilFree(schedule, ['14:00-14:30', '15:00-16:00']);
-    expect((await medplum('front-desk', 'DELETE', `/Slot/${taking.id}`)).status).toBe(200);
+    expect((await medplum('front-desk', 'DELETE', `/Slot/${external.id}`)).status).toBe(200);
     await untilFree(schedule, ['14:00-16:00']);
   });
 
@@ -96,9 +96,9 @@ describe('taken time', () => {
     const schedule = await aCalendar(await aService(never));
     const [one] = [await aSlot(schedule, 'free', '14:00', '14:30'), await aSlot(schedule, 'free', '14:00', '14:30')];
     await change('Slot', { ...one, status: 'busy' });
-    const taking = await aSlot(schedule, 'busy', '16:00', '16:30');
+    const external = await aSlot(schedule, 'busy', '16:00', '16:30');
     const beside = await aSlot(schedule, 'free', '16:00', '17:00');
-    await change('Slot', { ...taking, comment: 'now' });
+    await change('Slot', { ...external, comment: 'now' });
     await untilFree(schedule, ['14:00-14:30', '16:30-17:00']);
     expect(beside.status).toBe('free');
   });

@@ -101,9 +101,9 @@ describe('what takes nothing from a slot', () => {
 
 it('what took the time is gone: within seconds it can be booked again', async () => {
   const { schedule, slot, patient } = await aClinic();
-  const taking = await takes(schedule, 'busy', 0, 30);
+  const external = await takes(schedule, 'busy', 0, 30);
   expect((await book(proposed(patient, [slot]))).status).toBe(409);
-  await medplum('front-desk', 'DELETE', `/Slot/${taking.id}`);
+  await medplum('front-desk', 'DELETE', `/Slot/${external.id}`);
   await eventually(() => book(proposed(patient, [slot]))).is(({ status }) => status === 201);
 });
 
@@ -114,10 +114,10 @@ describe('what staff set free although it never was on offer is no second place'
     '%s over a free slot: that is offered again',
     async (status) => {
       const { schedule } = await aClinic();
-      const taking = await takes(schedule, status, 0, 30);
-      expect(await write({ ...taking, status: 'free' })).toMatchObject({ body: { status: 'entered-in-error' } });
+      const external = await takes(schedule, status, 0, 30);
+      expect(await write({ ...external, status: 'free' })).toMatchObject({ body: { status: 'entered-in-error' } });
       await eventually(() => slotsOf(schedule)).is((slots) => slots.join() === 'free 0-30');
-      const again = await write({ ...(await read(taking.id)), status: 'free' });
+      const again = await write({ ...(await read(external.id)), status: 'free' });
       expect(again).toMatchObject({ body: { status: 'entered-in-error' } });
     },
   );
@@ -142,8 +142,8 @@ describe('what staff set free although it never was on offer is no second place'
     '%s where nothing was on offer becomes an offer',
     async (status) => {
       const { schedule } = await aClinic();
-      const taking = await takes(schedule, status, 60, 90);
-      expect(await write({ ...taking, status: 'free' })).toMatchObject({ body: { status: 'free' } });
+      const external = await takes(schedule, status, 60, 90);
+      expect(await write({ ...external, status: 'free' })).toMatchObject({ body: { status: 'free' } });
     },
   );
 });

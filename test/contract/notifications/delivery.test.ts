@@ -62,8 +62,8 @@ it('20 simultaneous changes to 20 appointments: events 1 to 20, each appointment
   await Promise.all(appointments.map(confirm));
   const arrived = await events(listener, 20, PATIENCE);
   expect(numbersAt(listener)).toEqual(numbers(20));
-  const told = new Set(arrived.map(({ bundle }) => focusIn(bundle)[0]?.split('/').at(-1)));
-  expect(told).toEqual(new Set(appointments.map(({ id }) => id)));
+  const notified = new Set(arrived.map(({ bundle }) => focusIn(bundle)[0]?.split('/').at(-1)));
+  expect(notified).toEqual(new Set(appointments.map(({ id }) => id)));
 });
 
 const halfAnAnswer: Reply = (response: ServerResponse) => {
@@ -117,7 +117,7 @@ it('a subscriber that hangs delays neither bookings nor other subscribers', asyn
     await events(hanging, 1);
     const { id } = await confirm(await aBooking());
     await eventually(async () => ofKind(listener, 'event-notification').flatMap(({ bundle }) => focusIn(bundle))).is(
-      (told) => told.some((focus) => focus?.endsWith(`${id}`)),
+      (notified) => notified.some((focus) => focus?.endsWith(`${id}`)),
     );
     await subscribed(await aListener());
     const isMeanwhile = isHanging;

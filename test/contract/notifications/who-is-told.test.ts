@@ -20,10 +20,10 @@ async function toldOnlyOfAnother(appointment: Appointment, ...listeners: readonl
   const { meta } = await staffChange(appointment, { comment: 'The last change' });
   const last = `W/"${meta?.versionId}"`;
   for (const listener of listeners) {
-    const told = await eventually(async () =>
+    const notified = await eventually(async () =>
       ofKind(listener, 'event-notification').flatMap(({ bundle }) => eventEntries(bundle)),
     ).is((entries) => entries.some(({ response }) => response?.etag === last));
-    expect(told.map(({ response }) => response?.etag)).toEqual([last]);
+    expect(notified.map(({ response }) => response?.etag)).toEqual([last]);
   }
 }
 
@@ -42,8 +42,8 @@ it('the requestor is notified when the repository confirms, and when it cancels'
   await confirm(first);
   await cancel(second);
   const arrived = await events(listener, 2);
-  const told = arrived.flatMap(({ bundle }) => eventEntries(bundle)).map(({ resource }) => resource);
-  const statuses = told.map((one) => one?.resourceType === 'Appointment' && [one.id, one.status]);
+  const notified = arrived.flatMap(({ bundle }) => eventEntries(bundle)).map(({ resource }) => resource);
+  const statuses = notified.map((one) => one?.resourceType === 'Appointment' && [one.id, one.status]);
   expect(new Set(statuses)).toEqual(
     new Set([
       [first.id, 'booked'],
@@ -131,7 +131,7 @@ it('others who may read it are notified when a requestor cancels a pending appoi
   const appointment = await aBooking();
   await cancelByPortal(appointment);
   await eventually(async () => ofKind(listener, 'event-notification').map(({ bundle }) => focusIn(bundle)[0] ?? '')).is(
-    (told) => told.some((focus) => focus.endsWith(appointment.id ?? '-')),
+    (notified) => notified.some((focus) => focus.endsWith(appointment.id ?? '-')),
   );
 });
 

@@ -260,10 +260,10 @@ const CONCURRENCY = 5;
 
 type Told = readonly (readonly [Act, number])[];
 
-async function tellOf(told: Told): Promise<Story> {
+async function tellOf(notified: Told): Promise<Story> {
   const story = new Story();
   await story.begin();
-  for (const [act, whose] of told) {
+  for (const [act, whose] of notified) {
     const [one, other] = whose === 0 ? story.persons : story.persons.toReversed();
     await story.tell(act, one as One, other as One);
   }
@@ -375,9 +375,9 @@ it(
   async () => {
     const several = fc.array(history, { minLength: CONCURRENCY, maxLength: CONCURRENCY });
     let count = 0;
-    const counted = async (told: Told[]): Promise<void> => {
-      count += told.length;
-      await check(told);
+    const counted = async (notified: Told[]): Promise<void> => {
+      count += notified.length;
+      await check(notified);
     };
     await check(examples);
     await fc.assert(fc.asyncProperty(several, counted), { numRuns: Math.ceil(RUNS / CONCURRENCY), endOnFailure: true });

@@ -93,11 +93,13 @@ it('what the search offers can be booked, what can be booked is offered, and wha
           medplum('front-desk', 'PUT', `/Schedule/${schedule.id}`, { body: { ...schedule, ...ruled(later) } }),
         ),
       );
-      const judged = await Promise.all(slots.map(async (slot) => ({ slot, answer: await judge(slot, patient, true) })));
-      const bookable = judged.filter(({ answer }) => answer.status === 200).map(({ slot }) => slot.id);
+      const validated = await Promise.all(
+        slots.map(async (slot) => ({ slot, answer: await judge(slot, patient, true) })),
+      );
+      const bookable = validated.filter(({ answer }) => answer.status === 200).map(({ slot }) => slot.id);
       expect((await offeredIn(schedules, 'portal-b')).sort()).toEqual(bookable.sort());
       expect((await offeredIn(schedules)).sort()).toEqual(bookable);
-      for (const { slot, answer } of judged.filter((one) => one.answer.status !== 200)) {
+      for (const { slot, answer } of validated.filter((one) => one.answer.status !== 200)) {
         const booked = await judge(slot, patient, false);
         expect([booked.status, issuesOf(booked)]).toEqual([answer.status, issuesOf(answer)]);
         for (const proposal of alternativesIn(resourceIn('OperationOutcome', answer)).flat()) {

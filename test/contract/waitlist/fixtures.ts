@@ -52,7 +52,7 @@ export async function aWaiting(service: CodeableConcept, role: Role = 'portal-a'
 
 /** The place in an answer of `$waitlist`. */
 export const positionIn = ({ extension }: Appointment): number | undefined =>
-  extension?.find(({ url }) => url === artefactUri(config, 'LocalPlace'))?.valuePositiveInt;
+  extension?.find(({ url }) => url === artefactUri(config, 'LocalPosition'))?.valuePositiveInt;
 
 /** Until when an appointment is held. */
 const isFor = ({ extension = [] }: Appointment, { id }: Appointment): boolean =>

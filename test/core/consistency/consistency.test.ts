@@ -204,7 +204,7 @@ describe('taken time', () => {
       ],
     });
 
-  const taking = slot('taking', 'busy', '09:00', '09:30');
+  const external = slot('taking', 'busy', '09:00', '09:30');
 
   describe('the booked slots that were published for one place', () => {
     const first = published('a', 'busy', '09:00', '09:30');
@@ -238,7 +238,7 @@ describe('taken time', () => {
         [],
       ],
     ])('compared with %s', (_, other, expected) => {
-      expect(find(taking, other)).toEqual(expected);
+      expect(find(external, other)).toEqual(expected);
     });
   });
 });

@@ -241,8 +241,8 @@ test('an event is valid FHIR, and the same after it was stored and read', () => 
 test.each(['id-only', 'full-resource'] as const)(
   'a deletion with %s: an entry with DELETE and no resource',
   (content) => {
-    const told = notification(report, [{ event: { ...event, kind: 'delete' }, appointment }], content, context);
-    expect(told.entry?.[1]).toEqual({
+    const notified = notification(report, [{ event: { ...event, kind: 'delete' }, appointment }], content, context);
+    expect(notified.entry?.[1]).toEqual({
       fullUrl: expect.stringMatching(/\/Appointment\/a1$/),
       request: { method: 'DELETE', url: 'Appointment/a1' },
       response: { status: '204', lastModified: at(1) },

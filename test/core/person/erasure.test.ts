@@ -42,7 +42,7 @@ test('of an appointment stay time, codes, slots and the clinic; no text, no pers
     minutesDuration: 30,
     slot: [{ reference: 'Slot/1' }],
   } as const;
-  const told = {
+  const notified = {
     description: 'Anna',
     comment: 'Anna',
     patientInstruction: 'Anna',
@@ -58,7 +58,7 @@ test('of an appointment stay time, codes, slots and the clinic; no text, no pers
       JSON.stringify({
         ...appointment(),
         ...kept,
-        ...told,
+        ...notified,
         serviceType: [{ text: 'Anna', coding: [{ system: 'urn:s', code: 'ct', display: 'Anna' }] }, { text: 'Anna' }],
         participant: [
           { actor: { reference: `Patient/${own}`, display: 'Anna' }, status: 'accepted' },

@@ -12,8 +12,8 @@ const buffer = { identifier: [{ system: artefactUri(config, 'LocalBuffer'), valu
 describe('what a Slot is', () => {
   it.each<[string, Slot, string]>([
     ['free', nine(), 'offer'],
-    ['taken, never on offer', nine({ status: 'busy' }), 'taking'],
-    ['blocked, never on offer', nine({ status: 'busy-unavailable' }), 'taking'],
+    ['taken, never on offer', nine({ status: 'busy' }), 'external'],
+    ['blocked, never on offer', nine({ status: 'busy-unavailable' }), 'external'],
     ['taken, with its origin', nine({ status: 'busy', ...origin('nine') }), 'offer'],
     ['taken, published', published('nine', '09:00', '09:30', 1, { status: 'busy' }), 'offer'],
     ['withdrawn', nine({ status: 'entered-in-error', extension: [offered('1', '09:00', '09:30')] }), 'offer'],
@@ -53,7 +53,7 @@ describe('a Slot that somebody else writes', () => {
     expect(seen(withMarks(nine(), taken, config)).isByHand).toBe(false);
     const sent = nine({ comment: 'new' });
     expect(withMarks(sent, nine(), config)).toBe(sent);
-    const taking = nine({ status: 'busy' });
-    expect(withMarks(taking, taking, config)).toBe(taking);
+    const external = nine({ status: 'busy' });
+    expect(withMarks(external, external, config)).toBe(external);
   });
 });

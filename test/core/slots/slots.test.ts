@@ -33,13 +33,13 @@ describe('chain', () => {
 });
 
 describe('guard', () => {
-  const taking = seen(slot('taking', '09:00', '09:30', { status: 'busy' }));
+  const external = seen(slot('taking', '09:00', '09:30', { status: 'busy' }));
 
   /** The conflict and the excluded offers, by id. */
   function planned(slots: readonly Slot[], more: Partial<ExternalSlot> = {}, own = terms()) {
-    const { start, end } = taking;
+    const { start, end } = external;
     const calendar = calendarOf(slots, config);
-    const whole: ExternalSlot = { start, end, from: taking, against: 'everything', ...more };
+    const whole: ExternalSlot = { start, end, from: external, against: 'everything', ...more };
     const { conflict, excluded } = planExternalSlot(whole, calendar, new Set(), () => own, { ...config });
     return [conflict?.id, excluded.map(({ id }) => id)];
   }
@@ -72,7 +72,7 @@ describe('guard', () => {
 });
 
 describe('settle', () => {
-  const taking = (start: string, end: string) => seen(slot('taking', start, end, { status: 'busy' }));
+  const external = (start: string, end: string) => seen(slot('taking', start, end, { status: 'busy' }));
 
   /** What is stored once a time of a Slot was booked. */
   function booked(slots: readonly Slot[], id: string, start: string, end: string, own = terms()): Slot[] {
@@ -98,7 +98,7 @@ describe('settle', () => {
     it('leaves its buffers out on both sides', () => {
       const own = terms({ before: 10, after: 20 });
       const before = calendarOf([long], config);
-      const after = stored(before, changed(before, taking('09:50', '10:10')), own);
+      const after = stored(before, changed(before, external('09:50', '10:10')), own);
       expect(freeIn(after)).toEqual(['09:00-09:30', '10:20-11:00']);
     });
   });
@@ -111,7 +111,10 @@ describe('settle', () => {
     ])('beside each other, %s: a booking takes its own, a taking takes both', (_, slots) => {
       expect(freeIn(booked(slots, 'one', '09:00', '09:30'))).toEqual(['09:00-09:30']);
       const before = calendarOf(slots, config);
-      expect(freeIn(stored(before, changed(before, taking('09:00', '09:10'))))).toEqual(['09:10-09:30', '09:10-09:30']);
+      expect(freeIn(stored(before, changed(before, external('09:00', '09:10'))))).toEqual([
+        '09:10-09:30',
+        '09:10-09:30',
+      ]);
     });
 
     it('overlapping offers of one place are narrowed with each other', () => {
@@ -126,7 +129,7 @@ describe('settle', () => {
       const own = terms({ shortest: 30 });
       const slots = [published('one', '09:00', '09:30'), published('two', '09:15', '09:45')];
       const once = calendarOf(booked(slots, 'one', '09:00', '09:30', own), config);
-      const [before, after] = [once, changed(once, taking('09:40', '09:45'))];
+      const [before, after] = [once, changed(once, external('09:40', '09:45'))];
       const two = settle(before, after, { termsOf: () => own, newId: () => 'urn:uuid:x' }).get('two');
       expect([two?.status, two?.revision]).toEqual(['entered-in-error', 1]);
     });

@@ -20,9 +20,9 @@ export const terms = ({ before = 0, after = 0, shortest = 10 } = {}): Terms => (
   capacity: 1,
 });
 
-/** The extension LocalOffered with a place, a whole time, or both. */
+/** The extension LocalSlotOffer with a place, a whole time, or both. */
 export const offered = (place?: string, start?: string, end?: string): Extension => ({
-  url: artefactUri(config, 'LocalOffered'),
+  url: artefactUri(config, 'LocalSlotOffer'),
   extension: [
     ...(start && end ? [{ url: 'period', valuePeriod: { start: at(start), end: at(end) } }] : []),
     ...(place ? [{ url: 'place', valueString: place }] : []),

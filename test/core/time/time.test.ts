@@ -102,8 +102,8 @@ describe.each(zones)('the clocks of %s', (timeZone) => {
     );
     const differing = quarters.filter((time) => instantOf(timeZone, time) !== instantByTemporal(timeZone, time));
     expect(differing).toEqual([]);
-    const told = quarters.filter((time) => isShownTwice(timeZone, time) !== isAmbiguousByTemporal(timeZone, time));
-    expect(told).toEqual([]);
+    const notified = quarters.filter((time) => isShownTwice(timeZone, time) !== isAmbiguousByTemporal(timeZone, time));
+    expect(notified).toEqual([]);
   });
 
   it('are read as by Temporal at any time, both ways', () => {

@@ -159,12 +159,12 @@ function found(steps: readonly OpenStep[], atFirst: number): string[] {
   const known = steps.map(() => atFirst);
   const shown: string[] = [];
   for (let [from, asked] = [0, 0]; asked < 1_000; asked++) {
-    const told = steps.map((step, index) => ({
+    const notified = steps.map((step, index) => ({
       ...step,
       openings: step.openings.filter(({ start }) => start < (known[index] ?? 0)),
       knownUntil: (known[index] ?? 0) > 8 ? NEVER : (known[index] ?? 0),
     }));
-    const next = searchVisits(told, () => false)(from).next().value;
+    const next = searchVisits(notified, () => false)(from).next().value;
     if (next?.kind === 'proposal') {
       shown.push(show(next.proposal));
       from = (next.proposal[0]?.start ?? 0) + 1;

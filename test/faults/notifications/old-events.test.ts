@@ -67,9 +67,12 @@ it('old delivered events are deleted; $events names them, and numbering continue
   );
   await eventually(() => eventsAbout(appointment)).is((events) => events.length === 1);
 
-  const told = http.resourceIn('Bundle', await http.request('portal-a', 'GET', `/Subscription/${stored.id}/$events`));
-  expect(listening.numbersIn(told)).toEqual([3]);
-  expect(listening.parameterIn(told, 'error')?.valueCodeableConcept?.text).toContain('1–2');
+  const notified = http.resourceIn(
+    'Bundle',
+    await http.request('portal-a', 'GET', `/Subscription/${stored.id}/$events`),
+  );
+  expect(listening.numbersIn(notified)).toEqual([3]);
+  expect(listening.parameterIn(notified, 'error')?.valueCodeableConcept?.text).toContain('1–2');
   const path = `/Subscription/${stored.id}/$events?eventsSinceNumber=3`;
   const recent = http.resourceIn('Bundle', await http.request('portal-a', 'GET', path));
   expect(listening.parameterIn(recent, 'error')).toBeUndefined();

@@ -92,8 +92,8 @@ describe('proxy', () => {
 
   describe('what comes back from Medplum', () => {
     test('has no addresses of Medplum, nor of what the service does not have', async () => {
-      const told = { iss: `${fake.url}/`, smart_style_url: 'x', 'hub.url': 'x', scope: `${fake.url}/` };
-      expect((await answering({ headers: json, body: JSON.stringify(told) })).json()).toEqual({
+      const notified = { iss: `${fake.url}/`, smart_style_url: 'x', 'hub.url': 'x', scope: `${fake.url}/` };
+      expect((await answering({ headers: json, body: JSON.stringify(notified) })).json()).toEqual({
         iss: 'https://booking.example.org/',
         scope: `${fake.url}/`,
       });

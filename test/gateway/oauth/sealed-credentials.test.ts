@@ -145,8 +145,8 @@ describe('sealed answers', () => {
       [{ active: false }, { active: false }],
       ['no JSON', { active: false }],
       [['list'], { active: false }],
-    ])('of a token of the service: Medplum says %j', async (told, expected) => {
-      answering(told);
+    ])('of a token of the service: Medplum says %j', async (notified, expected) => {
+      answering(notified);
       const response = await introspect(await sealed());
       expect([response.json(), response.headers['cache-control']]).toEqual([expected, 'no-store']);
       expect(fake.received).toMatchObject([{ method: 'POST', path: '/oauth2/introspect', body: 'token=opaque' }]);

@@ -106,14 +106,16 @@ describe('a message of Medplum', () => {
   const status = (type: string, subscription: unknown = { reference: 'Subscription/m1' }) => ({
     resource: { resourceType: 'SubscriptionStatus', type, subscription },
   });
-  const told: Bundle = { resourceType: 'Bundle', type: 'history', id: 'n1' };
-  const message = { resource: { resourceType: 'Communication', payload: [{ contentString: JSON.stringify(told) }] } };
+  const notified: Bundle = { resourceType: 'Bundle', type: 'history', id: 'n1' };
+  const message = {
+    resource: { resourceType: 'Communication', payload: [{ contentString: JSON.stringify(notified) }] },
+  };
   const read = (...entry: unknown[]) => readMedplumMessage(JSON.stringify({ resourceType: 'Bundle', entry }));
 
   test('tells that a token is bound, or that something has happened', () => {
     expect(read(status('handshake'))).toEqual({ kind: 'bound', id: 'm1' });
     expect(read(status('handshake', 'm1'))).toEqual({ kind: 'bound', id: '' });
-    expect(read(status('event-notification'), message)).toEqual({ kind: 'notification', id: 'm1', bundle: told });
+    expect(read(status('event-notification'), message)).toEqual({ kind: 'notification', id: 'm1', bundle: notified });
   });
 
   test.each<[string, ...unknown[]]>([

@@ -55,12 +55,12 @@ export const aBinding = (id: string, expiration = inAnHour()): Binding => ({
 });
 
 /** What Medplum says of a Subscription, and the resource that it tells with it. */
-export const status = (type: string, id: string, told?: object) => ({
+export const status = (type: string, id: string, notified?: object) => ({
   resourceType: 'Bundle',
   type: 'history',
   entry: [
     { resource: { resourceType: 'SubscriptionStatus', type, subscription: { reference: `Subscription/${id}` } } },
-    ...(told ? [{ resource: told }] : []),
+    ...(notified ? [{ resource: notified }] : []),
   ],
 });
 

@@ -100,7 +100,7 @@ function Card({
   const day = time && localDayOf(time.start, config.timeZone);
   // Who is called about an absence has not been helped by that alone: the appointment stands where nobody is.
   const isOpen = isAbsence && (appointment?.status === 'booked' || appointment?.status === 'pending');
-  const told = async (): Promise<void> => {
+  const notified = async (): Promise<void> => {
     const write = () => update('Task', { ...task, status: 'completed' });
     if (await submitLater(task.id ?? '', `${shown}: ${words.done}`, write)) {
       await onChanged();
@@ -150,7 +150,7 @@ function Card({
           {refusal && <Problem refusal={refusal} onReload={() => void onChanged()} />}
           <Group gap="xs">
             <TakeBack of={task.id ?? ''}>
-              <Button loading={isBusy} onClick={() => void told()}>
+              <Button loading={isBusy} onClick={() => void notified()}>
                 {words.told}
               </Button>
             </TakeBack>

@@ -53,13 +53,13 @@ test('a Subscription in error is switched on again by keyboard, once, and what i
 }) => {
   test.slow();
   const stored = await aFailed();
-  const told: string[] = [];
+  const notified: string[] = [];
   page.on(
     'response',
     (response) =>
       void response
         .text()
-        .then((text) => told.push(text))
+        .then((text) => notified.push(text))
         .catch(() => undefined),
   );
   await visitDesk(page, address);
@@ -71,7 +71,7 @@ test('a Subscription in error is switched on again by keyboard, once, and what i
   await page.getByRole('link', { name: 'Calendar', exact: true }).click();
   await page.getByRole('link', { name: /^Notifications [1-9]\d*$/ }).click();
   await expectAccessible(page);
-  expect(told.filter((text) => text.includes('top-secret') || text.includes(listener.url))).toEqual([]);
+  expect(notified.filter((text) => text.includes('top-secret') || text.includes(listener.url))).toEqual([]);
 
   listener.reply = 200;
   await card.getByRole('button', { name: 'Switch on again' }).focus();

@@ -136,11 +136,11 @@ test('who waits for a whole visit is offered all of it as one, in place of a lat
     { url: 'after', valueString: blood.name },
     { url: 'gapMax', valueDuration: { value: 1, code: 'h' } },
   ];
-  const refill = {
+  const release = {
     url: artefactUri(config, 'LocalBookingPolicy'),
     extension: [{ url: 'refill', valueBoolean: true }],
   };
-  const whole = await aVisit('Check-up', [stepIn(blood), stepIn(ecg, ...order)], undefined, refill);
+  const whole = await aVisit('Check-up', [stepIn(blood), stepIn(ecg, ...order)], undefined, release);
   const [first, later, waiting] = [
     await (await browser.newContext()).newPage(),
     await (await browser.newContext({ viewport: smallest })).newPage(),

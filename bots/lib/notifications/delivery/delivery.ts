@@ -129,9 +129,9 @@ async function readNext({ medplum }: Claim, waiting: readonly SubscriptionOutbox
   for (const [id, number] of wanted) {
     const event = found.get(id)?.find((one) => one.number === number);
     const content = event && known.get(keyOf(event));
-    const told = content ? { event, ...content } : 'missing';
+    const notified = content ? { event, ...content } : 'missing';
     if (content || !event) {
-      contents.set(id, (contents.get(id) ?? new Map<number, EventContent | 'missing'>()).set(number, told));
+      contents.set(id, (contents.get(id) ?? new Map<number, EventContent | 'missing'>()).set(number, notified));
     }
   }
   return contents;

@@ -41,8 +41,8 @@ describe('a websocket', () => {
     await until(async () => listener.told('handshake').length === 2);
     await sentinel(listener);
     await until(async () => listener.events().length === 2);
-    const told = listener.told('event-notification').map(({ subscription }) => subscription.reference);
-    expect(told).toEqual([`Subscription/${id}`, `Subscription/${other.id}`]);
+    const notified = listener.told('event-notification').map(({ subscription }) => subscription.reference);
+    expect(notified).toEqual([`Subscription/${id}`, `Subscription/${other.id}`]);
   });
 
   test('is told nothing once it is unbound, and the Subscription is gone', async () => {

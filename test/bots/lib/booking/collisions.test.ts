@@ -9,10 +9,10 @@ import { withMedplum } from '../../medplum.ts';
 const medplum = withMedplum();
 
 /** An appointment from 9:00 to 9:30, and what somebody writes over it. */
-async function setting(status: Appointment['status'], taking: Partial<Slot> = {}) {
+async function setting(status: Appointment['status'], external: Partial<Slot> = {}) {
   const portal = await aPortal(medplum());
   const made = await booked(medplum(), portal, { status });
-  const over = await aSlot(medplum(), made.schedule, '09:15', '09:45', { status: 'busy', ...taking });
+  const over = await aSlot(medplum(), made.schedule, '09:15', '09:45', { status: 'busy', ...external });
   return { ...made, portal, over };
 }
 
@@ -26,8 +26,8 @@ describe('what the clinic writes over booked time', () => {
   it.each([
     ['booked', {}],
     ['pending', { status: 'busy-unavailable' }],
-  ] as const)('is for staff to decide if the appointment is %s (%j)', async (status, taking) => {
-    const { appointment, over, slot } = await setting(status, taking);
+  ] as const)('is for staff to decide if the appointment is %s (%j)', async (status, external) => {
+    const { appointment, over, slot } = await setting(status, external);
     await configured({ timeZone: 'Asia/Kolkata' }, () => resolve(over));
     await resolve(over);
     expect(await read(appointment)).toMatchObject({ status });

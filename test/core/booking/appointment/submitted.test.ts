@@ -85,7 +85,7 @@ it('the note has names and no content, and only of what is there', () => {
   const [note, ...others] = versionsOf([sent, portal({})]).at(-1)?.meta?.extension ?? [];
   expect(others).toEqual([]);
   expect(note).toEqual({
-    url: artefactUri(config, 'LocalSubmitted'),
+    url: artefactUri(config, 'LocalSubmittedElements'),
     extension: [
       ...['start', 'serviceType', 'comment'].map((valueString) => ({ url: 'element', valueString })),
       { url: 'extension', valueUri: channel.url },

@@ -119,7 +119,7 @@ describe('a request to patch', () => {
   const parameters = (...parameter: unknown[]) => ({ resourceType: 'Parameters', parameter });
   const id = { name: 'id', valueId: 'a1' };
   const patch = { name: 'patch', valueString: JSON.stringify(operations) };
-  const told = (input: unknown) => {
+  const notified = (input: unknown) => {
     const read = parsePatchRequest(input);
     return 'issues' in read ? read.issues.map(({ expression = 'id' }) => expression) : read;
   };
@@ -134,6 +134,6 @@ describe('a request to patch', () => {
     ['a patch that is no JSON', parameters(id, { name: 'patch', valueString: '{' }), 'http.body'],
     ['a patch that is no list', parameters(id, { name: 'patch', valueString: '{}' }), 'http.body'],
   ])('with %s is refused', (_, input, expression) => {
-    expect(told(input)).toEqual([expression]);
+    expect(notified(input)).toEqual([expression]);
   });
 });

@@ -164,15 +164,15 @@ export const parametersAndFields: Scenario = async (stage) => {
     name: [{ family: 'New' }],
   });
   await admin.send(`GET Patient/${person.id}`);
-  const told = await consumer.send('POST Subscription', {
+  const notified = await consumer.send('POST Subscription', {
     resourceType: 'Subscription',
     status: 'off',
     reason: 'x',
     criteria: 'Appointment',
     channel: { type: 'rest-hook', endpoint: 'https://example.com/hook', header: ['Authorization: secret'] },
   });
-  await consumer.send(`GET Subscription/${told.id}`);
-  await admin.send(`GET Subscription/${told.id}`);
+  await consumer.send(`GET Subscription/${notified.id}`);
+  await admin.send(`GET Subscription/${notified.id}`);
   await consumer.send('GET /auth/me');
   const id = consumer.id;
   await admin.send(`GET ProjectMembership?profile=ClientApplication/${id}`);

@@ -33,7 +33,7 @@ export const subscriptionsToBots: Scenario = async (stage: Stage) => {
       identifier: [{ system: 'urn:told', value: task.code.coding[0].code }] });
     if (task.description === 'fail') throw new Error('failed');
   };`);
-  const told = (code: string, count: number) => {
+  const notified = (code: string, count: number) => {
     const path = `Communication?identifier=urn:told|${code}&_sort=_lastUpdated&_fields=note`;
     return admin.until(path, (body) => body.split('"Communication"').length > count);
   };
@@ -47,11 +47,11 @@ export const subscriptionsToBots: Scenario = async (stage: Stage) => {
   const all = `${unique}-all`;
   await send('POST Subscription', subscription(bot, all));
   const first = await send('POST Task', task(all));
-  await told(all, 1);
+  await notified(all, 1);
   await change(first.resource, { status: 'accepted' });
-  await told(all, 2);
+  await notified(all, 2);
   await send(`DELETE Task/${first.id}`);
-  await told(all, 3);
+  await notified(all, 3);
 
   const narrow = `${unique}-narrow`;
   await send('POST Subscription', subscription(bot, narrow, [only('create')]));
@@ -68,15 +68,15 @@ export const subscriptionsToBots: Scenario = async (stage: Stage) => {
     subscription(bot, narrow, [only('update'), expression(`%current.status = 'failed' and (${author}).not()`)]),
   );
   const second = await send('POST Task', task(narrow));
-  await told(narrow, 1);
+  await notified(narrow, 1);
   await change(second.resource, { status: 'accepted' });
   await change(second.resource, { status: 'requested' });
   await change(second.resource, { status: 'completed' });
-  await told(narrow, 2);
+  await notified(narrow, 2);
   await change(second.resource, { status: 'failed' });
-  await told(narrow, 3);
+  await notified(narrow, 3);
   await send(`DELETE Task/${second.id}`);
-  await told(narrow, 4);
+  await notified(narrow, 4);
 
   const whole = `${unique}-whole`;
   await send('POST Subscription', subscription(bot, whole));
@@ -86,9 +86,9 @@ export const subscriptionsToBots: Scenario = async (stage: Stage) => {
   ];
   await send('POST ', { resourceType: 'Bundle', type: 'transaction', entry });
   await send('POST ', { resourceType: 'Bundle', type: 'transaction', entry: entry.slice(0, 1) });
-  await told(whole, 1);
+  await notified(whole, 1);
   await send('POST Task', task(whole, { description: 'fail' }));
-  await told(whole, 2);
+  await notified(whole, 2);
 
   const off = `${unique}-off`;
   await send('POST Subscription', { ...subscription(bot, off), status: 'off' });
@@ -101,7 +101,7 @@ export const subscriptionsToBots: Scenario = async (stage: Stage) => {
   await send('POST Subscription', { ...subscription(bot, off), status: 'requested', channel: { type: 'rest-hook' } });
   await send('POST Task', task(off));
   await send('POST Task', task(off, { status: 'completed' }));
-  await told(off, 1);
+  await notified(off, 1);
 };
 
 /** A Bot that is asked before a write. */

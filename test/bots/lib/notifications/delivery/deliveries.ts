@@ -53,7 +53,7 @@ export function withDeliveries(medplum: () => BotServer): Deliveries {
       changes: { channel: channelTo(endpoint.url), ...changes },
     });
   };
-  const told = () => endpoint.received.map(({ bundle }) => statusIn(bundle));
+  const notified = () => endpoint.received.map(({ bundle }) => statusIn(bundle));
 
   return {
     endpoint: () => endpoint,
@@ -68,8 +68,10 @@ export function withDeliveries(medplum: () => BotServer): Deliveries {
     },
     deliver: ({ task }) => deliverPending(medplum().medplum, task.groupIdentifier?.value ?? ''),
     state: (subscribed) => stateOf(medplum(), subscribed),
-    told,
+    told: notified,
     numbers: () =>
-      told().map((status) => (status['notification-event'] as Record<string, unknown> | undefined)?.['event-number']),
+      notified().map(
+        (status) => (status['notification-event'] as Record<string, unknown> | undefined)?.['event-number'],
+      ),
   };
 }

@@ -74,8 +74,8 @@ describe('when somebody else records events at the same moment', () => {
     overtake(stored, 1);
     const last = all.at(-1);
     await ahead({ milliseconds: -5_000 }, () => record(...(last ? [last] : [])));
-    const told = new Set((await eventsOf(medplum(), stored)).map(({ appointment }) => appointment));
-    expect(all.map(({ id }) => told.has(id))).toEqual([false, ...Array(20).fill(true)]);
+    const notified = new Set((await eventsOf(medplum(), stored)).map(({ appointment }) => appointment));
+    expect(all.map(({ id }) => notified.has(id))).toEqual([false, ...Array(20).fill(true)]);
   });
 
   it.each([
@@ -94,8 +94,8 @@ describe('when somebody else records events at the same moment', () => {
     const act =
       how === 'at once' ? record : (one: Appointment) => recordEvents(medplum().medplum, [one], 'all', () => true);
     expect(await ahead({ milliseconds: 60_000 }, () => act(appointment))).toBe(true);
-    const told = await Promise.all(subscribers.map((subscriber) => toldTo(subscriber)));
-    expect(told).toEqual(subscribers.map(() => [`1 create ${appointment.meta.versionId}`]));
+    const notified = await Promise.all(subscribers.map((subscriber) => toldTo(subscriber)));
+    expect(notified).toEqual(subscribers.map(() => [`1 create ${appointment.meta.versionId}`]));
   });
 });
 
