@@ -68,7 +68,7 @@ function table(config: BookingConfig): Partial<Record<Artefact, Extension>> {
       title: 'What a slot offers where nothing takes its time',
       description:
         'Says of a slot that is taken, narrowed or withdrawn what it is a part of: period (Period, the whole time that is ' +
-        'offered), place (string, whose time it takes), serviceType (CodeableConcept), revision (unsignedInt, counts changes of ' +
+        'offered), lane (string, whose time it takes), serviceType (CodeableConcept), revision (unsignedInt, counts changes of ' +
         'what takes its time that leave the slot as it is), and byHand (boolean, the clinic took it while it was free). Set ' +
         'by the service.',
       context: ['Slot'],

@@ -15,7 +15,7 @@ import {
   isBooked,
   isTaken,
   slotIdsOf,
-  takenInPlace,
+  takenInLane,
   withMarks,
 } from '../../core/slots/slot.ts';
 import type { Interval } from '../../core/time/interval.ts';
@@ -58,10 +58,10 @@ function againstWhat(slot: Slot, isBookable: boolean): ExternalSlot['against'] {
   return isBlock ? 'nothing' : isBookable ? 'appointments' : 'reservations';
 }
 
-/** What is wrong with a Slot, and the place that it takes its time from, if it was never on offer and takes one only. */
+/** What is wrong with a Slot, and the lane that it takes its time from, if it was never on offer and takes one only. */
 interface Judged {
   readonly issues: readonly Issue[];
-  readonly place?: string | undefined;
+  readonly lane?: string | undefined;
 }
 
 /** Reserves the time that a Slot takes, unless the stored one takes it already. */
@@ -81,8 +81,8 @@ async function judge(
     return { issues: [] };
   }
   const fresh = externalBusySlot(schedule, { start, end }, slot);
-  // One that is stored keeps its place.
-  const from = own?.role === 'offer' ? own : own ? { ...fresh, place: own.place, capacity: 1 } : fresh;
+  // One that is stored keeps its lane.
+  const from = own?.role === 'offer' ? own : own ? { ...fresh, lane: own.lane, capacity: 1 } : fresh;
   // The appointment that holds it follows: it is judged as that is.
   const against = holder ? 'everything' : againstWhat(slot, own?.role === 'offer');
   const isOnPurpose = [slot, ...(holder ? [holder] : [])].some((one) => isOverbooking(one, config));
@@ -93,7 +93,7 @@ async function judge(
   const act = { ...actOf(slot), slots: [...new Set([slot.id ?? '', ...slotIdsOf(holder)])] };
   const reserved = await reserve(medplum, schedule, [external], act, servicesNamedBy(slot));
   if (reserved.kind === 'reserved') {
-    return { issues: [], place: from.role === 'external' ? reserved.place : undefined };
+    return { issues: [], lane: from.role === 'external' ? reserved.lane : undefined };
   }
   return { issues: [reserved.kind === 'taken' ? overbooked(slot, reserved.by) : contested('Slot')] };
 }
@@ -149,6 +149,6 @@ export async function handler(
     return toOperationOutcome(validated.issues, config, 'patch');
   }
   await (stored && !time && forget(reader, stored));
-  const laned = validated.place === undefined ? slot : takenInPlace(slot, validated.place, config);
+  const laned = validated.lane === undefined ? slot : takenInLane(slot, validated.lane, config);
   return stored ? withMarks(await opened(reader, laned, stored), stored, config) : laned === slot || laned;
 }

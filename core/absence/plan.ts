@@ -237,7 +237,7 @@ function useOf(slot: CalendarSlot, time: Interval, { types }: Needed, { byId, co
   const part = { start: Math.max(slot.start, time.start), end: Math.min(slot.end, time.end) };
   const around = of ? withBuffers(part, neededBuffers(of, slot, types, config)) : part;
   // Offers that have no place yet lie beside each other.
-  return slot.place === undefined ? { of: slot.id, ...part } : { of: `${slot.schedule}|${slot.place}`, ...around };
+  return slot.lane === undefined ? { of: slot.id, ...part } : { of: `${slot.schedule}|${slot.lane}`, ...around };
 }
 
 interface Option extends Choice, Proposal {}

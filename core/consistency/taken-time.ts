@@ -3,24 +3,16 @@ import { formatInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
 import { isBuffer, isOverbooking } from '../fhir/slot-marks.ts';
 import { type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
-import {
-  bufferOf,
-  type CalendarSlot,
-  calendarOf,
-  isBooked,
-  isOfEveryPlace,
-  isTaken,
-  slotIdsOf,
-} from '../slots/slot.ts';
+import { bufferOf, type CalendarSlot, calendarOf, isBooked, isInEveryLane, isTaken, slotIdsOf } from '../slots/slot.ts';
 import { overlaps } from '../time/interval.ts';
 import { type ConsistencyContext, type Finding, finding, type Rule } from './finding.ts';
 
 /** The Slots of a Schedule that are compared. */
 interface TakenSlots {
-  /** Slots that have taken the time of every place from the start, without having been offered. */
+  /** Slots that have taken the time of every lane from the start, without having been offered. */
   readonly takings: readonly CalendarSlot[];
-  /** Slots that take only their own place: booked, held or blocked offers, and what has taken one lane. */
-  readonly places: readonly CalendarSlot[];
+  /** Slots that take only their own lane: booked, held or blocked offers, and what has taken one lane. */
+  readonly lanes: readonly CalendarSlot[];
   readonly free: readonly CalendarSlot[];
 }
 
@@ -29,8 +21,8 @@ function bySchedule(state: ResourceSet, { config }: ConsistencyContext): TakenSl
   return [...slots.values()].map((ofSchedule) => {
     const all = [...calendarOf(ofSchedule, config).values()];
     return {
-      takings: all.filter((slot) => isOfEveryPlace(slot) && isTaken(slot)),
-      places: all.filter((slot) => slot.role !== 'void' && !isOfEveryPlace(slot) && isTaken(slot)),
+      takings: all.filter((slot) => isInEveryLane(slot) && isTaken(slot)),
+      lanes: all.filter((slot) => slot.role !== 'void' && !isInEveryLane(slot) && isTaken(slot)),
       free: all.filter(({ status }) => status === 'free'),
     };
   });
@@ -61,10 +53,10 @@ const show = ({ id, resource, start, end }: CalendarSlot): string =>
   `Slot/${id} (${resource.status}, ${formatInstant(start)} – ${formatInstant(end)})`;
 
 /** Compares takings with each other and with what is booked. Past ones can no longer be corrected and are left out. */
-function doubled({ takings, places }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
+function doubled({ takings, lanes }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
   const later = takings.filter(({ end }) => end > now).sort((slot, other) => slot.start - other.start);
   return later.flatMap((external, index) =>
-    [...places, ...later.slice(0, index)].flatMap((slot) => {
+    [...lanes, ...later.slice(0, index)].flatMap((slot) => {
       const rule = overlaps(external, slot) ? ruleFor(external, slot) : undefined;
       const isMeant = onPurpose.has(external.id) || onPurpose.has(slot.id);
       return rule && !isMeant ? [finding(rule, `Slot/${external.id}`, `It takes the same time as ${show(slot)}.`)] : [];
@@ -73,11 +65,11 @@ function doubled({ takings, places }: TakenSlots, onPurpose: ReadonlySet<string>
 }
 
 /** Finds overlapping booked Slots that were published for one place: it has room for one appointment at a time. */
-function doubledPlaces({ places }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
-  const published = places.filter((slot) => isBooked(slot) && slot.end > now);
-  const byPlace = Map.groupBy(published, ({ place }) => place);
-  byPlace.delete(undefined);
-  return [...byPlace.values()].flatMap((ofPlace) => {
+function doubledLanes({ lanes }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
+  const published = lanes.filter((slot) => isBooked(slot) && slot.end > now);
+  const byLane = Map.groupBy(published, ({ lane }) => lane);
+  byLane.delete(undefined);
+  return [...byLane.values()].flatMap((ofPlace) => {
     const sorted = ofPlace.toSorted((one, other) => one.start - other.start);
     let last: CalendarSlot | undefined;
     return sorted.flatMap((slot) => {
@@ -124,7 +116,7 @@ export function issuesOfTakenTime(state: ResourceSet, context: ConsistencyContex
   return [
     ...bySchedule(state, context).flatMap((slots) => [
       ...doubled(slots, onPurpose, context.now),
-      ...doubledPlaces(slots, onPurpose, context.now),
+      ...doubledLanes(slots, onPurpose, context.now),
       ...offeredInVain(slots, context.now),
     ]),
     ...buffersLeftOver(state, context),

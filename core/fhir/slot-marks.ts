@@ -11,27 +11,27 @@ export type PublishedKey =
       readonly service: string;
       /** Milliseconds since 1970 UTC. */
       readonly start: number;
-      /** 1 for the first place at this time, 2 for the second … */
-      readonly place: number;
+      /** 1 for the first lane at this time, 2 for the second … */
+      readonly lane: number;
     }
   | { readonly kind: 'closed'; readonly schedule: string; readonly start: number; readonly end: number };
 
 /** The value of the identifier LocalPublishedSlot. */
 export function formatKey(key: PublishedKey): string {
   return key.kind === 'offer'
-    ? ['offer', key.schedule, key.service, formatInstant(key.start), key.place].join('/')
+    ? ['offer', key.schedule, key.service, formatInstant(key.start), key.lane].join('/')
     : ['closed', key.schedule, formatInstant(key.start), formatInstant(key.end)].join('/');
 }
 
 /** Reads the value of the identifier LocalPublishedSlot; `undefined` if it is not one. */
 function parseKey(value: string): PublishedKey | undefined {
   const [kind, schedule = '', third = '', fourth = '', fifth] = value.split('/');
-  const [start, end, place] = [parseInstant(third), parseInstant(fourth), Number(fifth)];
+  const [start, end, lane] = [parseInstant(third), parseInstant(fourth), Number(fifth)];
   if (kind === 'closed' && start !== undefined && end !== undefined) {
     return { kind, schedule, start, end };
   }
-  return kind === 'offer' && end !== undefined && Number.isInteger(place) && place >= 1
-    ? { kind, schedule, service: third, start: end, place }
+  return kind === 'offer' && end !== undefined && Number.isInteger(lane) && lane >= 1
+    ? { kind, schedule, service: third, start: end, lane }
     : undefined;
 }
 

@@ -26,7 +26,7 @@ export type Released = (
 
 /** Whether a calendar has a Slot in another form than the one before. */
 function isChanged(slot: CalendarSlot, earlier: CalendarSlot | undefined): boolean {
-  const elements = ['status', 'start', 'end', 'role', 'revision', 'place', 'resource'] as const;
+  const elements = ['status', 'start', 'end', 'role', 'revision', 'lane', 'resource'] as const;
   return slot.isNew || !earlier || elements.some((name) => slot[name] !== earlier[name]);
 }
 

@@ -11,7 +11,7 @@ import {
   type CalendarSlot,
   capacityOf,
   isBooked,
-  isOfEveryPlace,
+  isInEveryLane,
   isTaken,
   newCalendarSlot,
   occupies,
@@ -31,7 +31,7 @@ type Against = 'nothing' | 'reservations' | 'appointments' | 'everything';
 
 /** Time that somebody other than the service is about to take in Medplum. */
 export interface ExternalSlot extends Interval {
-  /** Where from: an offer, whose place alone loses the time, or a Slot that takes it from every place. */
+  /** Where from: an offer, whose lane alone loses the time, or a Slot that takes it from every lane. */
   readonly from: CalendarSlot;
   /** Id of a bookable Slot of the lane that it takes its time from, if it is itself none of that lane. */
   readonly lane?: string;
@@ -104,17 +104,17 @@ export function inLane(
   const lanes = [...calendar.values()].filter((slot) => slot.role === 'offer' && overlaps(slot, external));
   const isOpen = (slot: CalendarSlot): boolean =>
     slot.status === 'free' && !others.some((other) => excludes(slot, other));
-  const own = from.place ?? calendar.get(ownLanes.get(from.id) ?? '')?.place;
+  const own = from.lane ?? calendar.get(ownLanes.get(from.id) ?? '')?.lane;
   const lane = lanes.find((slot) =>
-    own === undefined ? from.capacity > 1 && slot.place !== undefined && isOpen(slot) : slot.place === own,
+    own === undefined ? from.capacity > 1 && slot.lane !== undefined && isOpen(slot) : slot.lane === own,
   );
-  const place = own ?? lane?.place;
-  return place === undefined ? external : { ...external, from: { ...from, place }, ...(lane && { lane: lane.id }) };
+  const name = own ?? lane?.lane;
+  return name === undefined ? external : { ...external, from: { ...from, lane: name }, ...(lane && { lane: lane.id }) };
 }
 
 /** Whether what is taken from one Slot could already be taken by another: of its lane, or of every lane. */
 export function excludes(from: CalendarSlot, taken: CalendarSlot): boolean {
-  return isOfEveryPlace(taken) ? takesTimeOf(taken, from) : takesTimeOf(from, taken);
+  return isInEveryLane(taken) ? takesTimeOf(taken, from) : takesTimeOf(from, taken);
 }
 
 /**
@@ -126,7 +126,7 @@ export function excludes(from: CalendarSlot, taken: CalendarSlot): boolean {
  */
 export function givesBack(external: CalendarSlot, opened: Slot, calendar: Calendar, config: PublicConfig): boolean {
   const time = newCalendarSlot(external.id, opened, config);
-  const isVoid = external.role === 'void' && external.place === undefined;
+  const isVoid = external.role === 'void' && external.lane === undefined;
   const from = isVoid ? externalBusySlot(external.schedule, external, external.resource) : external;
   const isUnder = (slot: CalendarSlot): boolean =>
     slot.role === 'offer' &&
@@ -139,7 +139,7 @@ export function givesBack(external: CalendarSlot, opened: Slot, calendar: Calend
   return isOurs || (from.role === 'external' && [...calendar.values()].some(isUnder));
 }
 
-/** Time that is about to be taken from every place of a Schedule, for which there is no Slot yet. */
+/** Time that is about to be taken from every lane of a Schedule, for which there is no Slot yet. */
 export function newExternalSlot(
   schedule: string,
   time: Interval,
@@ -154,7 +154,7 @@ export function newExternalSlot(
   });
 }
 
-/** A Slot that is about to take time from every place, as if it were stored. */
+/** A Slot that is about to take time from every lane, as if it were stored. */
 export function externalBusySlot(
   schedule: string,
   { start, end }: Interval,
@@ -171,7 +171,7 @@ export function externalBusySlot(
     role: 'external',
     schedule,
     origin: id,
-    place: undefined,
+    lane: undefined,
     whole: time,
     services: undefined,
     revision: 0,

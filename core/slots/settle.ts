@@ -188,7 +188,7 @@ const isChanged = (slot: CalendarSlot, other: CalendarSlot | undefined): boolean
   other === undefined || slot.status !== other.status || slot.role !== other.role || !isSameTime(slot, other);
 
 /**
- * Makes the offers of a calendar what they must be after a change of what is taken: every offer at whose place time was
+ * Makes the offers of a calendar what they must be after a change of what is taken: every offer at whose lane time was
  * taken or given back, buffers included, is narrowed, withdrawn, restored or joined. This is the one place where offers
  * follow what takes their time: bookings, moves, cancellations, what staff take, and opening hours all come through here.
  *

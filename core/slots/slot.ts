@@ -52,9 +52,9 @@ export function slotIdsOf(appointment: Pick<Appointment, 'slot'> | undefined): s
 /**
  * What a Slot is in its Schedule.
  *
- * - `offer`: free, or taken, or withdrawn because its time is taken. It has a place, and takes time from that place only.
- * - `buffer`: time that a booking needs around it, at its place.
- * - `external`: never offered. It takes time from every place, or from the one that its stamp has given it.
+ * - `offer`: free, or taken, or withdrawn because its time is taken. It has a lane, and takes time from that lane only.
+ * - `buffer`: time that a booking needs around it, at its lane.
+ * - `external`: never offered. It takes time from every lane, or from the one that its stamp has given it.
  * - `void`: entered in error.
  */
 type SlotRole = 'offer' | 'buffer' | 'external' | 'void';
@@ -75,8 +75,8 @@ export interface CalendarSlot extends Interval {
   readonly schedule: string;
   /** Id of the offer that it is a part of, or a buffer for: its own, unless it was split off. */
   readonly origin: string;
-  /** The place whose time it takes or offers; absent for a taking of every place, and for an offer made by hand that has none yet. */
-  readonly place: string | undefined;
+  /** The lane whose time it takes or offers; absent for a taking of every lane, and for an offer made by hand that has none yet. */
+  readonly lane: string | undefined;
   /** The whole time that the offer, or that of a buffer, offers where nothing takes it. */
   readonly whole: Interval;
   /** The services that it is for. */
@@ -117,28 +117,28 @@ export const capacityOf = ({ extension = [] }: Slot): number =>
   extension.find(({ url }) => url === CAPACITY)?.valuePositiveInt ?? 1;
 
 /** The extension that says what a Slot offers where its own elements do not: while its time is taken, or in part. */
-interface OfferedMark {
+interface SlotOfferMark {
   readonly period: Interval | undefined;
-  readonly place: string | undefined;
+  readonly lane: string | undefined;
   readonly services: readonly CodeableConcept[];
   readonly revision: number;
   readonly isByHand: boolean;
 }
 
-function offeredMark({ extension = [] }: Slot, config: PublicConfig): OfferedMark {
+function offeredMark({ extension = [] }: Slot, config: PublicConfig): SlotOfferMark {
   const url = artefactUri(config, 'LocalSlotOffer');
   const mark = extension.find((one) => one.url === url);
   const partsNamed = (name: string): Extension[] => (mark?.extension ?? []).filter((part) => part.url === name);
   return {
     period: timeOf(partsNamed('period')[0]?.valuePeriod),
-    place: partsNamed('place')[0]?.valueString,
+    lane: partsNamed('lane')[0]?.valueString,
     services: partsNamed('serviceType').flatMap(({ valueCodeableConcept }) => valueCodeableConcept ?? []),
     revision: partsNamed('revision')[0]?.valueUnsignedInt ?? 0,
     isByHand: partsNamed('byHand')[0]?.valueBoolean === true,
   };
 }
 
-function roleOf(slot: Slot, { period }: OfferedMark, config: PublicConfig): SlotRole {
+function roleOf(slot: Slot, { period }: SlotOfferMark, config: PublicConfig): SlotRole {
   if (bufferOf(slot, config) !== undefined) {
     return slot.status === 'entered-in-error' ? 'void' : 'buffer';
   }
@@ -167,7 +167,7 @@ export function calendarSlot(resource: Slot, config: PublicConfig, use?: SlotUse
     role,
     schedule: idIn(resource.schedule, 'Schedule') ?? '',
     origin: identifierIn(resource, artefactUri(config, 'LocalSlotOrigin')) ?? id,
-    place: key?.kind === 'offer' && role !== 'external' ? String(key.place) : mark.place,
+    lane: key?.kind === 'offer' && role !== 'external' ? String(key.lane) : mark.lane,
     // If a piece was moved elsewhere by hand, the offer is what staff made of it. A buffer lies beside what was booked.
     whole: mark.period && (role === 'buffer' || contains(mark.period, time)) ? mark.period : time,
     services: resource.serviceType ?? (mark.services.length > 0 ? mark.services : undefined),
@@ -218,25 +218,25 @@ function takesFrom(external: Slot, services: readonly CodeableConcept[] | undefi
  * Whether two Slots belong to one place. Offers made by hand that do not overlap share a place: those that have none yet
  * are taken for neighbours, which is never too little.
  */
-function sharePlace(slot: CalendarSlot, other: CalendarSlot): boolean {
+function shareLane(slot: CalendarSlot, other: CalendarSlot): boolean {
   if (slot.origin === other.origin) {
     return true;
   }
-  if (slot.place !== undefined && other.place !== undefined) {
-    return slot.place === other.place;
+  if (slot.lane !== undefined && other.lane !== undefined) {
+    return slot.lane === other.lane;
   }
-  const isPublished = ({ place }: CalendarSlot): boolean => place !== undefined && !place.startsWith(BY_HAND);
+  const isPublished = ({ lane }: CalendarSlot): boolean => lane !== undefined && !lane.startsWith(BY_HAND);
   return !isPublished(slot) && !isPublished(other) && !overlaps(slot.whole, other.whole);
 }
 
-/** How the places of offers made by hand begin: they are apart from those of published ones. */
+/** How the lanes of offers made by hand begin: they are apart from those of published ones. */
 export const BY_HAND = 'hand-';
 
-/** Whether a Slot takes its time from every place. */
-export const isOfEveryPlace = ({ role, place }: CalendarSlot): boolean => role === 'external' && place === undefined;
+/** Whether a Slot takes its time from every lane. */
+export const isInEveryLane = ({ role, lane }: CalendarSlot): boolean => role === 'external' && lane === undefined;
 
 /**
- * Whether a Slot, wherever it lies, takes time from an offer: it is at the same place, or takes time from every place.
+ * Whether a Slot, wherever it lies, takes time from an offer: it is at the same lane, or takes time from every lane.
  *
  * @param services - what the offer is for; by default what it says itself
  */
@@ -244,7 +244,7 @@ export function takesTimeOf(taken: CalendarSlot, offer: CalendarSlot, services =
   if (taken.schedule !== offer.schedule || taken.role === 'void') {
     return false;
   }
-  return isOfEveryPlace(taken) ? takesFrom(taken.resource, services) : sharePlace(taken, offer);
+  return isInEveryLane(taken) ? takesFrom(taken.resource, services) : shareLane(taken, offer);
 }
 
 /** The marks of a Slot: what only the service writes on it. */
@@ -310,36 +310,36 @@ export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Sl
 }
 
 /** A Slot that never was on offer and takes its time from one place, as it is to be stored. */
-export function takenInPlace(slot: Slot, place: string, config: PublicConfig): Slot {
+export function takenInLane(slot: Slot, lane: string, config: PublicConfig): Slot {
   const url = artefactUri(config, 'LocalSlotOffer');
   const others = (slot.extension ?? []).filter((extension) => extension.url !== url);
-  return { ...slot, extension: [...others, { url, extension: [{ url: 'place', valueString: place }] }] };
+  return { ...slot, extension: [...others, { url, extension: [{ url: 'lane', valueString: lane }] }] };
 }
 
 /** The elements of an offer besides its time, which all of its parts share. */
 const offerElements = ['schedule', 'serviceCategory', 'specialty', 'appointmentType'] as const;
 
-/** The mark of a buffer: the place and the whole time of the offer that was booked. */
-export function slotOfferExtensionOf({ whole, place }: CalendarSlot, config: PublicConfig): Extension {
+/** The mark of a buffer: the lane and the whole time of the offer that was booked. */
+export function slotOfferExtensionOf({ whole, lane }: CalendarSlot, config: PublicConfig): Extension {
   const period = { start: formatInstant(whole.start), end: formatInstant(whole.end) };
   return {
     url: artefactUri(config, 'LocalSlotOffer'),
     extension: [
       { url: 'period', valuePeriod: period },
-      ...(place === undefined ? [] : [{ url: 'place', valueString: place }]),
+      ...(lane === undefined ? [] : [{ url: 'lane', valueString: lane }]),
     ],
   };
 }
 
 function offeredExtension(slot: CalendarSlot, config: PublicConfig): Extension | undefined {
-  const { start, end, whole, status, role, place, services = [], revision, isByHand, resource, isNew } = slot;
+  const { start, end, whole, status, role, lane, services = [], revision, isByHand, resource, isNew } = slot;
   const isPart = whole.start !== start || whole.end !== end || status === 'entered-in-error';
   const isPublished = !isNew && publishedKeyOf(resource, config)?.kind === 'offer';
   const parts: Extension[] = [
     ...(isPart
       ? [{ url: 'period', valuePeriod: { start: formatInstant(whole.start), end: formatInstant(whole.end) } }]
       : []),
-    ...(place !== undefined && !isPublished ? [{ url: 'place', valueString: place }] : []),
+    ...(lane !== undefined && !isPublished ? [{ url: 'lane', valueString: lane }] : []),
     ...(isTaken({ status })
       ? services.map((valueCodeableConcept): Extension => ({ url: 'serviceType', valueCodeableConcept }))
       : []),

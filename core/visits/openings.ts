@@ -215,7 +215,7 @@ function fillerOf(interval: Interval, free: Free, { now }: Frame, slots: readonl
   const around = withBuffers(interval, buffers);
   return slots.some((one) => isReserved(one, around, reserved))
     ? undefined
-    : { schedule: schedule.id, rank, place: slot.place, slots: slots.map(({ id }) => id), buffers };
+    : { schedule: schedule.id, rank, lane: slot.lane, slots: slots.map(({ id }) => id), buffers };
 }
 
 /** Those who can fill a role at a time. */

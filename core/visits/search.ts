@@ -12,7 +12,7 @@ export interface CandidateSchedule {
   /** Those with lower ranks are preferred. */
   readonly rank: number;
   /** The place whose time it takes; buffers hold within a place. */
-  readonly place: string | undefined;
+  readonly lane: string | undefined;
   /** Ids of the Slots that it takes. */
   readonly slots: readonly string[];
   readonly buffers: Buffers;
@@ -193,7 +193,7 @@ class Search {
         fillers.every(
           (candidateSchedule) =>
             candidateSchedule.schedule !== filler.schedule ||
-            candidateSchedule.place !== filler.place ||
+            candidateSchedule.lane !== filler.lane ||
             opening.start - end >= bufferBetween(candidateSchedule.buffers, filler.buffers),
         ),
       );

@@ -42,7 +42,7 @@ const PATIENCE = RESERVED_FOR + 500;
 
 /** What became of the reservation of takings, and in which lane the first one is, if it is in one. */
 type Reserved =
-  | { readonly kind: 'reserved'; readonly place?: string | undefined }
+  | { readonly kind: 'reserved'; readonly lane?: string | undefined }
   /** Something takes that time already. */
   | { readonly kind: 'taken'; readonly by: CalendarSlot; readonly from: CalendarSlot }
   /** Something else is about to take it, or other requests wrote the same Slots at each attempt. */
@@ -159,7 +159,7 @@ async function attempt(
       (reservation.id === act.id || (isOfAppointment(reservation) && isSameAct(reservation, act))),
   );
   const open = externals.filter((external) => !isCovered(external, validated));
-  const done: Reserved = { kind: 'reserved', place: externals[0]?.from.place };
+  const done: Reserved = { kind: 'reserved', lane: externals[0]?.from.lane };
   if (open.length === 0) {
     return done;
   }

@@ -110,10 +110,16 @@ function offeredSlot(
   schedule: Schedule & { readonly id: string },
   { service }: ServiceCalendar,
   interval: Interval,
-  place: number,
+  lane: number,
   config: PublicConfig,
 ): WantedSlot {
-  const key: PublishedKey = { kind: 'offer', schedule: schedule.id, service: service.id, start: interval.start, place };
+  const key: PublishedKey = {
+    kind: 'offer',
+    schedule: schedule.id,
+    service: service.id,
+    start: interval.start,
+    lane,
+  };
   const { resource, ...rest } = published(schedule.id, key, interval, config);
   const payers = payerKindsOf(service, config);
   const url = artefactUri(config, 'LocalPayerKind');
@@ -149,7 +155,7 @@ export function closedSlot(
 }
 
 /**
- * The Slots that the opening hours of one service ask for, at every place, whatever takes their time: an appointment with
+ * The Slots that the opening hours of one service ask for, at every lane, whatever takes their time: an appointment with
  * its buffers lies within the opening hours, as Medplum's `$find` demands.
  *
  * @param period - `publishedPeriod`; buffers must not leave it either
@@ -172,8 +178,8 @@ export function wantedSlots(
       return alignedStarts({ start: first, end: last }, alignment, length);
     })
     .filter((start) => start < until);
-  const places = Array.from({ length: capacity }, (_, index) => index + 1);
-  return places.flatMap((place) =>
-    starts.map((start) => offeredSlot(schedule, calendar, { start, end: start + length }, place, config)),
+  const lanes = Array.from({ length: capacity }, (_, index) => index + 1);
+  return lanes.flatMap((lane) =>
+    starts.map((start) => offeredSlot(schedule, calendar, { start, end: start + length }, lane, config)),
   );
 }

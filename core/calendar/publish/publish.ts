@@ -211,12 +211,12 @@ function withPublished(
 }
 
 /**
- * Offers made by hand with their places: those that lie side by side have places of their own, all others share one. Only
+ * Offers made by hand with their lanes: those that lie side by side have lanes of their own, all others share one. Only
  * where a service needs buffers does it matter who is whose neighbour.
  */
-function withPlaces(calendar: Calendar, termsOf: TermsOf): Calendar {
+function withLanes(calendar: Calendar, termsOf: TermsOf): Calendar {
   const own = [...calendar.values()].filter(
-    (slot) => slot.role === 'offer' && (slot.place === undefined || slot.place.startsWith(BY_HAND)),
+    (slot) => slot.role === 'offer' && (slot.lane === undefined || slot.lane.startsWith(BY_HAND)),
   );
   const offers = [...Map.groupBy(own, ({ origin }) => origin).values()];
   const hasBuffers = own.some((slot) => termsOf(slot).before + termsOf(slot).after > 0);
@@ -227,22 +227,22 @@ function withPlaces(calendar: Calendar, termsOf: TermsOf): Calendar {
     return calendar;
   }
   const result = new Map(calendar);
-  const placed = own.filter(({ place }) => place !== undefined);
+  const placed = own.filter(({ lane }) => lane !== undefined);
   const unplaced = offers
-    .filter((parts) => parts.every(({ place }) => place === undefined))
+    .filter((parts) => parts.every(({ lane }) => lane === undefined))
     .toSorted(
       ([one], [other]) =>
         (one?.whole.start ?? 0) - (other?.whole.start ?? 0) || ((one?.id ?? '') < (other?.id ?? '') ? -1 : 1),
     );
   for (const parts of unplaced) {
-    const isFree = (place: string): boolean =>
-      placed.every((slot) => slot.place !== place || parts.every(({ whole }) => !overlaps(whole, slot.whole)));
+    const isFree = (lane: string): boolean =>
+      placed.every((slot) => slot.lane !== lane || parts.every(({ whole }) => !overlaps(whole, slot.whole)));
     let lane = 1;
     while (!isFree(`${BY_HAND}${lane}`)) {
       lane += 1;
     }
     for (const part of parts) {
-      const slot = { ...part, place: `${BY_HAND}${lane}` };
+      const slot = { ...part, lane: `${BY_HAND}${lane}` };
       placed.push(slot);
       result.set(slot.id, slot);
     }
@@ -253,7 +253,7 @@ function withPlaces(calendar: Calendar, termsOf: TermsOf): Calendar {
 /**
  * Decides what to publish, withdraw and narrow in one Schedule. Once this is done, a second call finds nothing to do.
  *
- * - Free Slots are made from the opening hours, one for each place, each for one appointment.
+ * - Free Slots are made from the opening hours, one for each lane, each for one appointment.
  * - Every offer, published or made by hand, is settled anew with what takes its time (`settle`).
  * - Booked, held or blocked Slots are never changed.
  * - With invalid opening hours, published Slots stay, except where time is taken.
@@ -275,7 +275,7 @@ export function planSlots(state: PublishState, config: PublicConfig): PublishPla
     ? before
     : withPublished(withBlocks(before, wanted.blocks, window, now, config), offers, window, now, config, isGone);
   const termsOf = termsFor([{ schedule, services }], config);
-  const placed = withPlaces(target, termsOf);
+  const placed = withLanes(target, termsOf);
   const isOpen = ({ whole }: CalendarSlot): boolean => whole.end > now;
   const renewed = ahead(window, now);
   const newId = newIds();

@@ -12,7 +12,7 @@ function tooFewHours(days: number): OpenStep[] {
   const filler = (rank: number, start: number) => ({
     schedule: `room-${rank}`,
     rank,
-    place: undefined,
+    lane: undefined,
     slots: [String(start)],
     buffers: { before: 5 * MINUTE, after: 5 * MINUTE },
   });

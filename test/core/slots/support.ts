@@ -21,11 +21,11 @@ export const terms = ({ before = 0, after = 0, shortest = 10 } = {}): Terms => (
 });
 
 /** The extension LocalSlotOffer with a place, a whole time, or both. */
-export const offered = (place?: string, start?: string, end?: string): Extension => ({
+export const offered = (lane?: string, start?: string, end?: string): Extension => ({
   url: artefactUri(config, 'LocalSlotOffer'),
   extension: [
     ...(start && end ? [{ url: 'period', valuePeriod: { start: at(start), end: at(end) } }] : []),
-    ...(place ? [{ url: 'place', valueString: place }] : []),
+    ...(lane ? [{ url: 'lane', valueString: lane }] : []),
   ],
 });
 
@@ -34,14 +34,14 @@ export const origin = (value: string): Partial<Slot> => ({
 });
 
 /** A Slot at a place of its own. */
-export const inPlace = (place: string, id: string, start: string, end: string, more: Partial<Slot> = {}): Slot =>
-  slot(id, start, end, { extension: [offered(place)], ...more });
+export const inPlace = (lane: string, id: string, start: string, end: string, more: Partial<Slot> = {}): Slot =>
+  slot(id, start, end, { extension: [offered(lane)], ...more });
 
 /** A Slot that was published for the first or another place. */
-export const published = (id: string, start: string, end: string, place = 1, more: Partial<Slot> = {}): Slot =>
+export const published = (id: string, start: string, end: string, lane = 1, more: Partial<Slot> = {}): Slot =>
   slot(id, start, end, {
     identifier: [
-      { system: artefactUri(config, 'LocalPublishedSlot'), value: `offer/calendar/visit/${at(start)}/${place}` },
+      { system: artefactUri(config, 'LocalPublishedSlot'), value: `offer/calendar/visit/${at(start)}/${lane}` },
     ],
     ...more,
   });

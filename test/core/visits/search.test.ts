@@ -34,7 +34,7 @@ function someSteps(seed: number): OpenStep[] {
     const filler = (rank: number, start: number): CandidateSchedule => ({
       schedule: rooms[rank]?.schedule ?? '',
       rank,
-      place: seed % 2 === 0 ? undefined : `${start % 2}`,
+      lane: seed % 2 === 0 ? undefined : `${start % 2}`,
       slots: [],
       buffers: rooms[rank]?.buffers ?? { before: 0, after: 0 },
     });
@@ -97,7 +97,7 @@ function isVisit(steps: readonly OpenStep[], placed: Proposal): boolean {
     const shared = before.flatMap((other) =>
       other.fillers.flatMap((theirs) =>
         one.fillers
-          .filter((ours) => ours.schedule === theirs.schedule && ours.place === theirs.place)
+          .filter((ours) => ours.schedule === theirs.schedule && ours.lane === theirs.lane)
           .map((ours) => one.start - other.end - Math.max(theirs.buffers.after, ours.buffers.before)),
       ),
     );

@@ -57,13 +57,12 @@ describe('the structure of a resource', () => {
     expect(codes[4]?.diagnostics).toBe("Patient.gender must be one of male, female, other, unknown, not 'divers'.");
   });
 
-  it.each(readdirSync('profiles/examples').filter((name) => /Termin\.|Patient|LocalSlot\.|Schedule|Response/.test(name)))(
-    'is right in the example %s',
-    (name) => {
-      const example = JSON.parse(readFileSync(`profiles/examples/${name}`, 'utf8'));
-      expect(issuesOf(example, example.resourceType)).toEqual([]);
-    },
-  );
+  it.each(
+    readdirSync('profiles/examples').filter((name) => /Termin\.|Patient|LocalSlot\.|Schedule|Response/.test(name)),
+  )('is right in the example %s', (name) => {
+    const example = JSON.parse(readFileSync(`profiles/examples/${name}`, 'utf8'));
+    expect(issuesOf(example, example.resourceType)).toEqual([]);
+  });
 
   it.each<[string, object, string, boolean]>([
     ['an element that FHIR does not have', { invented: 1 }, 'invented', false],
