@@ -1,9 +1,9 @@
 import type { Handler } from './handler.ts';
 import type { BodyKind } from './http/body.ts';
-import { calendarFeed, findVisits, planAbsence, replyToMessage } from './interactions/answer.ts';
 import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
 import { batch } from './interactions/batch.ts';
 import { book, hold, joinWaitlist } from './interactions/book.ts';
+import { calendarFeed, findVisits, planAbsence, replyToMessage } from './interactions/bot-operations.ts';
 import { type Named, readDefinition, searchDefinitions } from './interactions/definitions.ts';
 import { history, vread } from './interactions/history.ts';
 import { limitingChanges } from './interactions/limiting-changes.ts';

@@ -2,7 +2,7 @@ import type { Extension, Subscription } from '@medplum/fhirtypes';
 import type { BotName } from '../core/config/bots.ts';
 import type { BookingConfig } from '../core/config/config.ts';
 import { artefactUri } from '../core/fhir/artefacts.ts';
-import { SCHEDULING_PARAMETERS } from '../core/fhir/scheduling-parameters.ts';
+import { SCHEDULING_PARAMETERS } from '../core/fhir/scheduling/scheduling-parameters.ts';
 import { rowCodes } from '../core/rows/row.ts';
 
 type Author = 'service' | 'others';

@@ -2,7 +2,7 @@ import type { CodeableConcept, HealthcareService, Schedule, Slot } from '@medplu
 import { parseInstant } from '../../core/fhir/instant.ts';
 import { isId, serviceIdsOfSchedule } from '../../core/fhir/reference.ts';
 import { isObject } from '../../core/fhir/resource.ts';
-import { appointmentMinutes } from '../../core/fhir/scheduling-parameters.ts';
+import { appointmentMinutes } from '../../core/fhir/scheduling/scheduling-parameters.ts';
 
 /** A time that was offered to an assistant. Instants are milliseconds since 1970 UTC. */
 export interface FoundTime {

@@ -19,7 +19,7 @@ const KEPT = 100;
 /** The public holidays: countries and states at `/holidays`, those of one year at `/holidays/DE-BY/2027`. */
 const holidays: FastifyPluginAsync = async (scope) => {
   // Loaded before anything is served: reading the rules of all countries takes a fifth of a second.
-  const { holidayCountries, holidaysOf } = await import('../../core/fhir/public-holidays.ts');
+  const { holidayCountries, holidaysOf } = await import('../../core/fhir/scheduling/public-holidays.ts');
   const known = new Map<string, unknown>();
   const keep = (key: string, make: () => unknown): unknown => {
     const value = known.get(key) ?? make();

@@ -7,10 +7,10 @@ import { type Doctor, readDoctors } from './clinic/doctors.ts';
 import { type Picture, pictureIn } from './clinic/pictures.ts';
 import { type BookableService, type Catalogue, readServices } from './clinic/services.ts';
 import { type BookingService, bookingService, isRefusal, type Refusal, resourcesIn } from './fhir/client.ts';
-import { createUpdates, type PortalUpdates } from './news/news.ts';
 import { createSeal, notificationSecret, type Seal, sealKey } from './session/seal.ts';
 import { createSessions } from './session/session.ts';
-import { createVisitorQuotas, type VisitorQuotas } from './session/shares.ts';
+import { createVisitorQuotas, type VisitorQuotas } from './session/visitor-quotas.ts';
+import { createUpdates, type PortalUpdates } from './updates/updates.ts';
 
 /** What a portal needs to know. */
 export interface PortalOptions {

@@ -9,7 +9,7 @@ import {
 import { formatBookingResponse } from '../../core/booking/request/answer.ts';
 import { type Issue, serverRejectionIssues, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { isStillWaiting } from '../../core/fhir/waitlist-order.ts';
+import { isStillWaiting } from '../../core/fhir/scheduling/waitlist-order.ts';
 import { resourceSet, resourcesOfType } from '../../core/rows/resource-set.ts';
 import { MAX_ENTRIES, positionElements, positionOf } from '../../core/waitlist/entry.ts';
 import {

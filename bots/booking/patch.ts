@@ -38,7 +38,11 @@ import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { retryOvertaken, sendBundle, sendTransaction } from '../lib/medplum.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
-import { type DependentAppointment, followingEntries, readDependentAppointments } from '../lib/visits/companions.ts';
+import {
+  type DependentAppointment,
+  followingEntries,
+  readDependentAppointments,
+} from '../lib/visits/dependent-appointments.ts';
 
 type Answer = Appointment | OperationOutcome;
 

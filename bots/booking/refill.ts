@@ -1,10 +1,10 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Bot, Task } from '@medplum/fhirtypes';
-import { openReleases, releaseOf } from '../../core/waitlist/refill.ts';
+import { openReleases, releaseOf } from '../../core/waitlist/release.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readPages } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT } from '../lib/rows.ts';
-import { offerReleasedTime } from '../lib/waitlist/refill.ts';
+import { offerReleasedTime } from '../lib/waitlist/release.ts';
 
 /**
  * Offers released time to those who wait for it: as soon as it is released, and every minute what is left.

@@ -5,7 +5,7 @@ import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { serviceIdsOf } from '../../core/fhir/reference.ts';
-import { isBuffer, isOverbooking } from '../../core/fhir/slot-marks.ts';
+import { isBuffer, isOverbooking } from '../../core/fhir/scheduling/slot-marks.ts';
 import { isByService } from '../../core/fhir/tags.ts';
 import { type ExternalSlot, externalBusySlot, givesBack } from '../../core/slots/guard.ts';
 import type { Act } from '../../core/slots/reservation.ts';

@@ -9,6 +9,7 @@ import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource, updateEntry } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange, ownerOf } from '../../core/fhir/tags.ts';
+import { addressOf, communicationSearch } from '../../core/messages/message.ts';
 import {
   byPatient,
   isAboutMessages,
@@ -19,8 +20,7 @@ import {
   possibleReplies,
   type ReplyRequest,
   replyParameters,
-} from '../../core/messages/answer.ts';
-import { addressOf, communicationSearch } from '../../core/messages/message.ts';
+} from '../../core/messages/reply.ts';
 import { knowledgeOf, type Thread, threadOf, threadTask } from '../../core/messages/thread.ts';
 import { isRow } from '../../core/rows/row.ts';
 import { slotIdsOf } from '../../core/slots/slot.ts';
@@ -37,7 +37,7 @@ import {
   groupSearch,
   readDependentAppointments,
   readNotifiedTogether,
-} from '../lib/visits/companions.ts';
+} from '../lib/visits/dependent-appointments.ts';
 
 /** What a link leads to. */
 interface Asked {

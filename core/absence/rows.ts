@@ -3,7 +3,7 @@ import { patientOf } from '../booking/jobs/confirmation-task.ts';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
-import { isBuffer } from '../fhir/slot-marks.ts';
+import { isBuffer } from '../fhir/scheduling/slot-marks.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn, valuesBut } from '../rows/row.ts';
 import type { Interval } from '../time/interval.ts';
 import { notifiedGroupOf } from '../visits/group.ts';

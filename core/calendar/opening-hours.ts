@@ -1,6 +1,6 @@
 import type { HealthcareService, Resource } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../fhir/artefacts.ts';
-import { type HoursData, servicesOf } from '../fhir/hours-data.ts';
+import { type HoursData, servicesOf } from '../fhir/scheduling/hours-data.ts';
 import { type Publishing, publishingOf } from './parameters/schedule-calendar.ts';
 import { closedDays } from './publish/closed-days.ts';
 import type { Closure } from './time/not-available.ts';

@@ -2,7 +2,7 @@ import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { holdersOf } from '../booking/appointment/reads.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
-import { isMarked, isOverbooking } from '../fhir/slot-marks.ts';
+import { isMarked, isOverbooking } from '../fhir/scheduling/slot-marks.ts';
 import { type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
 import { type CalendarSlot, calendarOf, isBooked } from '../slots/slot.ts';
 import { type Interval, overlaps } from '../time/interval.ts';

@@ -1,7 +1,7 @@
 import { holdersOf } from '../booking/appointment/reads.ts';
 import { formatInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
-import { isBuffer, isOverbooking } from '../fhir/slot-marks.ts';
+import { isBuffer, isOverbooking } from '../fhir/scheduling/slot-marks.ts';
 import { type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
 import { bufferOf, type CalendarSlot, calendarOf, isBooked, isInEveryLane, isTaken, slotIdsOf } from '../slots/slot.ts';
 import { overlaps } from '../time/interval.ts';

@@ -2,7 +2,7 @@ import type { CodeableConcept, Slot } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../config/config.ts';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant } from '../fhir/instant.ts';
-import { isBuffer, publishedKeyOf } from '../fhir/slot-marks.ts';
+import { isBuffer, publishedKeyOf } from '../fhir/scheduling/slot-marks.ts';
 import { isByService } from '../fhir/tags.ts';
 import { type Interval, overlaps } from '../time/interval.ts';
 import {

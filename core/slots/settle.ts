@@ -1,5 +1,5 @@
 import type { PublicConfig } from '../fhir/artefacts.ts';
-import { isBuffer } from '../fhir/slot-marks.ts';
+import { isBuffer } from '../fhir/scheduling/slot-marks.ts';
 import {
   type Interval,
   type IntervalSet,

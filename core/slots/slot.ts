@@ -3,7 +3,7 @@ import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, timeOf } from '../fhir/instant.ts';
 import { canonicalJson } from '../fhir/json.ts';
 import { idIn, isSameService } from '../fhir/reference.ts';
-import { identifierIn, isBuffer, isMarked, publishedKeyOf } from '../fhir/slot-marks.ts';
+import { identifierIn, isBuffer, isMarked, publishedKeyOf } from '../fhir/scheduling/slot-marks.ts';
 import { contains, type Interval, overlaps } from '../time/interval.ts';
 
 /** The status of a Slot that is taken for an appointment. */

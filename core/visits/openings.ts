@@ -5,7 +5,7 @@ import { effectivePolicy } from '../booking/policy/policy.ts';
 import { lengthsOf } from '../calendar/parameters/scheduling-parameters.ts';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import { serviceIdOf } from '../fhir/reference.ts';
-import { publishedKeyOf } from '../fhir/slot-marks.ts';
+import { publishedKeyOf } from '../fhir/scheduling/slot-marks.ts';
 import { findChain } from '../slots/chain.ts';
 import { isReserved, type Reservation, reservedSlots } from '../slots/reservation.ts';
 import type { CalendarSlot } from '../slots/slot.ts';

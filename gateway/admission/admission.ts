@@ -7,7 +7,7 @@ import type { FhirResponse } from '../http/response.ts';
 import { type Caller, hasBearerToken, isCaller, nameOf } from '../medplum/current-profile.ts';
 import { upstreamProblem } from '../medplum/errors.ts';
 import { oauthEndpoints } from '../oauth/discovery.ts';
-import { createClientPermits } from './client-places.ts';
+import { createClientPermits } from './client-permits.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 import type { RouteRule } from './route-rules.ts';
 

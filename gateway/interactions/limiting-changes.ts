@@ -1,7 +1,7 @@
 import { appointmentsIn, asksForDryRun } from '../../core/booking/request/request.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
-import { parseReply } from '../../core/messages/answer.ts';
+import { parseReply } from '../../core/messages/reply.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest, Handler } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';

@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { isObject } from '../../core/fhir/resource.ts';
-import type { ResponseMemory } from './answer-memory.ts';
+import type { ResponseMemory } from './response-memory.ts';
 
 /** A call to Medplum. */
 export interface UpstreamCall {

@@ -12,7 +12,7 @@ import type { Addresses } from '../medplum/address-rewriting.ts';
 import { refuseConnection } from '../operations/error-handler.ts';
 import { hostProblem } from '../operations/protocol.ts';
 import type { Binding } from './binding-token.ts';
-import { createWebsocketPermits } from './places.ts';
+import { createWebsocketPermits } from './permits.ts';
 import { end, relay } from './relay.ts';
 import { closing } from './session.ts';
 

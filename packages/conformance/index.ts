@@ -2,7 +2,7 @@
 export { type Adapter, acts, adapters } from './attack/adapters.ts';
 export { type Attack, attack, type Findings as AttackFindings, isTestServer, kinds } from './attack/attack.ts';
 export { rules } from './attack/judge.ts';
-export { hasEvents } from './attack/told.ts';
+export { hasEvents } from './attack/notified.ts';
 export { resultOf, violationTable } from './attack/verdict.ts';
 export { audit, type Finding } from './audit/audit.ts';
 export { readHistories, readTerms } from './audit/read.ts';

@@ -3,7 +3,7 @@ import type { WithId } from '@medplum/core';
 import type { Bundle, HealthcareService, Patient, Practitioner, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { SCHEDULING_PARAMETERS } from '../../core/fhir/scheduling-parameters.ts';
+import { SCHEDULING_PARAMETERS } from '../../core/fhir/scheduling/scheduling-parameters.ts';
 import { resourceIn, send } from './http.ts';
 import type { Installation } from './installation.ts';
 

@@ -2,8 +2,8 @@ import type { CodeableConcept, HealthcareService, Practitioner, Schedule } from 
 import { specialtyIssues } from '../../core/booking/appointment/profile.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
-import { changeService } from '../../core/fhir/change-hours.ts';
 import { serviceTypeOf } from '../../core/fhir/reference.ts';
+import { changeService } from '../../core/fhir/scheduling/change-hours.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { type HoursArguments, hoursChange } from './change.ts';
 import { findService } from './find.ts';

@@ -1,7 +1,7 @@
 import type { Schedule } from '@medplum/fhirtypes';
-import { changeSchedule, changeService, type HoursChange } from '../../core/fhir/change-hours.ts';
-import { servicesOf } from '../../core/fhir/hours-data.ts';
 import { isSameJson } from '../../core/fhir/json.ts';
+import { changeSchedule, changeService, type HoursChange } from '../../core/fhir/scheduling/change-hours.ts';
+import { servicesOf } from '../../core/fhir/scheduling/hours-data.ts';
 import { doubtsIn, rowsOf } from '../../core/time/weekly-rows.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
 import { findService, findTarget, labelOf } from './find.ts';

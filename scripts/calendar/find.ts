@@ -1,5 +1,5 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { schedulesOf } from '../../core/fhir/hours-data.ts';
+import { schedulesOf } from '../../core/fhir/scheduling/hours-data.ts';
 import { type Calendars, nameOf } from './read.ts';
 
 type StoredSchedule = Calendars['schedules'][number];

@@ -2,7 +2,7 @@ import type { MedplumClient } from '@medplum/core';
 import type { Practitioner, Resource, Schedule, Task } from '@medplum/fhirtypes';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { actorTypes, type HoursData, hoursData } from '../../core/fhir/hours-data.ts';
+import { actorTypes, type HoursData, hoursData } from '../../core/fhir/scheduling/hours-data.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { chunks } from '../../core/rows/search.ts';
 import { searchAll } from '../medplum/project.ts';

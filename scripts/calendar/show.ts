@@ -1,9 +1,9 @@
 import type { HealthcareService } from '@medplum/fhirtypes';
 import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { publicationTask, sweepTask } from '../../core/calendar/publish/publication.ts';
-import { closedDaysIn } from '../../core/fhir/closed-days.ts';
-import { servicesOf } from '../../core/fhir/hours-data.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
+import { closedDaysIn } from '../../core/fhir/scheduling/closed-days.ts';
+import { servicesOf } from '../../core/fhir/scheduling/hours-data.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { localDayOf } from '../../core/time/local-day.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';

@@ -12,9 +12,9 @@ import type {
 } from '@medplum/fhirtypes';
 import { type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
 import { type Artefact, artefactUri, type Confirmation } from '../../core/fhir/artefacts.ts';
-import { changeService } from '../../core/fhir/change-hours.ts';
 import { serviceTypeOf } from '../../core/fhir/reference.ts';
-import { SCHEDULING_PARAMETERS } from '../../core/fhir/scheduling-parameters.ts';
+import { changeService } from '../../core/fhir/scheduling/change-hours.ts';
+import { SCHEDULING_PARAMETERS } from '../../core/fhir/scheduling/scheduling-parameters.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
 import { services, specialties } from '../../profiles/services.ts';
 import { parseHours } from '../calendar/hours-text.ts';

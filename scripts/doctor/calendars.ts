@@ -2,7 +2,7 @@ import type { Resource, Slot } from '@medplum/fhirtypes';
 import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { isBuffer } from '../../core/fhir/slot-marks.ts';
+import { isBuffer } from '../../core/fhir/scheduling/slot-marks.ts';
 import { isBooked, slotIdsOf } from '../../core/slots/slot.ts';
 import { type Calendars, nameOf, readCalendars } from '../calendar/read.ts';
 import { reasonOf } from '../calendar/texts.ts';

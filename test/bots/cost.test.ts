@@ -5,7 +5,7 @@ import { handler as refill } from '../../bots/booking/refill.ts';
 import { handler as retryDeliveries } from '../../bots/notifications/retry-deliveries.ts';
 import { checkpointTask } from '../../core/notifications/delivery/checkpoint.ts';
 import { chunks } from '../../core/rows/search.ts';
-import { releaseRow } from '../../core/waitlist/refill.ts';
+import { releaseRow } from '../../core/waitlist/release.ts';
 import { aType, bookable, eventOf, extension, inMinutes } from './booking/fixtures.ts';
 import { later } from './clock.ts';
 import { config } from './config.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment, Bundle, HumanName, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
-import { emptyClosedDays } from '../../core/fhir/closed-days.ts';
+import { emptyClosedDays } from '../../core/fhir/scheduling/closed-days.ts';
 import { instantOf } from '../../core/time/time-zone.ts';
 import { rows } from '../lib/rows.ts';
 import { aClinic, aPatient, aSchedule, aSlot, book, minutes, proposed, simultaneously, succeeded } from './fixtures.ts';

@@ -9,7 +9,7 @@ import { portal } from '../../apps/portal/server.ts';
 import { aClinic, builtFiles, settings } from '../../apps/portal/test/installed.ts';
 import { parsePatchRequest } from '../../core/booking/patch/patch.ts';
 import { parseBookRequest } from '../../core/booking/request/request.ts';
-import { parseReply } from '../../core/messages/answer.ts';
+import { parseReply } from '../../core/messages/reply.ts';
 import { parseSubmission } from '../../core/notifications/subscription/submission.ts';
 import { parseFind } from '../../core/visits/request.ts';
 import { furtherRoutes } from '../../gateway/admission/route-rules.ts';

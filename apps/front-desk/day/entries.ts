@@ -2,7 +2,7 @@ import type { Appointment, Patient, RelatedPerson, Resource, Schedule, Slot } fr
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { isBuffer } from '../../../core/fhir/slot-marks.ts';
+import { isBuffer } from '../../../core/fhir/scheduling/slot-marks.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 import { patientIdOf } from '../appointment/people.ts';

@@ -1,5 +1,5 @@
 import type { HealthcareService } from '@medplum/fhirtypes';
-import { lengthIn, SCHEDULING_PARAMETERS } from '../../../core/fhir/scheduling-parameters.ts';
+import { lengthIn, SCHEDULING_PARAMETERS } from '../../../core/fhir/scheduling/scheduling-parameters.ts';
 import { extensionIn } from '../../../packages/web/elements.ts';
 
 /** How long the appointments of a service are, and how much time must be free around them, in minutes. */

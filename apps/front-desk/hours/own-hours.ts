@@ -1,6 +1,11 @@
 import type { Extension, HealthcareServiceAvailableTime, Schedule } from '@medplum/fhirtypes';
-import { changeSchedule, type HoursChange, type OwnParameter, ownParameters } from '../../../core/fhir/change-hours.ts';
-import { lengthIn } from '../../../core/fhir/scheduling-parameters.ts';
+import {
+  changeSchedule,
+  type HoursChange,
+  type OwnParameter,
+  ownParameters,
+} from '../../../core/fhir/scheduling/change-hours.ts';
+import { lengthIn } from '../../../core/fhir/scheduling/scheduling-parameters.ts';
 import { localDayOf } from '../../../core/time/local-day.ts';
 import { areSame, availableTimes, isWeekday, rowsOf, type WeeklyRow } from '../../../core/time/weekly-rows.ts';
 import { type LengthName, lengthNames } from './lengths.ts';

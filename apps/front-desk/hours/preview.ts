@@ -5,7 +5,7 @@ import { type Preview, previewOf } from '../../../core/calendar/publish/preview.
 import { periodInterval } from '../../../core/calendar/time/not-available.ts';
 import { openIntervals } from '../../../core/calendar/time/weekly-hours.ts';
 import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
-import type { HoursData } from '../../../core/fhir/hours-data.ts';
+import type { HoursData } from '../../../core/fhir/scheduling/hours-data.ts';
 import { covers, subtract, union } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { timeOf } from '../day/entries.ts';

@@ -1,8 +1,8 @@
 import type { Extension, HealthcareService } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { milliseconds } from '../../../core/fhir/duration.ts';
-import type { HoursData } from '../../../core/fhir/hours-data.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
+import type { HoursData } from '../../../core/fhir/scheduling/hours-data.ts';
 import { isInPool, MAX_STEPS, readVisit } from '../../../core/visits/visit.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 

@@ -1,7 +1,7 @@
 import type { BundleEntry, Slot } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
-import { isMarked, publishedKeyOf } from '../../../core/fhir/slot-marks.ts';
+import { isMarked, publishedKeyOf } from '../../../core/fhir/scheduling/slot-marks.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { instantAt, isLocalDay, localDayOf } from '../../../core/time/local-day.ts';
 import type { Entry } from '../day/entries.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Practitioner, Schedule, Slot } from '@medplum/fhirtypes';
-import { changeService, ownParameters } from '../../../core/fhir/change-hours.ts';
-import { concernedBy, hoursData, withChange } from '../../../core/fhir/hours-data.ts';
 import { serviceTypeOf } from '../../../core/fhir/reference.ts';
+import { changeService, ownParameters } from '../../../core/fhir/scheduling/change-hours.ts';
+import { concernedBy, hoursData, withChange } from '../../../core/fhir/scheduling/hours-data.ts';
 import { areComplete, availableTimes, doubtsIn, rowsOf } from '../../../core/time/weekly-rows.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { lengthsOf } from '../hours/lengths.ts';

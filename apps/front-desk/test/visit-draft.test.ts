@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { hoursData } from '../../../core/fhir/hours-data.ts';
+import { hoursData } from '../../../core/fhir/scheduling/hours-data.ts';
 import {
   config,
   follows,

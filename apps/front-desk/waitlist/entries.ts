@@ -2,7 +2,7 @@ import type { Appointment, Patient } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
-import { compareEntries, isStillWaiting } from '../../../core/fhir/waitlist-order.ts';
+import { compareEntries, isStillWaiting } from '../../../core/fhir/scheduling/waitlist-order.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { addDays, intervalOf, localDayOf, mondayOf } from '../../../core/time/local-day.ts';
 import { momentIn, offeredFor, offeredUntil, offerReason } from '../../../packages/web/appointments.ts';

@@ -11,7 +11,7 @@ import type {
 } from '@medplum/fhirtypes';
 import { milliseconds } from '../../../core/fhir/duration.ts';
 import { servesAll, serviceIdOf } from '../../../core/fhir/reference.ts';
-import { appointmentMinutes } from '../../../core/fhir/scheduling-parameters.ts';
+import { appointmentMinutes } from '../../../core/fhir/scheduling/scheduling-parameters.ts';
 import { extensionIn, listOf, partsOf, textOf } from '../../../packages/web/elements.ts';
 import type { ExtensionUrls } from '../../../packages/web/refusal.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn, searchAll } from '../fhir/client.ts';

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync } from 'fastify';
-import type { PortalUpdates } from '../news/news.ts';
+import type { PortalUpdates } from '../updates/updates.ts';
 
 /** The largest notification, in bytes; one with ids alone has about two thousand. */
 const MAX_BYTES = 64 * 1024;

@@ -6,7 +6,7 @@ import { preferredLanguage } from '../../../packages/web/language.ts';
 import { type Clock, clockOf } from '../clinic/clock.ts';
 import type { Portal } from '../portal.ts';
 import { openSession, type Session } from '../session/session.ts';
-import type { Visitor } from '../session/shares.ts';
+import type { Visitor } from '../session/visitor-quotas.ts';
 import { isLanguage, type Language, languages, type Say, sayIn, type Texts, textsOf } from '../texts/texts.ts';
 import { type FormValues, formValues } from '../visit/form.ts';
 

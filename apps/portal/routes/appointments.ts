@@ -31,9 +31,9 @@ import { type AppointmentView, comingOf, isHold, patientsOf, viewOf, visitView }
 import { fileOf } from '../visit/calendar-file.ts';
 import { type ChosenTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
 import { moveRequest, moveVisitRequest } from '../visit/requests.ts';
-import { watchOf } from './news.ts';
 import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { serviceOf } from './under-way.ts';
+import { watchOf } from './updates.ts';
 
 /** An appointment of the visitor, or a visit under one of its appointments. */
 export interface Own {

@@ -6,9 +6,9 @@ import { showDetails } from './details.ts';
 import { holdTime } from './hold.ts';
 import { leave, openLinkHere, showLink, switchLanguage } from './links.ts';
 import { askMessageMove, moveByMessage, replyToMessage, showMessage } from './message.ts';
-import { showUpdates } from './news.ts';
 import { showSlot } from './slot.ts';
 import { showColour, showEmbedScript, showPicture, showServices, showTimes } from './times.ts';
+import { showUpdates } from './updates.ts';
 import { joinWaitlist, showWait } from './wait.ts';
 
 /** One address of the portal. */

@@ -2,9 +2,9 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Subscription } from '@medplum/fhirtypes';
 import { notification } from '../../../core/notifications/events/bundle.ts';
 import { until } from '../../../test/lib/until.ts';
-import { createChanges } from '../news/changes.ts';
-import { createSubscriptionWatch } from '../news/hearing.ts';
-import { notificationIn } from '../news/notification.ts';
+import { createChanges } from '../updates/changes.ts';
+import { notificationIn } from '../updates/notification.ts';
+import { createSubscriptionWatch } from '../updates/subscription-watch.ts';
 import { aBrowser, bundle, settings, withPortal } from './installed.ts';
 
 const { origin, topic } = settings;

@@ -46,7 +46,7 @@ import { DAY } from '../../../core/time/time-zone.ts';
 import { notifiedGroupOf } from '../../../core/visits/group.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
 import { currentAppointmentOf as standingOfEntry } from '../../../core/waitlist/entry.ts';
-import { offerEnd } from '../../../core/waitlist/refill.ts';
+import { offerEnd } from '../../../core/waitlist/release.ts';
 import { type BookingResult, bookAppointment, isTransient } from '../booking/book.ts';
 import { cancelEntries } from '../booking/cancel.ts';
 import { readReaches } from '../booking/reach.ts';
@@ -56,7 +56,7 @@ import { newId, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readAll, readByIds, readInBatch, readInTransaction, readPages } from '../read.ts';
 import { writeRows } from '../rows.ts';
 import { readAffectedVisits, readVisits, withoutListed } from '../visits/affected-visits.ts';
-import { readNotifiedTogether } from '../visits/companions.ts';
+import { readNotifiedTogether } from '../visits/dependent-appointments.ts';
 import { type Bounds, findInstead, searchEnd, type Whole } from '../visits/offered-visit.ts';
 
 /** How many rows of appointments are made at once. */

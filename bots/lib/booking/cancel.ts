@@ -6,7 +6,11 @@ import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/pol
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { config } from '../config.ts';
-import { type DependentAppointment, followingEntries, readDependentAppointments } from '../visits/companions.ts';
+import {
+  type DependentAppointment,
+  followingEntries,
+  readDependentAppointments,
+} from '../visits/dependent-appointments.ts';
 import { readAppointmentSlots } from './appointment-slots.ts';
 import { completeRelated, type RelatedAppointment, readSchedulesOf } from './related-reads.ts';
 

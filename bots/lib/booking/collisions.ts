@@ -21,7 +21,7 @@ import { config } from '../config.ts';
 import { writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, pageUrl, readInBatch, readPages } from '../read.ts';
 import { carryOut } from '../rows.ts';
-import { readDependentAppointments } from '../visits/companions.ts';
+import { readDependentAppointments } from '../visits/dependent-appointments.ts';
 import { syncAppointment } from './slot-sync.ts';
 
 /** How the Slots are read. */

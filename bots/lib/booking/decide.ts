@@ -10,7 +10,7 @@ import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import type { ResourceSet } from '../../../core/rows/resource-set.ts';
 import { type BookingPlan, followingReads, planBooking } from '../../../core/visits/plan.ts';
-import { releaseRows } from '../../../core/waitlist/refill.ts';
+import { releaseRows } from '../../../core/waitlist/release.ts';
 import { config } from '../config.ts';
 import { isRateLimit, newId, RATE_LIMIT } from '../medplum.ts';
 import { ReadError } from '../read.ts';

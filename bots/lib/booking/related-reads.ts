@@ -4,7 +4,7 @@ import { type Patients, patientIdsOf } from '../../../core/booking/appointment/c
 import { holderSearch } from '../../../core/booking/appointment/reads.ts';
 import { openTasksOf } from '../../../core/booking/jobs/confirmation-task.ts';
 import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
-import { overbookingMark } from '../../../core/fhir/slot-marks.ts';
+import { overbookingMark } from '../../../core/fhir/scheduling/slot-marks.ts';
 import { byId } from '../../../core/rows/resource-set.ts';
 import { searchByIds } from '../../../core/rows/search.ts';
 import { newExternalSlot } from '../../../core/slots/guard.ts';

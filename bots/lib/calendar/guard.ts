@@ -6,7 +6,7 @@ import { publicationOf, reservationEntry } from '../../../core/calendar/publish/
 import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
-import { isOverbooking } from '../../../core/fhir/slot-marks.ts';
+import { isOverbooking } from '../../../core/fhir/scheduling/slot-marks.ts';
 import { searchUrl } from '../../../core/rows/search.ts';
 import { touchEntry } from '../../../core/slots/entries.ts';
 import { type ExternalSlot, excludes, inLane, planExternalSlot } from '../../../core/slots/guard.ts';

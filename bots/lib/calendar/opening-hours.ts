@@ -4,8 +4,8 @@ import type { Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
 import { type OpeningHours, openingHoursOf } from '../../../core/calendar/opening-hours.ts';
 import { publicationWithServices } from '../../../core/calendar/publish/publication.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
-import { actorTypes, hoursData } from '../../../core/fhir/hours-data.ts';
 import { servesAll, serviceIdsOf } from '../../../core/fhir/reference.ts';
+import { actorTypes, hoursData } from '../../../core/fhir/scheduling/hours-data.ts';
 import { config } from '../config.ts';
 import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
 

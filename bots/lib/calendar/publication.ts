@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Task } from '@medplum/fhirtypes';
+import { FURTHEST, publishedPeriod } from '../../../core/calendar/publish/bookable-slots.ts';
 import { nearestUntil, nextDay } from '../../../core/calendar/publish/due.ts';
-import { FURTHEST, publishedPeriod } from '../../../core/calendar/publish/offers.ts';
 import {
   type Publication,
   publicationIn,

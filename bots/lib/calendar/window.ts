@@ -9,7 +9,7 @@ import { besideNew, chunks, type SlotChange, slotChangeEntries, touchEntry } fro
 import { calendarOf } from '../../../core/slots/slot.ts';
 import { termsFor } from '../../../core/slots/terms.ts';
 import type { Interval } from '../../../core/time/interval.ts';
-import { releaseRows } from '../../../core/waitlist/refill.ts';
+import { releaseRows } from '../../../core/waitlist/release.ts';
 import { config } from '../config.ts';
 import { type BundleResponse, sendTransaction } from '../medplum.ts';
 import { MAX_RESULTS, ofType, pageUrl, readAll, readInBatch } from '../read.ts';

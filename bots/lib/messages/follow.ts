@@ -8,7 +8,6 @@ import { mailboxOf } from '../../../core/fhir/mailbox.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { changedBy, ownerOf } from '../../../core/fhir/tags.ts';
-import { byPatient } from '../../../core/messages/answer.ts';
 import {
   addressOf,
   communicationOf,
@@ -23,6 +22,7 @@ import {
 } from '../../../core/messages/message.ts';
 import { afterAttempt, askedToCome, nextStep, type Step, unsent } from '../../../core/messages/next-step.ts';
 import { isOfClinic, type Recipient, recipientsOf } from '../../../core/messages/recipient.ts';
+import { byPatient } from '../../../core/messages/reply.ts';
 import {
   areOff,
   type Known,
@@ -41,7 +41,7 @@ import { readRelatedAppointment } from '../booking/related-reads.ts';
 import { config } from '../config.ts';
 import { ofType, readHistories, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
-import { groupSearch, readNotifiedTogether } from '../visits/companions.ts';
+import { groupSearch, readNotifiedTogether } from '../visits/dependent-appointments.ts';
 import { type Addressee, chooseAddressees, readRefused } from './address.ts';
 import { mediaOf, sendMessage } from './send.ts';
 import { type AtOnce, readAtOnce } from './series.ts';

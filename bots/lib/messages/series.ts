@@ -12,7 +12,7 @@ import { areOff, type Thread, threadOf, threadsSearch, threadTask } from '../../
 import { seriesOf } from '../../../core/visits/group.ts';
 import { config } from '../config.ts';
 import { ofType, readInTransaction } from '../read.ts';
-import { groupSearch } from '../visits/companions.ts';
+import { groupSearch } from '../visits/dependent-appointments.ts';
 
 /** Another appointment of a series, with what was said about it. */
 interface Occurrence {

@@ -13,7 +13,7 @@ import { notifiedGroupOf, otherAppointmentsOf, visitOf } from '../../../core/vis
 import { stepOf } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { ofType, readByIds, readInBatch } from '../read.ts';
-import { groupSearch } from './companions.ts';
+import { groupSearch } from './dependent-appointments.ts';
 import type { Whole } from './offered-visit.ts';
 
 /** The visits of appointments that cannot take place. */

@@ -3,7 +3,7 @@ import type { BookingConfig } from '../../config/config.ts';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
-import { isBuffer, isOverbooking, overbookingMark } from '../../fhir/slot-marks.ts';
+import { isBuffer, isOverbooking, overbookingMark } from '../../fhir/scheduling/slot-marks.ts';
 import { ownerOf } from '../../fhir/tags.ts';
 import { creation, newRow, rowSearch } from '../../rows/row.ts';
 import { type CalendarSlot, calendarOf, isBooked, slotIdsOf, takesTimeOf } from '../../slots/slot.ts';

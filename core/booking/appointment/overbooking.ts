@@ -2,7 +2,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { timeOf } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { isOverbooking } from '../../fhir/slot-marks.ts';
+import { isOverbooking } from '../../fhir/scheduling/slot-marks.ts';
 import { type ExternalSlot, newExternalSlot } from '../../slots/guard.ts';
 import { type CalendarSlot, isTaken } from '../../slots/slot.ts';
 import { type Buffers, neededBuffers, type ScheduleServices, withBuffers } from '../../slots/terms.ts';

@@ -1,7 +1,7 @@
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { isBuffer } from '../../fhir/slot-marks.ts';
+import { isBuffer } from '../../fhir/scheduling/slot-marks.ts';
 import { ownerOf } from '../../fhir/tags.ts';
 import { type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';
 import { type SearchQuery, search, searchUrl } from '../../rows/search.ts';

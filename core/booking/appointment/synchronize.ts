@@ -11,7 +11,7 @@ import {
   isOverbooking,
   publishedKeyOf,
   publishedValueOf,
-} from '../../fhir/slot-marks.ts';
+} from '../../fhir/scheduling/slot-marks.ts';
 import { isByService } from '../../fhir/tags.ts';
 import { calendarEntries, type Released, slotChanges } from '../../slots/entries.ts';
 import { newExternalSlot } from '../../slots/guard.ts';

@@ -1,7 +1,7 @@
 import type { Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import { publishedKeyOf } from '../../fhir/slot-marks.ts';
+import { publishedKeyOf } from '../../fhir/scheduling/slot-marks.ts';
 import { codesWhere, rowCodes } from '../../rows/row.ts';
 
 /** Data of the service in Medplum that nothing reads or changes any more. */

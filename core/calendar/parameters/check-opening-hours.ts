@@ -1,8 +1,8 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../fhir/artefacts.ts';
-import { isClosedDays } from '../../fhir/closed-days.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { SCHEDULING_PARAMETERS } from '../../fhir/scheduling-parameters.ts';
+import { isClosedDays } from '../../fhir/scheduling/closed-days.ts';
+import { SCHEDULING_PARAMETERS } from '../../fhir/scheduling/scheduling-parameters.ts';
 import { type CalendarProblem, faulty } from '../problem.ts';
 import { closedTime } from '../publish/closed-days.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';

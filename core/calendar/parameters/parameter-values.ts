@@ -1,5 +1,5 @@
 import type { Extension, Resource } from '@medplum/fhirtypes';
-import { type Length, lengths, lengthValue } from '../../fhir/scheduling-parameters.ts';
+import { type Length, lengths, lengthValue } from '../../fhir/scheduling/scheduling-parameters.ts';
 import { isTimeZone } from '../../time/time-zone.ts';
 import { type CalendarProblem, type Checked, faulty, sound } from '../problem.ts';
 

@@ -1,5 +1,5 @@
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
-import { SCHEDULING_PARAMETERS } from '../../fhir/scheduling-parameters.ts';
+import { SCHEDULING_PARAMETERS } from '../../fhir/scheduling/scheduling-parameters.ts';
 import type { Interval } from '../../time/interval.ts';
 import { type Checked, combine, faulty, sound } from '../problem.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';

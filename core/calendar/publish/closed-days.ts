@@ -1,12 +1,12 @@
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../fhir/artefacts.ts';
-import { isClosedDays } from '../../fhir/closed-days.ts';
+import { isClosedDays } from '../../fhir/scheduling/closed-days.ts';
 import { type Interval, intersection, overlaps } from '../../time/interval.ts';
 import { daysOf } from '../../time/local-day.ts';
 import { DAY } from '../../time/time-zone.ts';
 import { type CalendarProblem, type Checked, faulty } from '../problem.ts';
 import { type Closure, periodInterval, serviceClosures } from '../time/not-available.ts';
-import { closedSlot, type WantedSlot } from './offers.ts';
+import { closedSlot, type WantedSlot } from './bookable-slots.ts';
 
 /** The longest closure, in milliseconds. */
 const MAX_LENGTH = 366 * DAY;

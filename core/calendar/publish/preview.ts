@@ -3,7 +3,7 @@ import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import { DAY } from '../../time/time-zone.ts';
 import type { OpeningHours } from '../opening-hours.ts';
-import { publishedPeriod } from './offers.ts';
+import { publishedPeriod } from './bookable-slots.ts';
 import { planSlots } from './publish.ts';
 
 /** What a publication of one Schedule would do. */

@@ -2,7 +2,7 @@ import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { canonicalJson } from '../../fhir/json.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
-import { publishedKeyOf, publishedValueOf } from '../../fhir/slot-marks.ts';
+import { publishedKeyOf, publishedValueOf } from '../../fhir/scheduling/slot-marks.ts';
 import { type SlotChange, slotChanges } from '../../slots/entries.ts';
 import { settle } from '../../slots/settle.ts';
 import {
@@ -20,8 +20,8 @@ import { DAY } from '../../time/time-zone.ts';
 import type { Publishing, ServiceCalendar } from '../parameters/schedule-calendar.ts';
 import { type CalendarProblem, combine } from '../problem.ts';
 import type { Closure } from '../time/not-available.ts';
+import { publishedPeriod, type WantedSlot, wantedSlots } from './bookable-slots.ts';
 import { closedSlots } from './closed-days.ts';
-import { publishedPeriod, type WantedSlot, wantedSlots } from './offers.ts';
 
 /** Everything that the Slots of one Schedule depend on. */
 export interface PublishState {

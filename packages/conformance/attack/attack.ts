@@ -9,9 +9,9 @@ import { bookableItemsIn, type Ground, instant } from './calendar.ts';
 import type { Period, Terms } from './history.ts';
 import type { Bounds, Violation } from './judge.ts';
 import { networkOf, randomOf, type Trouble, trouble, until, type World } from './network.ts';
+import { isGreeted } from './notified.ts';
 import { type Party, perform } from './perform.ts';
 import { playRound, type Round } from './round.ts';
-import { isGreeted } from './told.ts';
 
 /** Somebody who can act, and how. */
 interface Actor {

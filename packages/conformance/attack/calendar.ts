@@ -5,7 +5,7 @@ import { type Data, fillRequest } from '../template.ts';
 import type { Adapter } from './adapters.ts';
 import type { Period, Terms } from './history.ts';
 import type { World } from './network.ts';
-import type { Due } from './told.ts';
+import type { Due } from './notified.ts';
 
 /** A calendar that is attacked. */
 export interface Ground {

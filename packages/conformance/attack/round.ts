@@ -7,6 +7,7 @@ import type { Operation } from './history.ts';
 import { overlaps } from './history.ts';
 import { type Bounds, type Calendar, judge, type Violation } from './judge.ts';
 import { until } from './network.ts';
+import { dueFor, eventsOf, missingIn, wrongIn } from './notified.ts';
 import { type Party, perform } from './perform.ts';
 import {
   compare,
@@ -20,7 +21,6 @@ import {
   resolveUnknown,
   wrongBookableItems,
 } from './stored.ts';
-import { dueFor, eventsOf, missingIn, wrongIn } from './told.ts';
 
 /** Who takes part in a round, where, and how it is judged. */
 interface Stage extends Pick<Playing, 'world' | 'network' | 'ground' | 'portals' | 'staff'> {

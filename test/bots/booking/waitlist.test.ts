@@ -6,7 +6,7 @@ import { handler } from '../../../bots/booking/join-waitlist.ts';
 import { handler as patch } from '../../../bots/booking/patch.ts';
 import { handler as refill } from '../../../bots/booking/refill.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
-import { releaseRow } from '../../../core/waitlist/refill.ts';
+import { releaseRow } from '../../../core/waitlist/release.ts';
 import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import { withMedplum } from '../medplum.ts';

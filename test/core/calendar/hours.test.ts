@@ -11,7 +11,7 @@ import fc from 'fast-check';
 import { checkOpeningHours } from '../../../core/calendar/parameters/check-opening-hours.ts';
 import { publishingOf } from '../../../core/calendar/parameters/schedule-calendar.ts';
 import { schedulingParameters } from '../../../core/calendar/parameters/scheduling-parameters.ts';
-import { publishedPeriod } from '../../../core/calendar/publish/offers.ts';
+import { publishedPeriod } from '../../../core/calendar/publish/bookable-slots.ts';
 import { windowsFrom } from '../../../core/calendar/publish/publication.ts';
 import { openIntervals } from '../../../core/calendar/time/weekly-hours.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { offerExtensions } from '../../../core/booking/appointment/expiry.ts';
-import { nextOfferEnd } from '../../../core/waitlist/refill.ts';
+import { nextOfferEnd } from '../../../core/waitlist/release.ts';
 import { config } from '../booking/support.ts';
 
 const [now, HOUR] = [Date.parse('2040-01-01T12:00:00Z'), 3_600_000];

@@ -3,8 +3,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { defaultLimits } from '../../../gateway/context.ts';
-import { createResponseMemory } from '../../../gateway/medplum/answer-memory.ts';
 import { createUpstream, type UpstreamLimits } from '../../../gateway/medplum/client.ts';
+import { createResponseMemory } from '../../../gateway/medplum/response-memory.ts';
 import { until } from '../../lib/until.ts';
 import { config, startFakeMedplum } from '../fake-medplum.ts';
 

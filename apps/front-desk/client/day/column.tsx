@@ -1,7 +1,7 @@
 import type { Appointment, Patient, Schedule } from '@medplum/fhirtypes';
 import { type CSSProperties, memo, useMemo } from 'react';
 import { artefactUri } from '../../../../core/fhir/artefacts.ts';
-import { isOverbooking } from '../../../../core/fhir/slot-marks.ts';
+import { isOverbooking } from '../../../../core/fhir/scheduling/slot-marks.ts';
 import { type Interval, overlaps } from '../../../../core/time/interval.ts';
 import { besideOthers, type LocalDay } from '../../../../core/time/local-day.ts';
 import { groupOf } from '../../../../packages/web/appointments.ts';

@@ -15,7 +15,7 @@ import { BlockForm } from '../slot/block-form.tsx';
 import { BookingForm } from '../slot/booking-form.tsx';
 import { MovePanel } from '../slot/move-panel.tsx';
 import { SlotPanel } from '../slot/panel.tsx';
-import { type DayRoute, type Go, isDayNamed, readNewAt } from './place.ts';
+import { type DayRoute, type Go, isDayNamed, readNewAt } from './route.ts';
 
 /** The hour after noon: the time of a block unless another one is typed. */
 function noonOf(day: string) {

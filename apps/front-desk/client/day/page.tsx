@@ -22,7 +22,7 @@ import { DayList } from './day-list.tsx';
 import { Cancelled, WaitingRoom } from './glance.tsx';
 import { Grid } from './grid.tsx';
 import { Opened } from './opened.tsx';
-import { daysOf, newAt, useDayRoute } from './place.ts';
+import { daysOf, newAt, useDayRoute } from './route.ts';
 import { Toolbar } from './toolbar.tsx';
 import { useCalendar, useSchedules } from './use-calendar.ts';
 

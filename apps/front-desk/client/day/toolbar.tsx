@@ -10,7 +10,7 @@ import { titleOf } from '../../day/queries.ts';
 import { Choices } from '../parts/choices.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
-import { type DayRoute, newAt } from './place.ts';
+import { type DayRoute, newAt } from './route.ts';
 
 /** A time that somebody may want who is at the desk: now, else nine o'clock. */
 function workingTime(day: LocalDay): number {

@@ -1,7 +1,13 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { type ClosedDay, close, closedDaysIn, emptyClosedDays, reopen } from '../../../../core/fhir/closed-days.ts';
-import type { HoursData } from '../../../../core/fhir/hours-data.ts';
+import {
+  type ClosedDay,
+  close,
+  closedDaysIn,
+  emptyClosedDays,
+  reopen,
+} from '../../../../core/fhir/scheduling/closed-days.ts';
+import type { HoursData } from '../../../../core/fhir/scheduling/hours-data.ts';
 import { isLocalDay, localDayOf } from '../../../../core/time/local-day.ts';
 import { Form } from '../parts/form.tsx';
 import { dateText } from '../parts/format.ts';

@@ -1,6 +1,6 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useMemo, useState } from 'react';
-import type { ClosedDay } from '../../../../core/fhir/closed-days.ts';
+import type { ClosedDay } from '../../../../core/fhir/scheduling/closed-days.ts';
 import { deskData } from '../fhir/client.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../parts/use-loaded.ts';

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import type { HoursData, HoursHolder } from '../../../../core/fhir/hours-data.ts';
+import type { HoursData, HoursHolder } from '../../../../core/fhir/scheduling/hours-data.ts';
 import { areSame, type Doubt, doubtsIn, type WeeklyRow } from '../../../../core/time/weekly-rows.ts';
 import { type LengthName, lengthNames } from '../../hours/lengths.ts';
 import { Form } from '../parts/form.tsx';

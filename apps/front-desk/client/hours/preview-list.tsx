@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import type { HoursData } from '../../../../core/fhir/hours-data.ts';
+import type { HoursData } from '../../../../core/fhir/scheduling/hours-data.ts';
 import { localDayOf } from '../../../../core/time/local-day.ts';
 import { patientNameOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';

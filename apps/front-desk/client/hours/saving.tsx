@@ -1,6 +1,6 @@
 import { Button, Group } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import type { HoursData, HoursHolder } from '../../../../core/fhir/hours-data.ts';
+import type { HoursData, HoursHolder } from '../../../../core/fhir/scheduling/hours-data.ts';
 import type { Refusal } from '../../fhir/refusal.ts';
 import { create, update } from '../fhir/client.ts';
 import { Problem } from '../parts/problem.tsx';

@@ -1,7 +1,7 @@
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core';
 import type { HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { useState } from 'react';
-import { type HoursData, servicesOf } from '../../../../core/fhir/hours-data.ts';
+import { type HoursData, servicesOf } from '../../../../core/fhir/scheduling/hours-data.ts';
 import { isLocalDay } from '../../../../core/time/local-day.ts';
 import { areComplete, rowsOf } from '../../../../core/time/weekly-rows.ts';
 import { lengthsOf } from '../../hours/lengths.ts';

@@ -1,13 +1,13 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
+import { formatInstant } from '../../../../core/fhir/instant.ts';
+import { isResource } from '../../../../core/fhir/resource.ts';
 import {
   concernedBy,
   type HoursData,
   type HoursHolder,
   hoursData,
   withChange,
-} from '../../../../core/fhir/hours-data.ts';
-import { formatInstant } from '../../../../core/fhir/instant.ts';
-import { isResource } from '../../../../core/fhir/resource.ts';
+} from '../../../../core/fhir/scheduling/hours-data.ts';
 import { DAY } from '../../../../core/time/time-zone.ts';
 import { listOf } from '../../../../packages/web/elements.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';

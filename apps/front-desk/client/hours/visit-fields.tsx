@@ -1,7 +1,7 @@
 import { Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import type { Extension } from '@medplum/fhirtypes';
-import type { HoursData } from '../../../../core/fhir/hours-data.ts';
 import { idIn } from '../../../../core/fhir/reference.ts';
+import type { HoursData } from '../../../../core/fhir/scheduling/hours-data.ts';
 import { titleOf } from '../../day/queries.ts';
 import type { SeriesDraft, StepRow, TypedLength } from '../../hours/visit-draft.ts';
 import { Choices } from '../parts/choices.tsx';

@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, NativeSelect, Stack } from '@mantine/core';
 import type { HealthcareService } from '@medplum/fhirtypes';
 import { useState } from 'react';
-import type { HoursData } from '../../../../core/fhir/hours-data.ts';
+import type { HoursData } from '../../../../core/fhir/scheduling/hours-data.ts';
 import {
   emptyStep,
   movedUp,

@@ -1,7 +1,7 @@
 import type { HealthcareService, Slot } from '@medplum/fhirtypes';
-import type { HoursData } from '../../../../core/fhir/hours-data.ts';
 import { formatInstant } from '../../../../core/fhir/instant.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
+import type { HoursData } from '../../../../core/fhir/scheduling/hours-data.ts';
 import { visitPreview } from '../../../../core/visits/preview.ts';
 import type { Placed, Proposal } from '../../../../core/visits/search.ts';
 import { readVisit } from '../../../../core/visits/visit.ts';

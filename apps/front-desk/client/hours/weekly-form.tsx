@@ -1,6 +1,6 @@
 import type { HealthcareService } from '@medplum/fhirtypes';
-import { changeService } from '../../../../core/fhir/change-hours.ts';
-import type { HoursData } from '../../../../core/fhir/hours-data.ts';
+import { changeService } from '../../../../core/fhir/scheduling/change-hours.ts';
+import type { HoursData } from '../../../../core/fhir/scheduling/hours-data.ts';
 import { areComplete, areSame, availableTimes, rowsOf } from '../../../../core/time/weekly-rows.ts';
 import { lengthsOf } from '../../hours/lengths.ts';
 import { useTexts } from '../parts/use-texts.ts';

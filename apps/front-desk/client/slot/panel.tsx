@@ -1,6 +1,6 @@
 import { Button, SegmentedControl, Stack, Tabs, TextInput } from '@mantine/core';
 import type { Patient, Schedule, Slot } from '@medplum/fhirtypes';
-import { publishedKeyOf } from '../../../../core/fhir/slot-marks.ts';
+import { publishedKeyOf } from '../../../../core/fhir/scheduling/slot-marks.ts';
 import { type Entry, timeOf } from '../../day/entries.ts';
 import { slotEntry, unblockingOf } from '../../slots/blocks.ts';
 import { transaction } from '../fhir/client.ts';

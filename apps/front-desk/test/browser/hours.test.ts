@@ -1,7 +1,7 @@
 import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { expect, test } from '@playwright/test';
-import { changeService } from '../../../../core/fhir/change-hours.ts';
 import { serviceTypeOf } from '../../../../core/fhir/reference.ts';
+import { changeService } from '../../../../core/fhir/scheduling/change-hours.ts';
 import { localTimeOf } from '../../../../core/time/time-zone.ts';
 import { parseHours } from '../../../../scripts/calendar/hours-text.ts';
 import { expectAccessible } from '../../../../test/browser/axe.ts';

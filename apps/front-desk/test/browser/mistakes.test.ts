@@ -1,6 +1,6 @@
 /** What one click, or one wrong field, must not do to a patient or to the day. */
 import { expect, type Page, test } from '@playwright/test';
-import { changeService } from '../../../../core/fhir/change-hours.ts';
+import { changeService } from '../../../../core/fhir/scheduling/change-hours.ts';
 import { parseHours } from '../../../../scripts/calendar/hours-text.ts';
 import { expectAccessible } from '../../../../test/browser/axe.ts';
 import { aService, halfHours, morning, origin } from '../../../../test/browser/clinic.ts';

@@ -1,10 +1,10 @@
 import type { Appointment, HealthcareService } from '@medplum/fhirtypes';
 import { expect, type Page } from '@playwright/test';
 import { artefactUri } from '../../../../core/fhir/artefacts.ts';
-import { changeService } from '../../../../core/fhir/change-hours.ts';
 import { formatInstant } from '../../../../core/fhir/instant.ts';
 import { serviceTypeOf } from '../../../../core/fhir/reference.ts';
 import { isResource } from '../../../../core/fhir/resource.ts';
+import { changeService } from '../../../../core/fhir/scheduling/change-hours.ts';
 import { DAY } from '../../../../core/time/time-zone.ts';
 import { parseHours } from '../../../../scripts/calendar/hours-text.ts';
 import { expectFits, smallest } from '../../../../test/browser/axe.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Operation, Terms } from '../../attack/history.ts';
 import { judge } from '../../attack/judge.ts';
-import { type Due, dueFor, missingIn, type NotifiedEvent, wrongIn } from '../../attack/told.ts';
+import { type Due, dueFor, missingIn, type NotifiedEvent, wrongIn } from '../../attack/notified.ts';
 
 const one: Terms = { capacity: 1, before: 0, after: 0 };
 const bounds = { within: 5, situations: 10_000 };

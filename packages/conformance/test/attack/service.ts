@@ -7,7 +7,7 @@ import { freePort } from '../../../../test/lib/free-port.ts';
 import { adapters } from '../../attack/adapters.ts';
 import { type Attack, kinds } from '../../attack/attack.ts';
 import { randomOf } from '../../attack/network.ts';
-import { hasEvents } from '../../attack/told.ts';
+import { hasEvents } from '../../attack/notified.ts';
 import { clientOf } from '../../client.ts';
 import { listen } from '../../listener.ts';
 import { logIn } from '../../login.ts';

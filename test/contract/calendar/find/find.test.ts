@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { publishingOf } from '../../../../core/calendar/parameters/schedule-calendar.ts';
 import { planSlots } from '../../../../core/calendar/publish/publish.ts';
 import { artefactUri } from '../../../../core/fhir/artefacts.ts';
-import { publishedValueOf } from '../../../../core/fhir/slot-marks.ts';
+import { publishedValueOf } from '../../../../core/fhir/scheduling/slot-marks.ts';
 import type { Interval } from '../../../../core/time/interval.ts';
 import { scaled } from '../../../lib/time-scale.ts';
 import { eventually } from '../../../lib/until.ts';

@@ -1,6 +1,6 @@
 import type { Appointment, Extension, Slot } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from './artefacts.ts';
-import { formatInstant, parseInstant } from './instant.ts';
+import { artefactUri, type PublicConfig } from '../artefacts.ts';
+import { formatInstant, parseInstant } from '../instant.ts';
 
 /** What a published Slot stands for. It is encoded in the identifier, so that no Slot is published twice. */
 export type PublishedKey =

@@ -3,7 +3,7 @@ import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
 import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { serviceTypeOf } from '../../fhir/reference.ts';
-import { formatKey, type PublishedKey } from '../../fhir/slot-marks.ts';
+import { formatKey, type PublishedKey } from '../../fhir/scheduling/slot-marks.ts';
 import { type Interval, subtract, union } from '../../time/interval.ts';
 import { nextMidnight } from '../../time/local-day.ts';
 import { changeOfOffset, DAY, offsetAt } from '../../time/time-zone.ts';

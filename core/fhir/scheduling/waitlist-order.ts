@@ -1,5 +1,5 @@
 import type { Appointment } from '@medplum/fhirtypes';
-import { parseInstant } from './instant.ts';
+import { parseInstant } from '../instant.ts';
 
 /** An iCalendar priority goes from 1 to 9; 0 and none say nothing. */
 const NO_PRIORITY = 10;

@@ -1,5 +1,5 @@
 import type { Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import { idIn } from './reference.ts';
+import { idIn } from '../reference.ts';
 
 /** Medplum's extension for opening hours and lengths, on Schedule and HealthcareService. */
 export const SCHEDULING_PARAMETERS = 'https://medplum.com/fhir/StructureDefinition/SchedulingParameters';

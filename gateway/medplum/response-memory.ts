@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createClientPermits } from '../admission/client-places.ts';
+import { createClientPermits } from '../admission/client-permits.ts';
 
 /** How much of Medplum's answers is held in memory. */
 export interface MemoryLimits {

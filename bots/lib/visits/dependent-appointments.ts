@@ -10,7 +10,7 @@ import { resourceSet } from '../../../core/rows/resource-set.ts';
 import { searchUrl } from '../../../core/rows/search.ts';
 import { isByItself, notifiedGroupOf, otherAppointmentsOf, visitGroupOf, wasHeld } from '../../../core/visits/group.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
-import { releaseRows } from '../../../core/waitlist/refill.ts';
+import { releaseRows } from '../../../core/waitlist/release.ts';
 import type { AppointmentSlots } from '../booking/appointment-slots.ts';
 import { completeRelated, type RelatedAppointment, readRelatedAppointment } from '../booking/related-reads.ts';
 import { config } from '../config.ts';

@@ -1,8 +1,8 @@
 import type { HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
-import type { PublicConfig } from './artefacts.ts';
+import type { PublicConfig } from '../artefacts.ts';
+import { servesAll, serviceIdsOf } from '../reference.ts';
+import { isResource } from '../resource.ts';
 import { isClosedDays } from './closed-days.ts';
-import { servesAll, serviceIdsOf } from './reference.ts';
-import { isResource } from './resource.ts';
 
 /** The types of actors that a Schedule can have. */
 export const actorTypes = ['Device', 'HealthcareService', 'Location', 'Practitioner', 'PractitionerRole'] as const;

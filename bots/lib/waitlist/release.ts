@@ -10,8 +10,8 @@ import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
+import { compareEntries } from '../../../core/fhir/scheduling/waitlist-order.ts';
 import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
-import { compareEntries } from '../../../core/fhir/waitlist-order.ts';
 import { isOfClinic } from '../../../core/messages/recipient.ts';
 import { findResource, resourceSet } from '../../../core/rows/resource-set.ts';
 import { creation } from '../../../core/rows/row.ts';
@@ -49,7 +49,7 @@ import {
   releaseRow,
   usesWaitlist,
   type WaitlistRelease,
-} from '../../../core/waitlist/refill.ts';
+} from '../../../core/waitlist/release.ts';
 import { bookAppointment, isTransient } from '../booking/book.ts';
 import { readReaches } from '../booking/reach.ts';
 import { readSchedules } from '../booking/related-reads.ts';

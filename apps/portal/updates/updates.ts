@@ -1,8 +1,8 @@
 import type { Subscription } from '@medplum/fhirtypes';
 import { type BookingService, isRefusal, type Refusal, resourcesIn } from '../fhir/client.ts';
 import { type Changes, createChanges } from './changes.ts';
-import { createSubscriptionWatch, HEARTBEAT, type SubscriptionWatch } from './hearing.ts';
 import { notificationIn } from './notification.ts';
+import { createSubscriptionWatch, HEARTBEAT, type SubscriptionWatch } from './subscription-watch.ts';
 
 /** Where the clinic's service sends the portal's notifications, and what it authenticates itself with. */
 interface SubscriptionOptions {

@@ -1,5 +1,5 @@
 import type { HealthcareService } from '@medplum/fhirtypes';
-import { artefactUri, type PublicConfig } from './artefacts.ts';
+import { artefactUri, type PublicConfig } from '../artefacts.ts';
 
 /** Days on which everything is closed. */
 export interface ClosedDay {

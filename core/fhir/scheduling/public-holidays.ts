@@ -1,7 +1,7 @@
 import Holidays from 'date-holidays';
-import { DAY } from '../time/time-zone.ts';
+import { DAY } from '../../time/time-zone.ts';
+import { formatInstant } from '../instant.ts';
 import type { ClosedDay } from './closed-days.ts';
-import { formatInstant } from './instant.ts';
 
 /** A country or a state that has public holidays. */
 export interface HolidayRegion {
