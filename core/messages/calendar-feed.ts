@@ -10,15 +10,15 @@ import { type CalendarFileEvent, calendarFeed } from '../time/calendar-file.ts';
 import { DAY } from '../time/time-zone.ts';
 import { messageTexts } from './texts.ts';
 
-/** What can be done with the link of a calendar: seen whether there is one, made anew, ended. */
+/** The actions on the link of a calendar feed: read its state, create a new link, delete it. */
 const actions = ['look', 'make', 'end'] as const;
 
-/** What is sent to `$feed`: the secret of a link, or what staff want of the link of a calendar. */
+/** The input of `$feed`: the secret of a link, or an action of staff. */
 export type CalendarFeedRequest =
   | { readonly row: string; readonly key: string }
   | { readonly schedule: string; readonly action: (typeof actions)[number]; readonly withNames: boolean };
 
-/** Reads Parameters; `undefined` if they are something else. */
+/** Reads Parameters; `undefined` if they are invalid. */
 export function parseFeedRequest(input: unknown): CalendarFeedRequest | undefined {
   const valueNamed = (name: string, type: string): unknown =>
     parametersIn(input).find((one) => one.name === name)?.[type];
@@ -34,7 +34,7 @@ export function parseFeedRequest(input: unknown): CalendarFeedRequest | undefine
   return id && action ? { schedule: id, action, withNames: valueNamed('names', 'valueBoolean') === true } : undefined;
 }
 
-/** Whose calendar a Schedule is: its feed has all of their Schedules. */
+/** The actor of a calendar feed. The feed contains all Schedules of that actor. */
 export const feedActor = ({ id, actor }: Schedule): string =>
   actor
     .map(({ reference = '' }) => reference)
@@ -42,11 +42,11 @@ export const feedActor = ({ id, actor }: Schedule): string =>
   actor[0]?.reference ??
   `Schedule/${id}`;
 
-/** The link of a calendar. */
+/** The link of a calendar feed. */
 export interface CalendarLink {
-  /** Whose calendar: a reference. */
+  /** Reference to the actor of the calendar. */
   readonly actor: string;
-  /** What the secret of the link becomes by hashing; `undefined` if there is no link any more. */
+  /** The hash of the link's secret; `undefined` if the link was deleted. */
   readonly hash: string | undefined;
   /** Whether events name the patients. */
   readonly withNames: boolean;
@@ -54,7 +54,7 @@ export interface CalendarLink {
 
 const [HASH, NAMES] = ['hash', 'names'];
 
-/** The row of a link. It holds no secret. */
+/** The row of a link. It contains no secret. */
 export function feedRow({ actor, hash, withNames }: CalendarLink, config: PublicConfig, stored?: Task): Task {
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status: hash === undefined ? 'cancelled' : 'ready',
@@ -68,7 +68,7 @@ export function feedRow({ actor, hash, withNames }: CalendarLink, config: Public
   return newRow('feed', more, config, stored);
 }
 
-/** The link that a row keeps. */
+/** Reads the link from a row. */
 export const feedOf = ({ focus, input, status }: Task): CalendarLink => ({
   actor: focus?.reference ?? '',
   hash: status === 'ready' ? valueIn(input, HASH)?.valueString : undefined,
@@ -79,14 +79,13 @@ export const feedOf = ({ focus, input, status }: Task): CalendarLink => ({
 export const feedSearch = (actor: string, config: PublicConfig): string =>
   rowSearch(['feed'], { focus: actor }, config);
 
-/** How long before and after now the events of a feed are, in milliseconds, and how many there are at most. */
+/** The period of a calendar feed around the current time, in milliseconds, and its largest number of events. */
 const [BEFORE, AFTER] = [14 * DAY, 90 * DAY];
 const MAX_EVENTS = 1_000;
 
-/** The statuses of what stands in a calendar. */
 const shown: ReadonlySet<string> = new Set(['booked', 'pending', 'arrived', 'checked-in', 'fulfilled']);
 
-/** The search for the time that somebody has given away. */
+/** The search for the busy Slots of a calendar feed. */
 export const takenSearch = (schedules: readonly Schedule[], now: number): string =>
   searchUrl('Slot', [
     ['schedule', schedules.map(({ id }) => `Schedule/${id}`).join(',')],
@@ -98,7 +97,7 @@ export const takenSearch = (schedules: readonly Schedule[], now: number): string
     ['_fields', 'id,schedule,start,end,status'],
   ]);
 
-/** The searches for what stands in these Slots, a hundred in each. */
+/** The searches for the appointments in some Slots, a hundred Slots in each. */
 export const inSlotsSearches = (slots: readonly Slot[]): string[] =>
   chunks(slots).map((some) =>
     searchUrl('Appointment', [
@@ -131,7 +130,7 @@ function eventOf(
   return event;
 }
 
-/** The file of a feed: what stands in somebody's calendar, the earliest first. It depends on nothing but what is stored. */
+/** The file of a calendar feed, the earliest event first. It depends on stored data only. */
 export function feedFile(appointments: readonly Appointment[], feed: CalendarLink, config: BookingConfig): string {
   const { language } = config.messages;
   const host = new URL(config.baseUrl).hostname;
@@ -145,7 +144,7 @@ export function feedFile(appointments: readonly Appointment[], feed: CalendarLin
   return calendarFeed(events.slice(0, MAX_EVENTS), language);
 }
 
-/** What `$feed` tells staff of a link. */
+/** The result of `$feed` for staff. */
 export const feedParameters = ({ hash, withNames }: CalendarLink, link?: string): Parameters => ({
   resourceType: 'Parameters',
   parameter: [
@@ -155,6 +154,6 @@ export const feedParameters = ({ hash, withNames }: CalendarLink, link?: string)
   ],
 });
 
-/** Where programs read a calendar: at the portal. */
+/** The address of a calendar feed for calendar programs, on the portal. */
 export const feedLink = (token: string, { messages, baseUrl }: BookingConfig): string =>
   `${messages.page ?? new URL('/portal', baseUrl).href}/calendar/${token}.ics`;

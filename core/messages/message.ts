@@ -12,41 +12,40 @@ import type { Recipient } from './recipient.ts';
 import { messageTexts } from './texts.ts';
 import { ahead, areOff, inOrder, type Known, type KnownStep, type MessageKind, type Thread } from './thread.ts';
 
-/** An e-mail as Medplum takes it (`POST /email/v1/send`): options of nodemailer. */
+/** An e-mail in the format of Medplum's `POST /email/v1/send`: options of nodemailer. */
 export interface Mail {
   readonly to: string;
   readonly from: string;
   readonly replyTo: string;
   readonly subject: string;
   readonly text: string;
-  /** The same however often it is sent: mail servers and programs drop the second copy. */
+  /** The same for every attempt, so that mail servers and clients drop a second copy. */
   readonly messageId?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly icalEvent?: { readonly method: string; readonly filename: string; readonly content: string };
 }
 
-/** A message, ready to be sent. */
 export type Message =
   | { readonly medium: 'email'; readonly mail: Mail }
   | { readonly medium: 'sms'; readonly to: string; readonly text: string };
 
-/** The longest text that somebody else has written in a message, in characters. */
+/** The longest text of a client in a message, in characters. */
 const MAX_LENGTH = 200;
 
-/** A text of others in one line of a message: no control characters, no more than there is room for. */
+/** A text of a client for one line of a message: without control characters, and shortened. */
 const plain = (text: string | undefined): string =>
   (text ?? '')
     .replace(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim()
     .slice(0, MAX_LENGTH);
 
-/** A text that no program for mails makes a link of: what strangers have written leads nowhere. */
+/** A text that mail clients do not turn into a link, so that a client's text leads nowhere. */
 const unlinked = (text: string): string => text.replace(/(?<=[\p{L}\p{M}\p{N}\p{S}])[.@](?=\p{L})|:(?=\/)/gu, '$& ');
 
 const addressLine = ({ text, line = [], postalCode, city }: Address): string =>
   plain(text ?? [...line, [postalCode, city].filter((part) => part).join(' ')].filter((part) => part).join(', '));
 
-/** Who sends, as the configuration says: `Clinic by the lake <appointments@clinic.example>`. */
+/** The sender in the configuration, such as `Clinic by the lake <appointments@clinic.example>`. */
 export function senderOf({ from = '' }: BookingConfig['messages']): {
   readonly name: string;
   readonly address: string;
@@ -56,7 +55,7 @@ export function senderOf({ from = '' }: BookingConfig['messages']): {
   return { name: name || address.slice(address.indexOf('@') + 1), address };
 }
 
-/** When an appointment is, by the clocks of the clinic: for a subject, and for a text. */
+/** The time of an appointment in the clinic's time zone: short for a subject, long for a text. */
 function timesOf({ start, end }: Pick<KnownStep, 'start' | 'end'>, language: MessageLanguage, timeZone: string) {
   const { locale } = messageTexts[language];
   const format = (time: number, options: Intl.DateTimeFormatOptions): string =>
@@ -75,7 +74,7 @@ function timesOf({ start, end }: Pick<KnownStep, 'start' | 'end'>, language: Mes
   };
 }
 
-/** What the clinic lets a message say besides when and where: what for, with whom, and for whom. */
+/** The details that the clinic allows besides time and location: service, practitioner and patient. */
 function detailsOf({ serviceType, participant }: Appointment, { reference }: Recipient): string[] {
   const nameOf = (type: string) =>
     participant.find(({ actor }) => actor?.reference?.startsWith(`${type}/`))?.actor?.display;
@@ -86,19 +85,19 @@ function detailsOf({ serviceType, participant }: Appointment, { reference }: Rec
     .filter((one) => one !== '');
 }
 
-/** What a message is made of. */
+/** The input of a message. */
 interface Subject {
   readonly kind: MessageKind;
   readonly thread: Thread & { readonly known: Known };
-  /** Id of its row. */
+  /** Id of the thread's row. */
   readonly row: string;
-  /** As they are stored: one, or all of a visit; none if they were deleted. */
+  /** The stored appointments: one, or all of a visit; none if they were deleted. */
   readonly appointments: readonly Appointment[];
   readonly places: readonly Location[];
   readonly recipient: Recipient;
-  /** The others of a series of which the same is said at once; the message has a link for each. */
+  /** Other appointments of the series in the same message, which has a link for each. */
   readonly members: readonly Member[];
-  /** The address to which the last message went, if the portal has changed it since: it is told so. */
+  /** The address of the last message if the portal has changed it since. It is notified of the change. */
   readonly former?: string | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
@@ -111,7 +110,7 @@ export interface Member {
   readonly row: Task;
 }
 
-/** A message about several of a series as it is written: about all of them. */
+/** A message about several appointments of a series, as one subject. */
 function joined<T extends Pick<Subject, 'thread' | 'appointments' | 'members'>>(subject: T): T {
   const { thread, appointments, members } = subject;
   const steps = [thread, ...members.map((member) => member.thread)].flatMap(({ known }) => known.steps).sort(inOrder);
@@ -119,23 +118,22 @@ function joined<T extends Pick<Subject, 'thread' | 'appointments' | 'members'>>(
   return { ...subject, appointments: all, thread: { ...thread, known: { ...thread.known, steps } } };
 }
 
-/** The kinds whose messages hold the appointment for a calendar. */
+/** The kinds whose messages contain a calendar file. */
 const inCalendar: readonly MessageKind[] = ['confirmation', 'acceptance', 'change', 'cancellation'];
 
-/** The number by which a message is known: the same however often it is sent. */
+/** The identifier of a message, the same for every attempt. */
 export const messageNumber = ({ appointment, count }: Thread): string => `${appointment}/${count}`;
 
-/** The address of the page on which a person answers to a message. */
+/** The page for replies to a message. */
 const pageOf = (row: string | undefined, { key }: Thread, { messages }: BookingConfig): string | undefined =>
   messages.page && `${messages.page}/message/${row}.${key}`;
 
-/** A step as a message shows it. */
 interface ShownStep {
   readonly step: KnownStep;
   readonly appointment: Appointment | undefined;
   readonly what: readonly string[];
   readonly where: readonly string[];
-  /** Where a person answers about it. */
+  /** The page for replies to it. */
   readonly page: string | undefined;
 }
 
@@ -158,7 +156,7 @@ function shownStep(
   };
 }
 
-/** What a message says is no more, of a visit of which other steps are left. */
+/** The cancelled steps of a visit with other open steps. */
 function cancelledSteps({ appointments, thread: { known }, now }: Subject): KnownStep[] {
   return appointments.flatMap((one) => {
     const [appointment = '', start, end] = [one.id, parseInstant(one.start), parseInstant(one.end)];
@@ -169,10 +167,10 @@ function cancelledSteps({ appointments, thread: { known }, now }: Subject): Know
   });
 }
 
-/** How many times of a visit or series an SMS names; of the others it says how many there are. */
+/** How many times of a visit or series an SMS names. It counts the others. */
 const MAX_TIMES = 3;
 
-/** Writes a message. It says when and where; more only if the clinic lets it. */
+/** Writes a message. It contains time and location, and details only if the clinic allows them. */
 export function messageOf(about: Subject, config: BookingConfig): Message {
   const subject = joined(about);
   const { kind, thread, appointments, recipient, members, now } = subject;
@@ -200,7 +198,7 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
     return { medium, to: address, text: page ? `${said} ${page}` : said };
   }
   const isOff = known.status === 'cancelled';
-  // What is offered together is answered together.
+  // A series of personal offers has one common reply.
   const isSeries = members.length > 0 && !isOff && known.status !== 'offered';
   const text = [
     texts.greeting,
@@ -252,19 +250,19 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
   };
 }
 
-/** By what all messages to an address are known, whoever has it and however it is written. */
+/** The identifier of all messages to an address, independent of its owner and spelling. */
 const addressNumber = (address: string): string => `to/${mailboxOf(address)}`;
 
-/** By what all SMS are known that a portal has brought about. */
+/** The identifier of all SMS that a portal has caused. */
 const portalNumber = (portal: string): string => `sms/${portal}`;
 
-/** How many messages a day an address is sent because of portals: anybody can give the address of anybody. */
+/** The limit of messages per address and day. Anybody can submit any address to a portal, so that it prevents abuse. */
 const MAX_PER_DAY = 20;
 
-/** Those that were sent, or may have been: not all is answered. */
+/** Messages that were sent or may have been: not every attempt gets a response. */
 const sent = 'status=in-progress,completed,unknown&_sort=-_lastUpdated';
 
-/** The searches for the messages of a day that keep another one from being sent: each finds one if there are too many. */
+/** The searches that enforce the daily limits: each has a result if its limit is reached. */
 export const fullDaySearches = (
   addresses: readonly string[],
   { medium, owner }: Pick<Recipient, 'medium'> & { readonly owner: string | undefined },
@@ -285,10 +283,11 @@ export const fullDaySearches = (
 export const lastToSearch = (reference: string, config: BookingConfig): string =>
   `Communication?${new URLSearchParams({ recipient: reference, category: rowCodes(['message'], config) })}&${sent}&_count=2`;
 
-/** The codes of how a message is sent. */
 const media = { email: 'EMAILWRIT', sms: 'SMSWRIT' } as const;
 
-/** The Communication of a message that is about to be sent. It holds no word of it, only what kind it is and to whom. */
+/**
+ * The Communication of a message that is about to be sent. It contains the kind and the recipient, but not the text.
+ */
 export function communicationOf(subject: Omit<Subject, 'row'>, config: BookingConfig): Communication {
   const { kind, thread, recipient, members, former, appointments } = joined(subject);
   const { reference, medium, language, address } = recipient;
@@ -327,7 +326,10 @@ const refusalNumber = (hash: string, config: BookingConfig): Identifier => ({
   value: `no/${hash}`,
 });
 
-/** The row that keeps whether an address wants no messages (`accepted`), or wants them again. It holds only a keyed hash. */
+/**
+ * The row that stores that an address wants no messages (`accepted`) or wants them again. It contains a keyed hash
+ * only.
+ */
 export const refusalRow = (hash: string, isRefused: boolean, config: BookingConfig, stored?: Task): Task => {
   const status = isRefused ? ('accepted' as const) : ('cancelled' as const);
   return newRow('refusal', { status, identifier: [refusalNumber(hash, config)] }, config, stored);
@@ -343,7 +345,7 @@ export const refusalSearch = (hashes: readonly string[], config: BookingConfig):
   );
 };
 
-/** What has become of a message that was to be sent. */
+/** The outcome of a message. */
 export type Ending = 'sent' | 'given-up' | 'unknown' | 'stopped';
 
 const endings: Readonly<Record<Ending, Communication['status']>> = {
@@ -353,7 +355,7 @@ const endings: Readonly<Record<Ending, Communication['status']>> = {
   stopped: 'stopped',
 };
 
-/** The Communication of a message of which it is known what has become of it. */
+/** The Communication of a message with its outcome. */
 export const endedCommunication = (
   communication: Communication,
   ending: Ending,
@@ -369,7 +371,7 @@ export const endedCommunication = (
 /** The address to which a message went. */
 export const addressOf = ({ recipient }: Communication): string | undefined => recipient?.[0]?.display;
 
-/** What an address is told when messages go to another one from now on. It says nothing about the appointment. */
+/** The message to an address that is no longer used. It contains nothing about the appointment. */
 export function movedMessage(
   to: string,
   { thread, recipient }: Pick<Subject, 'thread' | 'recipient'>,
@@ -395,7 +397,7 @@ export function movedMessage(
   };
 }
 
-/** A message that only shows that messages arrive. */
+/** A message that tests the delivery. */
 export function testMail(to: string, { messages }: BookingConfig): Mail {
   const { subject, text } = messageTexts[messages.language].test;
   const { name, address } = senderOf(messages);

@@ -6,56 +6,55 @@ import { ahead, areOff, type Known, knowledgeOf, type MessageKind, type Thread }
 
 const [MINUTE, HOUR] = [60_000, 3_600_000];
 
-/** How long before an appointment its person is reminded of it, in milliseconds. */
+/** How long before an appointment reminders are sent, in milliseconds. */
 const reminders: readonly number[] = [7 * DAY, DAY];
 
-/** Nobody is reminded of what was said less than this ago, in milliseconds. */
+/** The shortest time between a message and a reminder, in milliseconds. */
 const FRESH = DAY;
 
-/** The hours, by the clocks of the clinic, in which nobody is reminded and no telephone rings. */
+/** The hours in which no reminder and no SMS is sent, in the clinic's time zone. */
 const night = { from: 21, to: 8 } as const;
 
-/** Who is sending has died after this many milliseconds: a Bot has ten seconds. */
+/** After this many milliseconds a sender has crashed: a Bot has ten seconds. */
 const LEASE = 2 * MINUTE;
 
-/** How long to wait after a refused attempt, in milliseconds, by how many there were. After the last it is given up. */
+/** The wait after each refused attempt, in milliseconds. After the last one the message is given up. */
 const pauses: readonly number[] = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 8 * HOUR];
 
-/** An attempt without an answer may have succeeded: it is made once more, not oftener. */
+/** An attempt without a response may have succeeded, so it is repeated only once. */
 const MAX_UNANSWERED = 2;
 
-/** What is to be done about the messages of an appointment or visit. */
+/** The next step for the messages of an appointment or visit. */
 export type Step =
   | { readonly do: 'nothing' }
-  /** Only remember; nothing is sent. */
+  /** Store the thread without a message. */
   | { readonly do: 'keep'; readonly thread: Thread }
-  /** Send a message, for the first time or again. The thread has claimed it. */
+  /** Send a message that the thread has claimed, for the first time or again. */
   | { readonly do: 'send'; readonly thread: Thread; readonly kind: MessageKind; readonly isNew: boolean }
-  /** Nobody has said in time that they come: the appointment or visit is cancelled. */
+  /** Cancel the appointment or visit: the person did not confirm attendance in time. */
   | { readonly do: 'release'; readonly thread: Thread }
-  /** Whether it arrived is not known, and it is not sent again: staff are told. */
+  /** Notify staff: a message may not have arrived and is not sent again. */
   | { readonly do: 'give-up'; readonly thread: Thread; readonly kind: MessageKind };
 
-/** What the rules depend on besides. */
 interface StepContext {
-  /** What the appointments have in common (`visitGroupOf`); `undefined` if it is about one alone. */
+  /** Id of the visit (`visitGroupOf`); `undefined` for a single appointment. */
   readonly group: string | undefined;
-  /** Whether anyone wants messages and can be reached. If not, it is only remembered what would have been said. */
+  /** Whether somebody wants messages and can be reached. If not, only the state is stored. */
   readonly isWanted: boolean;
-  /** Whether a telephone would ring. */
+  /** Whether the message is an SMS. */
   readonly isPhone: boolean;
-  /** Whether the portal of a request has taken it back: its person is not told that it is not possible. */
+  /** Whether the portal has withdrawn its request. A refusal is then not sent. */
   readonly isTakenBack: boolean;
-  /** Before when nothing is said; milliseconds since 1970 UTC, like `now`. */
+  /** No message is sent before; milliseconds since 1970 UTC, like `now`. */
   readonly earliest: number;
   readonly now: number;
   readonly timeZone: string;
   readonly config: PublicConfig;
-  /** Makes a secret for links. */
+  /** Creates a secret for links. */
   readonly newKey: () => string;
 }
 
-/** When the night ends in which a moment lies; the moment itself by day, or if what is said would not wait for that. */
+/** The end of the night in which a moment lies. By day, or if the message cannot wait, the moment itself. */
 function afterNight(time: number, latest: number, timeZone: string): number {
   const local = localTimeOf(timeZone, time);
   const hour = (local % DAY) / HOUR;
@@ -67,7 +66,7 @@ function afterNight(time: number, latest: number, timeZone: string): number {
   return latest <= morning + HOUR ? time : morning;
 }
 
-/** What a change is to a person, by what that person knows and what is so now. */
+/** The kind of message for a change from the notified state to the current one. */
 const changes: Readonly<Record<Known['status'] | 'nothing', Readonly<Partial<Record<Known['status'], MessageKind>>>>> =
   {
     nothing: { booked: 'confirmation', offered: 'offer' },
@@ -80,21 +79,21 @@ const changes: Readonly<Record<Known['status'] | 'nothing', Readonly<Partial<Rec
 const isSame = (one: Known | undefined, other: Known | undefined): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-/** When the first step begins that is ahead. */
+/** The start of the first step ahead. */
 const startOf = ({ steps }: Known): number => steps[0]?.start ?? 0;
 
 /**
- * The moments at which somebody is reminded who was last told something at `sent`. A message names all steps: those of one
- * day have one reminder.
+ * The moments of the reminders after a message that was sent at `sent`. A message names all steps, so that steps of one
+ * day share a reminder.
  *
- * @param known - of what is ahead
+ * @param known - the steps ahead
  */
 const remindersAfter = ({ status, steps }: Known, sent: number): number[] =>
   status === 'booked'
     ? steps.flatMap(({ start }) => reminders.map((before) => start - before)).filter((time) => time > sent + FRESH)
     : [];
 
-/** When to look again at a thread about which there is nothing to say now. */
+/** When to check a thread again that needs no message now. */
 function nextDue({ known, answerBy }: Thread, sent: number, now: number): number | undefined {
   if (known === undefined || known.status === 'cancelled') {
     return undefined;
@@ -104,13 +103,13 @@ function nextDue({ known, answerBy }: Thread, sent: number, now: number): number
   return Math.min(end, answerBy ?? end, ...remindersAfter(left, sent).filter((time) => time > now));
 }
 
-/** Nobody has to answer sooner than this after they were asked, in milliseconds. */
+/** The shortest time that a person has to reply, in milliseconds. */
 const NOTICE = 6 * HOUR;
 
 /**
- * A thread whose message reminds, with the time by which its person has to say that they come.
+ * Adds the deadline to confirm attendance to a thread with a reminder.
  *
- * @param attendanceBy - how long before the start that is, in milliseconds; `undefined` if the clinic does not ask for it
+ * @param attendanceBy - milliseconds before the start; `undefined` if the clinic does not ask for confirmation
  */
 export function askedToCome(thread: Thread, attendanceBy: number | undefined, now: number): Thread {
   const start = thread.known && startOf(ahead(thread.known, now));
@@ -125,20 +124,20 @@ const claim = (thread: Thread, kind: MessageKind, attempts: number, now: number)
   due: now + LEASE,
 });
 
-/** A thread whose claimed message was sent, or is given up. */
+/** A thread whose claimed message was sent or given up. */
 const settled = (thread: Thread, now: number): Thread => ({
   ...thread,
   claimed: undefined,
   due: nextDue(thread, now, now),
 });
 
-/** A thread whose news is not sent: who may not know of it need not answer. */
+/** A thread whose message is not sent. It then requires no reply. */
 export const unsent = (thread: Thread, now: number): Thread => settled({ ...thread, answerBy: undefined }, now);
 
 /**
- * A thread after an attempt that was answered. Without an answer it is left as it is, and looked at when its lease is over.
+ * A thread after an attempt with a response. After an attempt without one it stays unchanged until its lease has ended.
  *
- * @returns the thread, and whether the message is sent, waits for the next attempt, or is given up
+ * @returns the thread and the state of its message
  */
 export function afterAttempt(
   thread: Thread,
@@ -155,13 +154,13 @@ export function afterAttempt(
   return { thread: { ...thread, claimed: { ...claimed, isUnderWay: false }, due: now + pause }, message: 'waiting' };
 }
 
-/** The kinds of messages that say the same of several appointments of a series at once; the others are about one each. */
+/** The kinds of messages that cover several appointments of a series; the others are about one appointment. */
 export const saidAtOnce: readonly MessageKind[] = [
   ...(['confirmation', 'acceptance', 'refusal', 'change', 'cancellation'] as const),
   ...(['offer', 'assistant'] as const),
 ];
 
-/** What is to be done about a message that was claimed before, is due again, and is still true. */
+/** The next step for a claimed message that is due again and still true. */
 function again(thread: Thread, { now }: StepContext): Step {
   const { kind = 'confirmation', attempts = 0, isUnderWay = false } = thread.claimed ?? {};
   return isUnderWay && attempts >= MAX_UNANSWERED
@@ -171,13 +170,13 @@ function again(thread: Thread, { now }: StepContext): Step {
 
 const nothing: Step = { do: 'nothing' };
 
-/** What the person is to know: of an appointment that is taking place, what was known before it began. */
+/** The state to notify. An appointment that is taking place keeps the state from before its start. */
 function knownNext(
   known: Known | undefined,
   appointments: readonly Appointment[],
   { now, config }: StepContext,
 ): Known | undefined {
-  // An offer that is over, tidied up or not, is no news.
+  // An expired personal offer needs no message, whether it was deleted or not.
   const current = appointments.filter((appointment) => !hasEnded(appointment, now, config));
   const isOver = appointments.length > 0 && current.length === 0;
   return (
@@ -198,12 +197,11 @@ const none: Omit<Thread, 'appointment' | 'group' | 'key'> = {
 };
 
 /**
- * What is to be done about the messages of an appointment or visit. It depends on what its person knows and on what is stored now,
- * not on the changes between the two: several changes in a moment are one message, and a missed or repeated run does no
- * harm.
+ * The next step for the messages of an appointment or visit. It depends on the notified and the stored state, not on
+ * the changes between them. Several changes at once thus are one message, and a missed or repeated run has no effect.
  *
- * @param thread - what was said; `undefined` if nothing was
- * @param appointments - as they are stored: one, or those of a visit in the order of time; none if they were deleted
+ * @param thread - the messages so far
+ * @param appointments - the stored ones, in order of time; none if they were deleted
  */
 export function nextStep(thread: Thread | undefined, appointments: readonly Appointment[], context: StepContext): Step {
   const { group, isWanted, isPhone, isTakenBack, earliest, now, timeZone, config, newKey } = context;

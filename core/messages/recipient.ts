@@ -8,10 +8,9 @@ import { isResource } from '../fhir/resource.ts';
 import { isByService, ownerOf } from '../fhir/tags.ts';
 import { dateRange } from '../time/date-range.ts';
 
-/** How a person is reached. */
 export type Medium = 'email' | 'sms';
 
-/** Who is told about an appointment. */
+/** A person to notify about an appointment. */
 export interface Recipient {
   /** `Patient/id` or `RelatedPerson/id`. */
   readonly reference: string;
@@ -19,20 +18,19 @@ export interface Recipient {
   /** An e-mail address, or a telephone number such as `+49301234567`. */
   readonly address: string;
   readonly language: MessageLanguage;
-  /** Where the person's record has the address. */
+  /** The ContactPoint of the address in the person's record. */
   readonly telecom?: ContactPoint;
-  /** Id of the portal that submitted the person; `undefined`: the clinic has. */
+  /** Id of the portal that submitted the person; `undefined` for the clinic. */
   readonly owner?: string | undefined;
 }
 
-/** What an appointment or a person says about messages; `undefined` if nothing. */
 function saidIn({ extension }: { readonly extension?: Extension[] }, config: PublicConfig): boolean | undefined {
   const url = artefactUri(config, 'LocalMessages');
   return extension?.find((one) => one.url === url)?.valueBoolean;
 }
 
 /**
- * Whether the clinic is to write about an appointment: a portal writes to its own patients, unless it leaves it to the
+ * Whether the clinic notifies about an appointment. A portal notifies its own patients, unless it leaves that to the
  * clinic.
  */
 export const isOfClinic = (appointment: Appointment, config: PublicConfig): boolean =>
@@ -44,10 +42,10 @@ const mailbox = /^[^\s@<>()[\]\\,;:"]{1,64}@[^\s@<>()[\]\\,;:"]{1,180}\.[^\s@<>(
 /** The characters of a telephone number, as people write it. */
 const telephone = /^(?:\+|00)?[0-9][0-9 ()/.-]{4,24}$/;
 
-/** Numbers that cost more than others: services, games and votes. */
+/** Premium-rate numbers. */
 const premium = /^(?:0|\+49|\+43|\+41)(?:900|901|118|137|180|190)/;
 
-/** The address in a telecom, as it is sent to; `undefined` if it is none. */
+/** The address in a telecom; `undefined` if it is invalid. */
 function addressIn({ system, value = '' }: ContactPoint): Pick<Recipient, 'medium' | 'address'> | undefined {
   const text = value.trim();
   if (system === 'email' && mailbox.test(text)) {
@@ -57,13 +55,13 @@ function addressIn({ system, value = '' }: ContactPoint): Pick<Recipient, 'mediu
   return isPhone ? { medium: 'sms', address: text.replace(/^00/, '+').replace(/[^+0-9]/g, '') } : undefined;
 }
 
-/** Whether an address is no longer that of its person, or not yet: the last day of a period, or month, belongs to it. */
+/** Whether an address is no longer, or not yet, in use. The last day or month of a period belongs to it. */
 function isOld({ use, period }: ContactPoint, now: number, timeZone: string): boolean {
   const [from, to] = [dateRange(period?.start ?? '', timeZone), dateRange(period?.end ?? '', timeZone)];
   return use === 'old' || (from !== undefined && from.start > now) || (to !== undefined && to.end <= now);
 }
 
-/** The addresses of a person in the order of preference: by rank, then e-mail before telephone. */
+/** The addresses of a person by rank, then e-mail before telephone. */
 function addressesIn(
   telecom: readonly ContactPoint[],
   media: readonly Medium[],
@@ -88,7 +86,7 @@ function addressesIn(
 
 const isLanguage = (text: string | undefined): text is MessageLanguage => messageLanguages.some((one) => one === text);
 
-/** The language that a person prefers among those of messages. */
+/** The language that a person prefers among `messageLanguages`. */
 function languageOf(
   { communication = [] }: Pick<Patient | RelatedPerson, 'communication'>,
   { messages }: BookingConfig,
@@ -102,15 +100,14 @@ function languageOf(
   return codes.find(isLanguage) ?? messages.language;
 }
 
-/** Whether messages to a person have a sense. */
 const isThere = (person: Patient | RelatedPerson): boolean =>
   person.active !== false &&
   !(isResource(person, 'Patient') && (person.deceasedBoolean === true || person.deceasedDateTime !== undefined));
 
 /**
- * Whether a patient can be asked something: wants messages, and has an address.
+ * Whether a patient wants messages and has an address.
  *
- * @param media - what the clinic has
+ * @param media - the media of the clinic
  */
 export const canBeAsked = (patient: Patient, media: readonly Medium[], now: number, config: BookingConfig): boolean =>
   isThere(patient) &&
@@ -118,11 +115,11 @@ export const canBeAsked = (patient: Patient, media: readonly Medium[], now: numb
   addressesIn(patient.telecom ?? [], media, now, config).length > 0;
 
 /**
- * Who can be told about an appointment, in this order: who takes part for the patient, then the patient; those who want to be,
- * at no address of somebody who does not.
+ * The people to notify about an appointment, in order: RelatedPersons who take part, then the patient. People who
+ * refuse messages are left out, and so are their addresses.
  *
  * @param people - the Patient and the RelatedPersons who take part, as far as they exist
- * @param media - what the clinic has
+ * @param media - the media of the clinic
  */
 export function recipientsOf(
   { participant }: Appointment,
@@ -160,10 +157,11 @@ export function recipientsOf(
 }
 
 /**
- * Whether the clinic has entered an address of a person whom a portal submitted, or has confirmed it by a change of its own to
- * it, such as a rank: the version since which the record has it as it is was written by neither the portal nor the service.
+ * Whether the clinic has entered or confirmed an address of a person whom a portal submitted. A change of the
+ * ContactPoint, such as its rank, confirms it. The author of the version that has it first is then neither the portal
+ * nor the service.
  *
- * @param versions - of the person's record with their authors, the newest first
+ * @param versions - the person's record with authors, the newest first
  */
 export function isEnteredByClinic(
   { telecom, owner }: Recipient,
@@ -173,7 +171,7 @@ export function isEnteredByClinic(
   const has = (resource: Resource): boolean =>
     (isResource(resource, 'Patient') || isResource(resource, 'RelatedPerson')) &&
     (resource.telecom ?? []).some((contact) => isSameJson(contact, telecom));
-  // One that has it from the first was submitted with it.
+  // An address in every version was submitted with the person.
   const without = versions.findIndex((resource) => !has(resource));
   const since = without < 0 ? undefined : versions[without - 1];
   const author = since?.meta?.author?.reference?.split('/')[1];

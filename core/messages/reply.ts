@@ -5,25 +5,25 @@ import { isId } from '../fhir/reference.ts';
 import { isObject, parametersIn } from '../fhir/resource.ts';
 import { ahead, type Known, knowledgeOf, type Thread } from './thread.ts';
 
-/** What a person can answer to a message: they come, they cannot, they need another time, they want no more messages, or again. */
+/** The possible replies: confirm attendance, cancel, choose another time, stop messages, start them again. */
 const answers = ['come', 'cancel', 'move', 'stop', 'start'] as const;
 
-/** What a person can answer to a message. */
+/** A reply of a person to a message. */
 export type MessageReply = (typeof answers)[number];
 
-/** What is sent to `$answer`. */
+/** The input of `$answer`. */
 export interface ReplyRequest {
-  /** Id of the row that the link in a message names. */
+  /** Id of the row in the link of a message. */
   readonly row: string;
   /** The secret of the link. */
   readonly key: string;
-  /** What the person has answered; `undefined` to see first what it is about. */
+  /** The reply; `undefined` to read the message's subject first. */
   readonly answer: MessageReply | undefined;
-  /** The time to which the person moves, as it was sent: a Slot or a part of it. */
+  /** The new time, as submitted: a Slot or a part of it. */
   readonly to: Pick<Appointment, 'slot' | 'start' | 'end'> | undefined;
 }
 
-/** Reads Parameters with `token` and, perhaps, `answer`, and to where; `undefined` if they are something else. */
+/** Reads Parameters with `token`, `answer` and the new time; `undefined` if they are invalid. */
 export function parseReply(input: unknown): ReplyRequest | undefined {
   const valueNamed = (name: string, type: `value${'String' | 'Code' | 'Reference' | 'Instant'}`): unknown =>
     parametersIn(input).find((one) => one.name === name)?.[type];
@@ -34,24 +34,24 @@ export function parseReply(input: unknown): ReplyRequest | undefined {
   const time = { start: valueNamed('start', 'valueInstant'), end: valueNamed('end', 'valueInstant') };
   const to = isObject(slot) && answer === 'move' ? { slot: [slot], ...time } : undefined;
   const isKnown = said === undefined || answer !== undefined;
-  // Whether it is a time at all is seen where it is booked.
+  // The booking checks whether `to` is a time.
   return isId(row) && /^[0-9a-f]{32}$/.test(key) && isKnown
     ? { row, key, answer, to: to as ReplyRequest['to'] }
     : undefined;
 }
 
-/** Whether the appointment of a link, or each step of its visit, has begun: then it only ends messages, or begins them again. */
+/** Whether every step of a link has begun. The link then can only stop messages or start them again. */
 export const isOver = ({ known }: Thread, now: number): boolean =>
   known === undefined || ahead(known, now).steps.length === 0;
 
-/** Whether a link is good: its secret is that of the last news, and it is not too late for what is answered. */
+/** Whether a link is valid: it has the current secret, and its appointment has not begun if the reply concerns that. */
 export const isGood = ({ key, answer }: ReplyRequest, thread: Thread, now: number): boolean =>
   key === thread.key && (answer === undefined || isAboutMessages(answer) || !isOver(thread, now));
 
-/** Whether an answer is about messages, not about the appointment. */
+/** Whether a reply concerns messages, not the appointment. */
 export const isAboutMessages = (answer: MessageReply | undefined): boolean => answer === 'stop' || answer === 'start';
 
-/** Whether the appointment is still as the message says. */
+/** Whether the appointment is unchanged since the message. */
 function isStill(
   known: Known | undefined,
   appointments: readonly Appointment[],
@@ -67,12 +67,12 @@ function isStill(
 }
 
 /**
- * What can be answered now.
+ * The replies that are possible now.
  *
- * @param appointments - as they are stored: one, or those of a visit
- * @param isAlone - whether it is no visit, all of whose steps would have to be chosen anew
+ * @param appointments - the stored appointments
+ * @param isAlone - `false` for a visit, which cannot be moved: a person would have to choose all its times again
  * @param isClosed - whether it is too late to cancel
- * @param isRefused - whether the owner of the address wants no messages
+ * @param isRefused - whether the address was unsubscribed
  */
 export function possibleReplies(
   { known }: Thread,
@@ -88,7 +88,7 @@ export function possibleReplies(
   return [...(isStill(known, appointments, now, config) ? open : []), isRefused ? 'start' : 'stop'];
 }
 
-/** What a portal needs to look for another time: for what, and who pays. */
+/** The input for a search for another time: the service and the payer. */
 const wantedPart = ({ serviceType, extension }: Appointment, config: PublicConfig): ParametersParameter[] => [
   ...(serviceType ?? []).slice(0, 1).map((valueCodeableConcept) => ({ name: 'serviceType', valueCodeableConcept })),
   ...(extension ?? []).flatMap(({ url, valueCoding }) =>
@@ -97,9 +97,9 @@ const wantedPart = ({ serviceType, extension }: Appointment, config: PublicConfi
 ];
 
 /**
- * What `$answer` returns: what the message is about, and what can be answered.
+ * The result of `$answer`: the subject of the message and the possible replies.
  *
- * @param moving - whoever asks for another time learns for what; nobody else does
+ * @param moving - the appointment that the person wants to move. Only then the result contains its service and payer.
  */
 export function replyParameters(
   thread: Thread,

@@ -7,10 +7,10 @@ import turkish from './texts/tr.json' with { type: 'json' };
 import ukrainian from './texts/uk.json' with { type: 'json' };
 import type { MessageKind } from './thread.ts';
 
-/** The words of messages in one language; `{when}` is filled in. */
+/** The texts of messages in one language; `{when}` is a placeholder. */
 interface MessageTexts {
   readonly locale: string;
-  /** What messages are about; of an offer in place of an appointment that cannot take place in words of its own. */
+  /** `absence` is the text of an offer that replaces an appointment which cannot take place. */
   readonly subjects: Readonly<Record<MessageKind | 'absence', string>>;
   readonly leads: Readonly<Record<MessageKind | 'absence', string>>;
   readonly greeting: string;
@@ -20,7 +20,7 @@ interface MessageTexts {
   readonly answerBy: string;
   readonly stop: string;
   readonly automatic: string;
-  /** For an address to which no more messages go, because another was given. */
+  /** For an address that was replaced by another. */
   readonly moved: { readonly subject: string; readonly text: string };
   readonly test: { readonly subject: string; readonly text: string };
 }
@@ -66,7 +66,7 @@ const english: MessageTexts = {
   test: { subject: 'Test message', text: 'This is a test of the messages about appointments. It arrived.' },
 };
 
-/** All words of messages. They say when and where, and nothing about why somebody comes. */
+/** The texts of all messages. They contain no reason for an appointment. */
 export const messageTexts: Readonly<Record<MessageLanguage, MessageTexts>> = {
   en: english,
   de: german,

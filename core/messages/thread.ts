@@ -5,7 +5,6 @@ import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { idIn } from '../fhir/reference.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn } from '../rows/row.ts';
 
-/** What a message can be about. */
 const messageKinds = [
   'confirmation',
   'acceptance',
@@ -17,14 +16,13 @@ const messageKinds = [
   'assistant',
 ] as const;
 
-/** What a message is about. */
+/** The subject of a message. */
 export type MessageKind = (typeof messageKinds)[number];
 
 const knownStatuses = ['offered', 'pending', 'booked', 'cancelled'] as const;
 
-/** What a person knows of one appointment; times are milliseconds since 1970 UTC. */
+/** The time of one appointment as last notified; times are milliseconds since 1970 UTC. */
 export interface KnownStep {
-  /** Its id. */
   readonly appointment: string;
   readonly start: number;
   readonly end: number;
@@ -32,50 +30,50 @@ export interface KnownStep {
   readonly place: string;
 }
 
-/** What a person knows of an appointment, or of a whole visit. */
+/** The notified state of an appointment or of a whole visit. */
 export interface Known {
   readonly status: (typeof knownStatuses)[number];
-  /** In the order of time; one, unless it is a visit. */
+  /** In order of time; one step, unless it is a visit. */
   readonly steps: readonly KnownStep[];
 }
 
-/** A message that was claimed: it is being sent, or has to be sent again. */
+/** A claimed message: it is being sent, or must be sent again. */
 interface Claimed {
   readonly kind: MessageKind;
-  /** How often it was begun to be sent. */
+  /** The number of attempts that were begun. */
   readonly attempts: number;
-  /** Whether somebody is sending it, or has died doing so; else the last attempt was refused. */
+  /** Whether an attempt is running or has crashed; `false` if the last attempt was refused. */
   readonly isUnderWay: boolean;
 }
 
-/** The messages about one appointment, or one whole visit: what was said last, and when to look at it again. */
+/** The messages about one appointment or one whole visit: the last notified state, and when to check it again. */
 export interface Thread {
-  /** Id of the appointment; of a visit of that which was its first step when the first message was made. */
+  /** Id of the appointment; for a visit, of its first step when the first message was made. */
   readonly appointment: string;
-  /** What the appointments of the visit have in common (`visitGroupOf`); `undefined` if it is about one appointment alone. */
+  /** Id of the visit (`visitGroupOf`); `undefined` for a single appointment. */
   readonly group: string | undefined;
   /** Reference to the Patient. */
   readonly patient: string;
-  /** The secret of the links in its messages. A change has another one: the links of earlier messages end. */
+  /** The secret of the links in its messages. Each change replaces it, so that links of earlier messages expire. */
   readonly key: string;
-  /** How many messages there were: each is identified by its number. */
+  /** The number of messages so far. It identifies the last one. */
   readonly count: number;
-  /** When one was last sent. */
+  /** When the last message was sent. */
   readonly sent: number | undefined;
-  /** What the person knows, or will know once the claimed message has arrived. */
+  /** The notified state; with a claimed message, the state once that message has arrived. */
   readonly known: Known | undefined;
   readonly claimed: Claimed | undefined;
-  /** By when the person was asked to say that they come; without an answer the time is somebody else's. */
+  /** The deadline to confirm attendance. Without a reply the appointment is released. */
   readonly answerBy: number | undefined;
-  /** Whether the person has said so. */
+  /** Whether the person has confirmed attendance. */
   readonly isComing: boolean;
-  /** When to look at it again; `undefined` if it is over. */
+  /** When to check it again; `undefined` if it is over. */
   readonly due: number | undefined;
 }
 
 const isOff = ({ status }: Appointment): boolean => status === 'cancelled' || status === 'entered-in-error';
 
-/** Whether nothing is left of some appointments: they are cancelled, or deleted. */
+/** Whether all of some appointments are cancelled or entered-in-error. No appointments (deleted ones): true. */
 export const areOff = (appointments: readonly Appointment[]): boolean => appointments.every(isOff);
 
 function stepIn(appointment: Appointment, config: PublicConfig) {
@@ -88,15 +86,14 @@ function stepIn(appointment: Appointment, config: PublicConfig) {
     : undefined;
 }
 
-/** In the order of time. */
+/** Orders steps by time. */
 export const inOrder = (knownStep: KnownStep, other: KnownStep): number =>
   knownStep.start - other.start || (knownStep.appointment < other.appointment ? -1 : 1);
 
 /**
- * What a person will know who is told of an appointment, or of those of a visit; `undefined` if there is nothing to know yet,
- * or any more.
+ * The state to notify a person of; `undefined` if no appointment is open.
  *
- * @param before - what the person knows: it stays so of the steps that are taking place
+ * @param before - the notified state. Steps that are taking place keep theirs.
  */
 export function knowledgeOf(
   appointments: readonly Appointment[],
@@ -114,7 +111,7 @@ export function knowledgeOf(
   return status && { status, steps: steps.sort(inOrder) };
 }
 
-/** What of it has not begun. */
+/** The steps that have not begun. */
 export const ahead = (known: Known, now: number): Known => ({
   ...known,
   steps: known.steps.filter(({ start }) => start > now),
@@ -134,9 +131,9 @@ function parseKnown(texts: readonly string[]): Known | undefined {
 }
 
 /**
- * The row in which the messages about an appointment are kept.
+ * The row that stores the messages about an appointment.
  *
- * @param stored - the row that it replaces, if there is one
+ * @param stored - the row to replace, if there is one
  */
 export function threadTask(thread: Thread, config: PublicConfig, stored?: Task): Task {
   const { appointment, group, patient, key, count, sent, known, claimed, answerBy, isComing, due } = thread;
@@ -161,7 +158,7 @@ export function threadTask(thread: Thread, config: PublicConfig, stored?: Task):
   return newRow('message', more, config, stored);
 }
 
-/** The messages that a row keeps. */
+/** Reads the messages from a row. */
 export function threadOf({ focus, groupIdentifier, input, status, executionPeriod, for: patient }: Task): Thread {
   const kind = messageKinds.find((one) => one === valueIn(input, 'kind')?.valueString);
   const attempts = valueIn(input, 'attempts')?.valueInteger ?? 0;

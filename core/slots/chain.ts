@@ -1,11 +1,11 @@
 import type { Interval } from '../time/interval.ts';
 
 /**
- * Chooses slots that follow one another without a gap or an overlap and cover a stretch of time, preferring those with the
- * least time left over.
+ * Chooses slots that follow one another without a gap or an overlap and cover an interval. Prefers the least unused
+ * time.
  *
  * @param slots - free slots of one schedule, in any order
- * @returns the chain in order of time, or `undefined` if there is none
+ * @returns the chain in order of time; `undefined` if there is none
  */
 export function findChain<T extends Interval>(slots: readonly T[], interval: Interval): T[] | undefined {
   const byFit = [...slots].sort((a, b) => b.start - a.start || a.end - b.end);
@@ -31,14 +31,14 @@ export function findChain<T extends Interval>(slots: readonly T[], interval: Int
   return chainFrom(interval.start);
 }
 
-/** Why slots that a request names do not make up the time it asks for. */
+/** Why the slots of a request do not cover the time of the request. */
 export type Mismatch = { readonly kind: 'outside' | 'overlap'; readonly id: string } | { readonly kind: 'gap' };
 
 /**
- * Compares the slots of one schedule that a request names with the time it asks for: each must contribute to it, none
- * may overlap another, and together they must leave no gap.
+ * Compares the slots of a request with its time. Each slot must contribute to it, none may overlap another, and
+ * together they must leave no gap.
  *
- * @param slots - of one schedule, in any order
+ * @param slots - slots of one schedule, in any order
  */
 export function mismatches(slots: readonly (Interval & { readonly id: string })[], interval: Interval): Mismatch[] {
   const sorted = [...slots].sort((a, b) => a.start - b.start);

@@ -6,17 +6,17 @@ import { overlaps } from '../time/interval.ts';
 import { bookableSlotResource, type Calendar, type CalendarSlot, newCalendarSlot, takesTimeOf } from './slot.ts';
 import type { ScheduleServices, TermsOf } from './terms.ts';
 
-/** A Slot that is to be created, or changed if it still has the version that was read. */
+/** A Slot to create, or to change if it still has the version that was read. */
 export interface SlotChange {
   readonly stored: Slot | undefined;
   readonly resource: Slot;
   /** Changes with the same value must be written together. */
   readonly group: string;
-  /** By which other entries of the transaction refer to a new one. */
+  /** The reference that other entries of the transaction use for a new Slot. */
   readonly fullUrl?: string;
 }
 
-/** The entries that follow where changes give time back; `now` in milliseconds since 1970 UTC. */
+/** Returns the transaction entries for released time; `now` in milliseconds since 1970 UTC. */
 export type Released = (
   changes: readonly SlotChange[],
   schedules: readonly ScheduleServices[],
@@ -24,7 +24,6 @@ export type Released = (
   config: PublicConfig,
 ) => BundleEntry[];
 
-/** Whether a calendar has a Slot in another form than the one before. */
 function isChanged(slot: CalendarSlot, earlier: CalendarSlot | undefined): boolean {
   const elements = ['status', 'start', 'end', 'role', 'revision', 'lane', 'resource'] as const;
   return slot.isNew || !earlier || elements.some((name) => slot[name] !== earlier[name]);
@@ -41,8 +40,8 @@ function resourceOf(slot: CalendarSlot, before: Calendar, config: PublicConfig):
 }
 
 /**
- * The changes that turn a calendar as it is stored into another one; Slots that the other one lacks are not among them.
- * A new Slot that is void, or has no room yet, is not stored.
+ * The changes that turn a stored calendar into another one, without deletions. A new Slot that is entered-in-error, for
+ * example because it has no room yet, is not stored.
  */
 export function slotChanges(before: Calendar, after: Calendar, config: PublicConfig): SlotChange[] {
   return [...after.values()]
@@ -55,7 +54,7 @@ export function slotChanges(before: Calendar, after: Calendar, config: PublicCon
     }));
 }
 
-/** The transaction entries that make all of the changes or none. */
+/** The transaction entries for the changes. */
 export function slotChangeEntries(changes: readonly SlotChange[]): BundleEntry[] {
   return changes.map(({ stored, resource, fullUrl }) =>
     stored
@@ -69,8 +68,7 @@ export const touchEntry = (slot: CalendarSlot, config: PublicConfig): BundleEntr
   updateEntry(slot.resource, bookableSlotResource({ ...slot, revision: slot.revision + 1 }, config));
 
 /**
- * The transaction entries that turn a calendar as it is stored into another one, all or none; Slots that the other one
- * lacks are deleted.
+ * The transaction entries that turn a stored calendar into another one. Slots that are missing in `after` are deleted.
  */
 export function calendarEntries(before: Calendar, after: Calendar, config: PublicConfig): BundleEntry[] {
   const deleted = [...before.keys()]
@@ -80,10 +78,10 @@ export function calendarEntries(before: Calendar, after: Calendar, config: Publi
 }
 
 /**
- * The free Slots that new ones exclude. They get a new version with these: a booking of one of them that has read the
- * calendar before fails, and withdraws the new ones the next time.
+ * The free Slots that new Slots exclude. They get a new version together with the new Slots. A booking that read the
+ * calendar before then fails, and its repetition withdraws the new Slots.
  *
- * @param calendar - as it is stored
+ * @param calendar - the stored calendar
  */
 export function besideNew(
   changes: readonly SlotChange[],
@@ -106,16 +104,16 @@ export function besideNew(
   );
 }
 
-/** The time by which changes are ordered: a Slot is withdrawn before the overlapping ones that replace it are created. */
+/** The time that orders changes: a Slot is withdrawn before the overlapping Slots that replace it are created. */
 function moment({ resource }: SlotChange): number {
   return parseInstant(resource.status === 'entered-in-error' ? resource.start : resource.end) ?? 0;
 }
 
 /**
- * Divides the changes into portions that can be written one after the other, the nearest future first. Changes that
- * belong together stay together.
+ * Divides the changes into chunks that can be written one after the other, the earliest time first. Changes of one
+ * group stay together.
  *
- * @param size - how many changes a portion has at least, except for the last
+ * @param size - how many changes a chunk has at least, except for the last
  */
 export function chunks(changes: readonly SlotChange[], size: number): SlotChange[][] {
   const ordered = [...Map.groupBy(changes, ({ group }) => group).values()]

@@ -20,41 +20,42 @@ import {
 import type { TermsOf } from './terms.ts';
 
 /**
- * What must not lie at a time that is about to be taken.
+ * What an external busy slot must not overlap.
  *
  * - `nothing`: a block may lie over appointments.
- * - `reservations`: a new Slot, which is judged with the appointment that names it.
+ * - `reservations`: a new Slot, which is checked with the appointment that names it.
  * - `appointments`: a Slot that was bookable.
  * - `everything`: an appointment.
  */
 type Against = 'nothing' | 'reservations' | 'appointments' | 'everything';
 
-/** Time that somebody other than the service is about to take in Medplum. */
+/** Time that another client than the service is about to occupy in Medplum. */
 export interface ExternalSlot extends Interval {
-  /** Where from: an offer, whose lane alone loses the time, or a Slot that takes it from every lane. */
+  /** A bookable slot, whose lane alone loses the time, or an external busy slot. */
   readonly from: CalendarSlot;
-  /** Id of a bookable Slot of the lane that it takes its time from, if it is itself none of that lane. */
+  /** Id of a bookable Slot of the lane that loses the time, if `from` itself is not in that lane. */
   readonly lane?: string;
   readonly against: Against;
-  /** The service types by which it needs time around it; absent: it needs none. */
+  /** The service types that determine its buffers; absent: it needs none. */
   readonly types?: readonly CodeableConcept[];
 }
 
-/** What a taking means for the Slots of its Schedule. */
+/** The effect of an external busy slot on the Slots of its Schedule. */
 interface ExternalSlotPlan {
-  /** What already takes its time, if anything does. */
   readonly conflict: CalendarSlot | undefined;
-  /** The offers that it excludes: each is written with the intent before the taking is stored. */
+  /**
+   * The bookable slots that it excludes. Each is written with the reservation before the external busy slot is stored.
+   */
   readonly excluded: readonly CalendarSlot[];
 }
 
 /**
- * Decides about time that is about to be taken past the service: what is booked already refuses it, and every offer that it
- * excludes must be written first, so that a simultaneous booking fails, or is seen.
+ * Decides about time that another client is about to occupy in Medplum. A Slot that is booked already refuses it. Every
+ * bookable slot that it excludes must be written first, so that a simultaneous booking fails or is noticed.
  *
- * @param calendar - the Slots of the Schedule, at least those within reach of the time; those of ended holds are free
- * @param own - ids of the Slots of the same act: their writer may be about to write them, in the transaction that is being
- *   checked, or gives them back in it
+ * @param calendar - the Slots of the Schedule, at least those within reach of the time; expired personal offers are
+ *   free
+ * @param own - ids of the Slots of the same act: the transaction that is being checked writes or releases them
  */
 export function planExternalSlot(
   external: ExternalSlot,
@@ -75,7 +76,7 @@ export function planExternalSlot(
   const excluded = others.filter((slot) => {
     const { before, after, services } = termsOf(slot);
     const around = { start: external.start - after, end: external.end + before };
-    // What lies under a block is written, too: its time must not come back while the block is being stored.
+    // A bookable slot under a block is written, too: it must not become free while the block is being stored.
     const mayComeBack =
       !isTaken(slot) || (against === 'nothing' && overlaps(slot, external) && isByService(slot.resource.meta, config));
     return slot.role === 'offer' && mayComeBack && overlaps(slot, around) && takesTimeOf(from, slot, services);
@@ -84,11 +85,11 @@ export function planExternalSlot(
 }
 
 /**
- * What is about to be taken, with the lane that it takes its time from, if it takes only one: that of its Slot, as it is stored
- * or reserved; of a new Slot that is stamped with a capacity, one in which nothing is in its way.
+ * Adds the lane to an external busy slot that takes time from one lane only. A stored or reserved Slot keeps its lane.
+ * A new Slot that is stamped with a capacity gets a lane without conflicts.
  *
  * @param reserved - the time that others have reserved
- * @param ownLanes - the lanes in which the same act has reserved its new Slots, by their ids
+ * @param ownLanes - by id of a new Slot of the same act: the bookable Slot in whose lane it is reserved
  */
 export function inLane(
   external: ExternalSlot,
@@ -112,16 +113,17 @@ export function inLane(
   return name === undefined ? external : { ...external, from: { ...from, lane: name }, ...(lane && { lane: lane.id }) };
 }
 
-/** Whether what is taken from one Slot could already be taken by another: of its lane, or of every lane. */
+/** Whether a Slot conflicts with a busy one: they are in the same lane, or one of them takes time from every lane. */
 export function excludes(from: CalendarSlot, taken: CalendarSlot): boolean {
   return isInEveryLane(taken) ? takesTimeOf(taken, from) : takesTimeOf(from, taken);
 }
 
 /**
- * Whether a Slot that never was on offer gives its time back when somebody sets it free, or does so once more: an offer of
- * its own beside those that it was taken from would sell that time twice. Where there are none it becomes an offer.
+ * Whether a Slot that was never bookable only releases its time when it is set to `free`, also when that is repeated.
+ * As a bookable slot of its own it would make the time of the bookable slots under it available twice. If there are
+ * none, it becomes a bookable slot.
  *
- * @param opened - as it is about to be stored
+ * @param opened - the Slot that is about to be stored
  * @param calendar - the Slots around it
  */
 export function givesBack(external: CalendarSlot, opened: Slot, calendar: Calendar, config: PublicConfig): boolean {
@@ -139,7 +141,7 @@ export function givesBack(external: CalendarSlot, opened: Slot, calendar: Calend
   return isOurs || (from.role === 'external' && [...calendar.values()].some(isUnder));
 }
 
-/** Time that is about to be taken from every lane of a Schedule, for which there is no Slot yet. */
+/** A new external busy slot of every lane of a Schedule. */
 export function newExternalSlot(
   schedule: string,
   time: Interval,
@@ -154,7 +156,7 @@ export function newExternalSlot(
   });
 }
 
-/** A Slot that is about to take time from every lane, as if it were stored. */
+/** A Slot resource as an external busy slot of every lane. */
 export function externalBusySlot(
   schedule: string,
   { start, end }: Interval,

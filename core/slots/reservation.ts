@@ -7,35 +7,37 @@ import { contains, type Interval, overlaps } from '../time/interval.ts';
 import { newExternalSlot } from './guard.ts';
 import { type Calendar, type CalendarSlot, isTaken, takesTimeOf } from './slot.ts';
 
-/** How long a reservation counts by itself, in milliseconds: Medplum asks the guards of one act within it, and commits. */
+/**
+ * How long a reservation counts by itself, in milliseconds. Medplum asks all guards of one act and commits within it.
+ */
 export const RESERVED_FOR = 5_000;
 
 /**
- * How much longer the reservation of a stored appointment counts, in milliseconds: the job that gives it its Slots may be
- * lost, and the clock, which runs every minute, makes up for it.
+ * How much longer the reservation of a stored appointment counts, in milliseconds. The job that gives the appointment
+ * its Slots may be lost. The cron Bot, which runs every minute, then makes up for it.
  */
 const FOLLOWED_WITHIN = 85_000;
 
-/** How many reservations a row keeps: of more, as an import makes them, the oldest are probably stored already. */
+/** How many reservations a row keeps. If an import makes more, the oldest ones are probably stored already. */
 const MAX_RESERVATIONS = 100;
 
 /** A write that Medplum asks a guard about. A Slot and the appointment that names it are one act. */
 export interface Act {
   /** The resource that is about to be stored, `Slot/id` or `Appointment/id`. */
   readonly id: string;
-  /** Reference to who writes it. */
+  /** Reference to the author of the write. */
   readonly author: string;
-  /** Ids of the Slots that it names, or is. */
+  /** Ids of the Slots that the appointment names; for a Slot, its own id. */
   readonly slots: readonly string[];
 }
 
-/** Time that somebody is about to take past the service. It stands in the publication row of its Schedule. */
+/** Time that another client is about to occupy. It is stored in the publication row of its Schedule. */
 export interface Reservation extends Interval, Act {
-  /** Id of the bookable Slot from whose lane it is taken; `undefined`: from every lane. */
+  /** Id of the bookable Slot whose lane loses the time; `undefined`: every lane does. */
   readonly lane: string | undefined;
-  /** Whether it may lie on taken time on purpose. */
+  /** Whether it may overlap busy time on purpose. */
   readonly overbooks: boolean;
-  /** Until when it counts, whether or not anything is stored; milliseconds since 1970 UTC. */
+  /** Until when it counts whether or not the resource is stored; milliseconds since 1970 UTC. */
   readonly until: number;
 }
 
@@ -74,13 +76,13 @@ function extensionOf(
 
 const appointmentOf = ({ id }: Act): string | undefined => /^Appointment\/(.+)$/.exec(id)?.[1];
 
-/** Whether it is an appointment that is about to be stored. */
+/** Whether the act stores an appointment. */
 export const isOfAppointment = (act: Act): boolean => appointmentOf(act) !== undefined;
 
 const isKept = (reservation: Reservation, now: number): boolean =>
   now < reservation.until + (isOfAppointment(reservation) ? FOLLOWED_WITHIN : 0);
 
-/** The reservations that a row keeps, but for those that no longer count in any case. */
+/** The reservations in a row, without the expired ones. */
 export function reservationsIn(row: Task | undefined, now: number, config: PublicConfig): Reservation[] {
   const found = (row?.extension ?? []).flatMap((extension) =>
     extension.url === uriOf(config) ? (reservationIn(extension) ?? []) : [],
@@ -88,7 +90,10 @@ export function reservationsIn(row: Task | undefined, now: number, config: Publi
   return found.filter((reservation) => isKept(reservation, now));
 }
 
-/** A row with other reservations. Its identifiers name what they announce, so that the guard of the same act finds them. */
+/**
+ * A row with other reservations. The row's identifiers name their resources, so that the guard of the same act finds
+ * the row.
+ */
 export function withReservations(row: Task, reservations: readonly Reservation[], config: PublicConfig): Task {
   const { extension = [], identifier = [], ...rest } = row;
   const system = uriOf(config);
@@ -115,8 +120,8 @@ export const reservationsOf = ({ id, slots }: Partial<Act>, config: PublicConfig
 };
 
 /**
- * Whether two writes belong to one act: a Slot and the appointment that names it, by the same author. Two appointments are
- * two acts, whatever they name.
+ * Whether two writes belong to one act: a Slot and the appointment that names it, by the same author. Two appointments
+ * are always two acts.
  */
 export function isSameAct(act: Act, other: Act): boolean {
   const isPair = isOfAppointment(act) !== isOfAppointment(other);
@@ -126,36 +131,32 @@ export function isSameAct(act: Act, other: Act): boolean {
   );
 }
 
-/** Whether the calendar shows what a reservation announced. */
+/** Whether the calendar contains the Slot of a reservation. */
 function isStored(reservation: Reservation, calendar: Calendar): boolean {
   const own = reservation.slots.flatMap((id) => calendar.get(id) ?? []).filter((slot) => isTaken(slot));
   return own.some((slot) => contains(slot, reservation));
 }
 
-/**
- * Ids of the appointments that reservations at some time announce and that must be looked up: whether these reservations
- * still count depends on whether the appointment was stored.
- */
+/** Ids of the appointments to look up: an expired reservation still counts if its appointment was stored. */
 export const lateAppointments = (reservations: readonly Reservation[], times: readonly Interval[], now: number) =>
   reservations
     .filter((reservation) => now >= reservation.until && times.some((time) => overlaps(reservation, time)))
     .flatMap((reservation) => appointmentOf(reservation) ?? []);
 
-/** How reservations are read as taken time. */
 interface Reading {
   readonly calendar: Calendar;
   readonly now: number;
-  /** Of the appointments that were looked up, those that are open, by id, with their time; `undefined`: none was. */
+  /** The open appointments among those that were looked up: their time by id. `undefined`: none was looked up. */
   readonly open?: ReadonlyMap<string, Interval> | undefined;
 }
 
-/** The time that reservations take, as Slots that are not stored yet: each takes time from its lane, or from every lane. */
+/** The reserved time as Slots that are not stored yet. Each takes time from its lane or from every lane. */
 export function reservedSlots(
   schedule: string,
   reservations: readonly Reservation[],
   { calendar, now, open = new Map() }: Reading,
 ): CalendarSlot[] {
-  /** Whether the stored appointment has the time that was announced: a move that was refused left it where it was. */
+  /** Whether the stored appointment has the reserved time. After a refused move it still has the old time. */
   const isOfStored = (reservation: Reservation): boolean => {
     const time = open.get(appointmentOf(reservation) ?? '');
     const announced = reservations.filter(({ id, until }) => id === reservation.id && until === reservation.until);
@@ -173,10 +174,10 @@ export function reservedSlots(
     });
 }
 
-/** How far the clocks of Bots and of the server differ at most, in milliseconds. */
+/** The largest difference between the clocks of Bots and of the server, in milliseconds. */
 const CLOCKS = 60_000;
 
-/** The search for the rows that may have reservations: they were written a moment ago. */
+/** The search for the rows that may have reservations: those that were written within the last minute or so. */
 export const recentRows = (now: number, config: PublicConfig): string => {
   const since = formatInstant(now - RESERVED_FOR - CLOCKS);
   return rowSearch(
@@ -186,13 +187,13 @@ export const recentRows = (now: number, config: PublicConfig): string => {
   );
 };
 
-/** The time that is reserved in some Schedules, by their publication rows. */
+/** The reserved time of some Schedules, by their publication rows. */
 export const reservedIn = (rows: readonly Task[], reading: Reading, config: PublicConfig): CalendarSlot[] =>
   rows.flatMap((row) => {
     const schedule = idIn(row.focus, 'Schedule');
     return schedule === undefined ? [] : reservedSlots(schedule, reservationsIn(row, reading.now, config), reading);
   });
 
-/** Whether a time from a Slot is reserved. */
+/** Whether a time in the lane of a Slot is reserved. */
 export const isReserved = (slot: CalendarSlot, time: Interval, reserved: readonly CalendarSlot[]): boolean =>
   reserved.some((one) => overlaps(one, time) && takesTimeOf(one, slot));

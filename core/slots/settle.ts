@@ -23,11 +23,8 @@ import {
 import type { Terms, TermsOf } from './terms.ts';
 
 /**
- * Takes a time out of Slots: each is narrowed to it and gets the given status. What is left of them is settled afterwards
- * (`settle`), like everything else that the change excludes.
- *
- * @param ids - Slots of the calendar
- * @param interval - the time wanted; what lies outside a Slot is not taken
+ * Occupies a time in Slots of the calendar: each is narrowed to its part of the interval and gets the given status.
+ * `settle` then adapts the rest of these Slots and every other bookable slot that the change excludes.
  */
 export function withTaken(
   calendar: Calendar,
@@ -47,10 +44,11 @@ export function withTaken(
 }
 
 /**
- * Gives back Slots, and their buffers with them: an offer is free again; what was never on offer is void. A Slot that
- * other appointments hold gets the status that they require; one that is blocked stays so.
+ * Releases Slots and removes their buffers. A bookable slot is free again, an external busy slot becomes
+ * entered-in-error. A Slot that other appointments hold gets the status that they require. A blocked bookable slot
+ * stays blocked.
  *
- * @param ids - of Slots, deleted ones included
+ * @param ids - ids of Slots, deleted Slots included
  */
 export function withGivenBack(calendar: Calendar, ids: readonly string[], config: PublicConfig): Calendar {
   const result = new Map(calendar);
@@ -63,7 +61,7 @@ export function withGivenBack(calendar: Calendar, ids: readonly string[], config
       }
       continue;
     }
-    // Also those of a Slot that somebody has deleted.
+    // The buffers of a Slot are removed even if somebody deleted the Slot.
     gone.add(id);
     if (slot?.role === 'offer' && isBooked(slot)) {
       result.set(id, { ...slot, status: 'free' });
@@ -71,33 +69,34 @@ export function withGivenBack(calendar: Calendar, ids: readonly string[], config
       result.set(id, { ...slot, status: 'entered-in-error', role: 'void' });
     }
   }
-  // As with Medplum's `$cancel`, their buffers are deleted.
+  // Buffers are deleted, as Medplum's `$cancel` does.
   const isGone = ({ role, resource }: CalendarSlot): boolean =>
     role === 'buffer' && gone.has(bufferOf(resource, config) ?? '');
   return new Map([...result].filter(([, slot]) => !isGone(slot)));
 }
 
-/** What `settle` depends on besides the calendar. */
 interface SettleContext {
   readonly termsOf: TermsOf;
-  /** Gives a fresh `urn:uuid:` for each part of an offer that is new. */
+  /** Returns a new `urn:uuid:` for each new part of a bookable slot. */
   readonly newId: () => string;
-  /** Time in which every offer is worked out anew, whatever has changed; all Slots within reach of it must be known. */
+  /**
+   * Time in which every bookable slot is worked out again, whatever has changed. All Slots within reach must be known.
+   */
   readonly renewed?: Interval;
-  /** As it is stored, if `before` is not. */
+  /** The stored calendar, if `before` differs from it. */
   readonly stored?: Calendar;
-  /** Only these offers are changed; by default all. */
+  /** Only bookable slots with `true` are changed; by default all. */
   readonly isOpen?: (offer: CalendarSlot) => boolean;
 }
 
-/** The time in which something that is taken leaves no room for an appointment of an offer, buffers included. */
+/** The time in which a busy Slot leaves no room for an appointment, buffers included. */
 function widened({ start, end }: Interval, { before, after }: Terms): Interval {
   return { start: start - after, end: end + before };
 }
 
 const isFree = (slot: CalendarSlot): boolean => slot.status === 'free' && !occupies(slot);
 
-/** The parts of one offer, in a calendar before and after a change. */
+/** The parts of one bookable slot, in a calendar before and after a change. */
 interface Offer {
   readonly sample: CalendarSlot;
   readonly whole: Interval;
@@ -125,7 +124,7 @@ function bookableItemsIn(before: Calendar, after: Calendar, termsOf: TermsOf): O
   });
 }
 
-/** What takes time in a calendar and does not, or not there, in another. */
+/** The Slots that occupy time in one calendar and not, or elsewhere, in the other. */
 function takenOnlyIn(calendar: Calendar, other: Calendar): CalendarSlot[] {
   return [...calendar.values()].filter((slot) => {
     const same = other.get(slot.id);
@@ -137,7 +136,10 @@ function takenOnlyIn(calendar: Calendar, other: Calendar): CalendarSlot[] {
 const isSameTime = (interval: Interval, other: Interval): boolean =>
   interval.start === other.start && interval.end === other.end;
 
-/** What is left of an offer, and what of that it did not offer before nor get back now: rests that had been too short. */
+/**
+ * The free pieces of a bookable slot. `regained` are the pieces that were neither free before nor released now: rests
+ * that had been too short.
+ */
 function piecesOf(offer: Offer, gained: IntervalSet, taken: readonly CalendarSlot[]) {
   const { whole, members, freeBefore, terms } = offer;
   const free = [...members.filter(isFree), ...freeBefore];
@@ -152,7 +154,10 @@ function piecesOf(offer: Offer, gained: IntervalSet, taken: readonly CalendarSlo
   return { pieces, regained: subtract(subtract(pieces, union(free)), gained) };
 }
 
-/** Gives the pieces to the parts of the offer: those that fit stay, then the offer itself, then others, then new ones. */
+/**
+ * Assigns the free pieces to Slots: a Slot of the same time stays, then the original Slot, then other parts, then new
+ * Slots.
+ */
 function assigned(offer: Offer, pieces: IntervalSet, newId: () => string): CalendarSlot[] {
   const { sample, whole, members } = offer;
   const open = members.filter((slot) => !occupies(slot));
@@ -175,7 +180,7 @@ function assigned(offer: Offer, pieces: IntervalSet, newId: () => string): Calen
   return [
     ...result,
     ...others.map((slot): CalendarSlot => {
-      // One Slot stands for an offer of which nothing is left, so that it can come back and be locked.
+      // One Slot represents a bookable slot without free time, so that it can be restored and locked.
       const stays = isGone && slot === representative;
       return stays
         ? { ...slot, ...whole, whole, status: 'entered-in-error' }
@@ -188,16 +193,17 @@ const isChanged = (slot: CalendarSlot, other: CalendarSlot | undefined): boolean
   other === undefined || slot.status !== other.status || slot.role !== other.role || !isSameTime(slot, other);
 
 /**
- * Makes the offers of a calendar what they must be after a change of what is taken: every offer at whose lane time was
- * taken or given back, buffers included, is narrowed, withdrawn, restored or joined. This is the one place where offers
- * follow what takes their time: bookings, moves, cancellations, what staff take, and opening hours all come through here.
+ * Adapts the bookable slots of a calendar to a change of busy time. In every lane in which time was occupied or
+ * released, buffers included, bookable slots are narrowed, withdrawn, restored or joined. Bookings, moves,
+ * cancellations, external busy slots and opening hours all use this function.
  *
- * Of an offer that stays as it is although the change excludes it, one Slot gets a new `revision`, and so a new version.
- * That makes an offer its own lock: whoever takes or gives back time writes every offer that it excludes.
+ * If a bookable slot stays unchanged although the change excludes it, one of its Slots gets a new `revision`, and so a
+ * new version. The bookable slot thus is its own lock: every change of busy time writes all bookable slots that it
+ * excludes.
  *
- * @param before - as it is stored, or as it is once something is given back
- * @param after - the same, with the Slots that the change itself takes or gives back; a given back one is free or void
- * @returns `after` with its offers settled; Slots that have become void are `entered-in-error`
+ * @param before - the stored calendar, or a calendar in which Slots were released
+ * @param after - the same with the Slots that the change occupies or releases; a released Slot is free or void
+ * @returns `after` with its bookable slots adapted; Slots that became void are `entered-in-error`
  */
 export function settle(before: Calendar, after: Calendar, context: SettleContext): Calendar {
   const { termsOf, newId, renewed, stored = before, isOpen = () => true } = context;
@@ -231,7 +237,6 @@ export function settle(before: Calendar, after: Calendar, context: SettleContext
   return result;
 }
 
-/** New revisions for what a change excludes and leaves as it is. */
 function lockUnchanged(
   result: Map<string, CalendarSlot>,
   stored: Calendar,
@@ -242,7 +247,7 @@ function lockUnchanged(
   const withdrawn = settled.filter(({ role, status }) => role === 'offer' && status === 'entered-in-error');
   const unchanged = (slots: readonly CalendarSlot[]) =>
     slots.filter((slot) => !slot.isNew && slot.role === 'offer' && !isChanged(slot, stored.get(slot.id)));
-  // A rest that comes back had been too short between two appointments: whoever gives back the other one must notice.
+  // A rest that returns had been too short between two appointments. A release of the other one must notice it.
   for (const slot of [...(isConcerned ? unchanged(withdrawn) : []), ...unchanged(neighbours)]) {
     const current = result.get(slot.id) ?? slot;
     result.set(slot.id, { ...current, revision: current.revision + 1 });

@@ -6,42 +6,41 @@ import { idIn, isSameService } from '../fhir/reference.ts';
 import { identifierIn, isBuffer, isMarked, publishedKeyOf } from '../fhir/scheduling/slot-marks.ts';
 import { contains, type Interval, overlaps } from '../time/interval.ts';
 
-/** The status of a Slot that is taken for an appointment. */
+/** The status of a Slot that an appointment occupies. */
 export type TakenStatus = Extract<Slot['status'], 'busy' | 'busy-tentative'>;
 
 /**
- * How an appointment can use the Slots that it refers to, and the status that they must have, where not any will do. Of
- * several uses of one Slot the last in this list counts.
+ * How an appointment can use the Slots that it refers to, and the status that each use requires (`undefined`: any
+ * status). If a Slot has several uses, the last one in this list wins.
  *
  * @see specification section 3
  */
 const slotUses = {
-  /** The appointment was cancelled or is void: it has given the Slot back. */
+  /** The appointment was cancelled or entered in error: the Slot is no longer its own. */
   'given-back': undefined,
   /** The Slot belongs to the appointment, whatever its status. */
   held: undefined,
-  /** The appointment waits for the clinic. */
+  /** The appointment waits for confirmation by the clinic. */
   requested: 'busy-tentative',
-  /** The appointment is confirmed. */
   confirmed: 'busy',
 } as const satisfies Record<string, TakenStatus | undefined>;
 
 /** How an appointment uses the Slots that it refers to. */
 export type SlotUse = keyof typeof slotUses;
 
-/** How appointments use Slots, by Slot id; one without an entry is not referred to. */
+/** How appointments use Slots, by Slot id. A Slot without an entry belongs to no appointment. */
 export type SlotUses = ReadonlyMap<string, SlotUse>;
 
 const strengthOf = (use: SlotUse): number => Object.keys(slotUses).indexOf(use);
 
-/** Of the uses that several appointments have for one Slot, the strongest. */
+/** The strongest of the uses that several appointments have for one Slot. */
 export const strongestUse = (...uses: readonly (SlotUse | undefined)[]): SlotUse | undefined =>
   uses.filter((use) => use !== undefined).toSorted((one, other) => strengthOf(other) - strengthOf(one))[0];
 
-/** Whether a Slot with this use belongs to an appointment, so that no other booking may take it. */
+/** Whether a Slot with this use belongs to an appointment, so that no other booking may have it. */
 export const isHeld = (use: SlotUse | undefined): boolean => use !== undefined && use !== 'given-back';
 
-/** The status that a Slot with this use must have; `undefined` where any will do. */
+/** The status that a Slot with this use must have; `undefined`: any status. */
 export const slotStatusOf = (use: SlotUse | undefined): TakenStatus | undefined => use && slotUses[use];
 
 /** The ids of the Slots that an appointment refers to. */
@@ -50,73 +49,76 @@ export function slotIdsOf(appointment: Pick<Appointment, 'slot'> | undefined): s
 }
 
 /**
- * What a Slot is in its Schedule.
+ * The role of a Slot in its Schedule.
  *
- * - `offer`: free, or taken, or withdrawn because its time is taken. It has a lane, and takes time from that lane only.
- * - `buffer`: time that a booking needs around it, at its lane.
- * - `external`: never offered. It takes time from every lane, or from the one that its stamp has given it.
- * - `void`: entered in error.
+ * - `offer`: a bookable slot, whether free, booked, or withdrawn because its time is occupied. It takes time from its
+ *   own lane only.
+ * - `buffer`: time that a booking needs before or after it, in the same lane.
+ * - `external`: an external busy slot, which was never bookable. It takes time from every lane, or from the lane in its
+ *   mark.
+ * - `void`: entered-in-error.
  */
 type SlotRole = 'offer' | 'buffer' | 'external' | 'void';
 
 /**
- * A Slot as the rules see it: the one model of a Slot, for the calendar, bookings, notifications, pages and the check of
- * consistency. What it is stands in its own marks (docs/calendar-model.md).
+ * The model of a Slot for the calendar, bookings, notifications, pages and the consistency check. The marks on the
+ * resource hold its role, lane and origin (docs/calendar-model.md).
  */
 export interface CalendarSlot extends Interval {
-  /** For a new one the `urn:uuid:` of its transaction entry. */
+  /** A new Slot has the `urn:uuid:` of its transaction entry. */
   readonly id: string;
-  /** As it is stored; of a new part, the Slot that it is split off from; of another new one, itself. */
+  /** The stored resource. A new part has the Slot that it was split off from; any other new Slot has itself. */
   readonly resource: Slot;
   readonly isNew: boolean;
   readonly status: Slot['status'];
   readonly role: SlotRole;
-  /** Id of its Schedule. */
   readonly schedule: string;
-  /** Id of the offer that it is a part of, or a buffer for: its own, unless it was split off. */
+  /** Id of the bookable slot that this Slot is a part of, or a buffer for. Unless it was split off, its own id. */
   readonly origin: string;
-  /** The lane whose time it takes or offers; absent for a taking of every lane, and for an offer made by hand that has none yet. */
+  /** Absent for an external busy slot of every lane, and for a manually created bookable slot without a lane. */
   readonly lane: string | undefined;
-  /** The whole time that the offer, or that of a buffer, offers where nothing takes it. */
+  /** The whole time of the bookable slot when nothing occupies it. A buffer has that of the slot that was booked. */
   readonly whole: Interval;
-  /** The services that it is for. */
   readonly services: readonly CodeableConcept[] | undefined;
-  /** How often it was written only so that it has a new version (`settle`). */
+  /** Number of writes that only gave it a new version, as a lock (`settle`). */
   readonly revision: number;
-  /** Whether somebody else than the service took it while it was free. */
+  /** Whether somebody else than the service occupied it while it was free. */
   readonly isByHand: boolean;
-  /** As how many at one time it was booked, as Medplum stamps it; a Slot without a stamp is alone. */
+  /** How many appointments were allowed at one time when it was booked (Medplum's stamp). Without a stamp: 1. */
   readonly capacity: number;
-  /** How appointments that refer to it use it, where that is known. */
+  /** How appointments that refer to it use it, where known. */
   readonly use: SlotUse | undefined;
 }
 
 /** Slots by id. Immutable: every operation returns a new calendar. */
 export type Calendar = ReadonlyMap<string, CalendarSlot>;
 
-/** The id of the booked Slot whose buffer a Slot is, if the service has written it. */
+/** The id of the booked Slot whose buffer a Slot is, if the service wrote it. */
 export function bufferOf(slot: Slot, config: PublicConfig): string | undefined {
   return identifierIn(slot, artefactUri(config, 'LocalBuffer'));
 }
 
-/** Whether a Slot is booked, held or blocked. */
+/** Whether a Slot is booked, held for one person, or blocked. */
 export function isTaken({ status }: Pick<Slot, 'status'>): boolean {
   return status !== 'free' && status !== 'entered-in-error';
 }
 
-/** Whether a Slot is taken by an appointment, or as if by one; a block does not count. */
+/** Whether a Slot is occupied by an appointment or as if by one. A block (`busy-unavailable`) does not count. */
 export function isBooked({ status }: Pick<Slot, 'status'>): boolean {
   return status === 'busy' || status === 'busy-tentative';
 }
 
-/** Medplum's stamp on a booked Slot: as how many at one time it was booked. */
+/** Medplum's stamp on a booked Slot: how many appointments were allowed at one time. */
 const CAPACITY = 'https://medplum.com/fhir/StructureDefinition/SchedulingSlotCapacity';
 
-/** As how many at one time a Slot was booked. */
+/** How many appointments were allowed at one time when a Slot was booked. */
 export const capacityOf = ({ extension = [] }: Slot): number =>
   extension.find(({ url }) => url === CAPACITY)?.valuePositiveInt ?? 1;
 
-/** The extension that says what a Slot offers where its own elements do not: while its time is taken, or in part. */
+/**
+ * The `LocalSlotOffer` extension of a bookable slot that is occupied or divided: it has what `start`, `end` and
+ * `serviceType` of the Slot no longer say.
+ */
 interface SlotOfferMark {
   readonly period: Interval | undefined;
   readonly lane: string | undefined;
@@ -148,7 +150,7 @@ function roleOf(slot: Slot, { period }: SlotOfferMark, config: PublicConfig): Sl
   return slot.status === 'free' || isMarked(slot, config) ? 'offer' : 'external';
 }
 
-/** A Slot as the rules see it, or `undefined` if its times cannot be read. */
+/** Reads a Slot; `undefined` if it has no id or no readable times. */
 export function calendarSlot(resource: Slot, config: PublicConfig, use?: SlotUse): CalendarSlot | undefined {
   const time = timeOf(resource);
   const { id, status } = resource;
@@ -168,7 +170,7 @@ export function calendarSlot(resource: Slot, config: PublicConfig, use?: SlotUse
     schedule: idIn(resource.schedule, 'Schedule') ?? '',
     origin: identifierIn(resource, artefactUri(config, 'LocalSlotOrigin')) ?? id,
     lane: key?.kind === 'offer' && role !== 'external' ? String(key.lane) : mark.lane,
-    // If a piece was moved elsewhere by hand, the offer is what staff made of it. A buffer lies beside what was booked.
+    // If staff moved a part elsewhere, the Slot has the time that they gave it. A buffer lies beside the booked time.
     whole: mark.period && (role === 'buffer' || contains(mark.period, time)) ? mark.period : time,
     services: resource.serviceType ?? (mark.services.length > 0 ? mark.services : undefined),
     revision: mark.revision,
@@ -178,32 +180,32 @@ export function calendarSlot(resource: Slot, config: PublicConfig, use?: SlotUse
   };
 }
 
-/** A Slot that is about to be stored, as if it were stored already; `undefined` if its times cannot be read. */
+/** A Slot that is about to be stored, read like a stored one; `undefined` if its times cannot be read. */
 export function newCalendarSlot(id: string, resource: Slot, config: PublicConfig): CalendarSlot | undefined {
   const slot = calendarSlot({ ...resource, id }, config);
   return slot && { ...slot, resource, isNew: true };
 }
 
 /**
- * The calendar of stored Slots. Those without readable times are left out: they neither offer nor take anything.
+ * The calendar of stored Slots. Slots without readable times are left out: they neither provide nor occupy time.
  *
- * @param uses - how appointments refer to the slots, where that is known
+ * @param uses - how appointments refer to the slots, where known
  */
 export function calendarOf(slots: readonly Slot[], config: PublicConfig, uses: SlotUses = new Map()): Calendar {
   const found = slots.flatMap((slot) => calendarSlot(slot, config, uses.get(slot.id ?? '')) ?? []);
   return new Map(found.map((slot) => [slot.id, slot]));
 }
 
-/** Whether something takes the time of a Slot: its status says so, or an open appointment refers to it. */
+/** Whether a Slot occupies its time: by its status, or because an open appointment refers to it. */
 export function occupies({ role, status, use }: CalendarSlot): boolean {
   return role !== 'void' && (isTaken({ status }) || (status === 'free' && isHeld(use)));
 }
 
 /**
- * Whether a taking takes time from a service. An appointment takes time from every service, and so do its buffers; a
- * block (`busy-unavailable`) that names services takes time from these only.
+ * Whether a busy Slot takes time from a service. An appointment and its buffers take time from every service. A block
+ * (`busy-unavailable`) that names services takes time from these only.
  *
- * @param services - what is offered; empty means any service
+ * @param services - services of the bookable slot; absent or empty means any service
  */
 function takesFrom(external: Slot, services: readonly CodeableConcept[] | undefined): boolean {
   const { status, serviceType = [] } = external;
@@ -215,8 +217,8 @@ function takesFrom(external: Slot, services: readonly CodeableConcept[] | undefi
 }
 
 /**
- * Whether two Slots belong to one place. Offers made by hand that do not overlap share a place: those that have none yet
- * are taken for neighbours, which is never too little.
+ * Whether two Slots belong to one lane. Manually created bookable slots that do not overlap share a lane. If such a
+ * slot has no lane yet, it counts as sharing one, so that too much time is excluded rather than too little.
  */
 function shareLane(slot: CalendarSlot, other: CalendarSlot): boolean {
   if (slot.origin === other.origin) {
@@ -229,16 +231,17 @@ function shareLane(slot: CalendarSlot, other: CalendarSlot): boolean {
   return !isPublished(slot) && !isPublished(other) && !overlaps(slot.whole, other.whole);
 }
 
-/** How the lanes of offers made by hand begin: they are apart from those of published ones. */
+/** The prefix of the lanes of manually created bookable slots. It keeps them apart from published lanes. */
 export const BY_HAND = 'hand-';
 
 /** Whether a Slot takes its time from every lane. */
 export const isInEveryLane = ({ role, lane }: CalendarSlot): boolean => role === 'external' && lane === undefined;
 
 /**
- * Whether a Slot, wherever it lies, takes time from an offer: it is at the same lane, or takes time from every lane.
+ * Whether a Slot takes time from a bookable slot, wherever in time it lies: it is in the same lane, or takes time from
+ * every lane.
  *
- * @param services - what the offer is for; by default what it says itself
+ * @param services - services of the bookable slot
  */
 export function takesTimeOf(taken: CalendarSlot, offer: CalendarSlot, services = offer.services): boolean {
   if (taken.schedule !== offer.schedule || taken.role === 'void') {
@@ -247,7 +250,7 @@ export function takesTimeOf(taken: CalendarSlot, offer: CalendarSlot, services =
   return isInEveryLane(taken) ? takesFrom(taken.resource, services) : shareLane(taken, offer);
 }
 
-/** The marks of a Slot: what only the service writes on it. */
+/** The marks of a Slot: identifiers and extensions that only the service writes. */
 function marksOf({ identifier = [], extension = [] }: Slot, config: PublicConfig) {
   const systems = (['LocalPublishedSlot', 'LocalSlotOrigin', 'LocalBuffer'] as const).map((one) =>
     artefactUri(config, one),
@@ -262,8 +265,8 @@ function marksOf({ identifier = [], extension = [] }: Slot, config: PublicConfig
 const noMarks: ReturnType<typeof marksOf> = { identifier: [], extension: [] };
 
 /**
- * Whether what somebody is about to store was made from a version of the Slot before it was taken: it lacks what the service
- * has written on it since.
+ * Whether a write of a Slot is based on a version from before the Slot was booked. Such a write lacks marks that the
+ * service has written since.
  */
 export function isFromBeforeTaken(changed: Slot, stored: Slot, config: PublicConfig): boolean {
   const [own, kept] = [marksOf(stored, config), marksOf(changed, config)];
@@ -273,13 +276,13 @@ export function isFromBeforeTaken(changed: Slot, stored: Slot, config: PublicCon
 }
 
 /**
- * A Slot that somebody else is about to store, with the marks of the stored one: only the service changes them. An offer
- * that is taken is marked as one, so that it is known when it is given back.
+ * A Slot that another client is about to store, with the marks of the stored one, because only the service may change
+ * them. A bookable slot that becomes busy gets its origin as a mark, so that it is recognised when it is free again.
  */
 export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Slot {
   const earlier = calendarSlot(stored, config);
   const time = timeOf(changed);
-  // Elsewhere, it is not what was published: that is published again, and the Slot takes time like one that was made there.
+  // A published slot that was moved elsewhere is an external busy slot. The published time is published again.
   const hasLeft =
     publishedKeyOf(stored, config) !== undefined &&
     isTaken(changed) &&
@@ -309,17 +312,17 @@ export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Sl
   return canonicalJson(written) === canonicalJson(changed) ? changed : written;
 }
 
-/** A Slot that never was on offer and takes its time from one place, as it is to be stored. */
+/** A Slot that takes time from one lane although it was never bookable, as it is to be stored. */
 export function takenInLane(slot: Slot, lane: string, config: PublicConfig): Slot {
   const url = artefactUri(config, 'LocalSlotOffer');
   const others = (slot.extension ?? []).filter((extension) => extension.url !== url);
   return { ...slot, extension: [...others, { url, extension: [{ url: 'lane', valueString: lane }] }] };
 }
 
-/** The elements of an offer besides its time, which all of its parts share. */
+/** The elements that all parts of a bookable slot share. */
 const offerElements = ['schedule', 'serviceCategory', 'specialty', 'appointmentType'] as const;
 
-/** The mark of a buffer: the lane and the whole time of the offer that was booked. */
+/** The mark of a buffer: the lane and the whole time of the bookable slot that was booked. */
 export function slotOfferExtensionOf({ whole, lane }: CalendarSlot, config: PublicConfig): Extension {
   const period = { start: formatInstant(whole.start), end: formatInstant(whole.end) };
   return {
@@ -351,7 +354,7 @@ function offeredExtension(slot: CalendarSlot, config: PublicConfig): Extension |
     : undefined;
 }
 
-/** A taken offer and a part of one name their origin, by which they are told from what was never on offer. */
+/** A busy bookable slot and a part of one name their origin, which distinguishes them from external busy slots. */
 function identifiersOf({ resource, origin, status, isNew, id }: CalendarSlot, config: PublicConfig): Identifier[] {
   const system = artefactUri(config, 'LocalSlotOrigin');
   if (isNew) {
@@ -363,8 +366,8 @@ function identifiersOf({ resource, origin, status, isNew, id }: CalendarSlot, co
 }
 
 /**
- * An offer as it is stored. While it is taken its services stand in its mark, not in `serviceType`: newer versions of
- * Medplum read a busy Slot with a `serviceType` as taken for that service only.
+ * A bookable slot as it is stored. While it is busy, its services are in its mark and not in `serviceType`: newer
+ * versions of Medplum read a busy Slot with a `serviceType` as occupied for that service only.
  */
 export function bookableSlotResource(slot: CalendarSlot, config: PublicConfig): Slot {
   const { resource, isNew, status, start, end, services, id, origin, capacity } = slot;
@@ -386,7 +389,7 @@ export function bookableSlotResource(slot: CalendarSlot, config: PublicConfig): 
     offerElements.filter((name) => resource[name] !== undefined).map((name) => [name, resource[name]]),
   );
   const { profile, tag } = meta ?? {};
-  // A Slot that replaces a deleted one is tagged with its id; its parts are not.
+  // A Slot that replaces a deleted one is tagged with the deleted id; its parts are not.
   const originSystem = artefactUri(config, 'LocalSlotOrigin');
   const tags = tag?.filter((coding) => coding.system !== originSystem || coding.code === resource.id);
   const base: Omit<Slot, 'status' | 'start' | 'end'> = isNew

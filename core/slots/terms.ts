@@ -15,8 +15,8 @@ type StoredService = HealthcareService & { readonly id: string };
 const hasId = (service: HealthcareService): service is StoredService => service.id !== undefined;
 
 /**
- * The services that an appointment in a slot may be for: the one that the slot was published for, else those that the
- * given types name. A Schedule with one service has no other.
+ * The services that an appointment in a slot may be for: the service that the slot was published for, else the services
+ * that the given types name. If nothing matches and the Schedule has one service, it is that one.
  */
 export function servicesFor(
   { resource }: CalendarSlot,
@@ -36,10 +36,10 @@ export function servicesFor(
 }
 
 /**
- * Whether a payer kind is served: by a Slot, and by a service that an appointment in it may be for.
+ * Whether a Slot serves a payer kind, and so does a service that an appointment in it may be for.
  *
  * @param types - the service types of the appointment
- * @param services - those that the Schedule offers
+ * @param services - the services of the Schedule
  */
 export function servesPayerKind(
   { system, code }: Coding,
@@ -58,10 +58,9 @@ export function servesPayerKind(
 
 const longest = (values: readonly number[]): number => Math.max(0, ...values) * MINUTE;
 
-/** How long appointments are and in which steps offers are divided, in milliseconds. */
+/** The lengths of appointments and the step in which a bookable slot is divided, in milliseconds. */
 export interface Granularity {
   readonly shortest: number;
-  /** Absent where no duration is known. */
   readonly longest: number | undefined;
   readonly step: number;
 }
@@ -70,8 +69,8 @@ const known = (lengths: readonly Lengths[], name: 'duration' | 'alignmentInterva
   lengths.flatMap((one) => one[name] ?? []);
 
 /**
- * How long appointments in a Schedule are: what it says itself, else its services; with several, from the shortest to the
- * longest.
+ * How long appointments in a Schedule are. The Schedule's own scheduling parameters win over those of its services.
+ * With several services, the range covers all of them.
  */
 export function granularityOf(
   schedule: Schedule | undefined,
@@ -89,11 +88,14 @@ export function granularityOf(
   };
 }
 
-/** Whether an appointment would take a part of an offer only. */
+/** Whether an appointment would occupy only a part of a bookable slot. */
 export const splits = ({ start, end }: Interval, slot: Interval): boolean =>
   [start, end].some((moment) => moment > slot.start && moment < slot.end);
 
-/** Whether an offer may be divided at a moment: a whole number of steps after its start, or not within it at all. */
+/**
+ * Whether a bookable slot may be divided at a moment: a whole number of steps after its start. A moment outside of the
+ * slot divides nothing and is allowed.
+ */
 export const isOnStep = (moment: number, slot: Interval, step: number): boolean =>
   moment <= slot.start || moment >= slot.end || (moment - slot.start) % step === 0;
 
@@ -103,7 +105,7 @@ export interface ScheduleServices {
   readonly services: readonly HealthcareService[];
 }
 
-/** A Schedule with its services, as far as they are among these. */
+/** A Schedule with its services, as far as they are in `among`. */
 export function withServices(schedule: Schedule, among: readonly HealthcareService[]): ScheduleServices {
   const byId = new Map(among.map((service) => [service.id, service]));
   return { schedule, services: serviceIdsOfSchedule(schedule).flatMap((id) => byId.get(id) ?? []) };
@@ -115,19 +117,21 @@ export interface Buffers {
   readonly after: number;
 }
 
-/** What the service of an offer asks of its time, in milliseconds. */
+/** The demands of the services of a bookable slot, in milliseconds. */
 export interface Terms extends Buffers {
-  /** The shortest appointment: what is left of an offer and shorter is not offered. */
+  /** The shortest appointment. A shorter rest of a bookable slot is not bookable. */
   readonly shortest: number;
   readonly services: readonly CodeableConcept[] | undefined;
   /** How many appointments there may be at the same time. */
   readonly capacity: number;
 }
 
-/** The terms of an offer. */
+/** Returns the terms of a bookable slot. */
 export type TermsOf = (offer: CalendarSlot) => Terms;
 
-/** The terms of the offers of some Schedules; an offer for several services must suit the most demanding of them. */
+/**
+ * The terms of the bookable slots of some Schedules. A slot for several services must suit the most demanding of them.
+ */
 export function termsFor(schedules: readonly ScheduleServices[], config: PublicConfig): TermsOf {
   const byId = new Map(schedules.map((calendar) => [calendar.schedule.id, calendar]));
   const found = new Map<string, Terms>();
@@ -158,7 +162,10 @@ export function termsFor(schedules: readonly ScheduleServices[], config: PublicC
   };
 }
 
-/** The farthest that anything at one time matters for offers of some Schedules: buffers on both sides, and a rest. */
+/**
+ * How far apart two times of a Schedule can affect each other, in milliseconds: buffers on both sides, and the shortest
+ * appointment.
+ */
 export function reachOf(schedules: readonly ScheduleServices[], config: PublicConfig): number {
   return Math.max(
     0,
@@ -169,17 +176,17 @@ export function reachOf(schedules: readonly ScheduleServices[], config: PublicCo
   );
 }
 
-/** The longest buffers that a service of a Schedule asks for. */
+/** The longest buffers of the services of a Schedule, in milliseconds. */
 export function longestBuffers({ schedule, services }: ScheduleServices): Buffers {
   const lengths = services.map((service) => lengthsOf(schedule, service));
   return { before: longest(lengths.map(({ before }) => before)), after: longest(lengths.map(({ after }) => after)) };
 }
 
 /**
- * The buffers of an appointment in a Schedule, as the scheduling parameters of its service ask for them; of several
- * services, the longest.
+ * The buffers of an appointment in a Schedule, by the scheduling parameters of its service. With several services, the
+ * longest buffers count.
  *
- * @param slot - the first that the appointment takes there
+ * @param slot - the first Slot of the appointment in this Schedule
  * @param types - the service types of the appointment
  */
 export function neededBuffers(
@@ -200,10 +207,10 @@ export function withBuffers({ start, end }: Interval, { before, after }: Buffers
 }
 
 /**
- * The buffers of an appointment in one Schedule, as they are to be stored: Medplum's own `$book` writes the same, so that
- * its `$find` sees the truth. They name no service: time around an appointment is taken from every service.
+ * The buffers of an appointment in one Schedule, as they are to be stored. Medplum's own `$book` writes the same, so
+ * that its `$find` sees them. They name no service: the time is taken from every service.
  *
- * @param slot - the first that the appointment takes there
+ * @param slot - the first Slot of the appointment in this Schedule
  */
 export function bufferSlots(
   interval: Interval,

@@ -6,12 +6,12 @@ const statuses = {
   cancelled: ICalEventStatus.CANCELLED,
 } as const;
 
-/** How long before its start a calendar reminds of an appointment, in seconds. */
+/** How long before an appointment a calendar shows a reminder, in seconds. */
 const REMINDER = 86_400;
 
-/** An appointment as calendars keep it; times are milliseconds since 1970 UTC. */
+/** An event of a calendar file; times are milliseconds since 1970 UTC. */
 export interface CalendarEvent {
-  /** Id of the appointment: with the host it makes the event's own id. */
+  /** Id of the appointment. Together with the host it is the event's id. */
   readonly id: string;
   readonly status: keyof typeof statuses;
   readonly start: number;
@@ -19,23 +19,23 @@ export interface CalendarEvent {
   readonly summary: string;
   readonly place: string;
   readonly description: string;
-  /** Where the appointment can be seen. */
+  /** A page about the appointment. */
   readonly url?: string | undefined;
-  /** When the appointment was last changed: a calendar replaces an older event. */
+  /** When the appointment was last changed. A calendar replaces an older event. */
   readonly changed: number;
 }
 
-/** What a calendar file says besides its appointments. */
+/** The properties of a calendar file besides its events. */
 export interface CalendarFile {
-  /** The host name of the pages, or of the sender. */
+  /** The host name of the pages or of the sender. */
   readonly host: string;
   readonly clinic: string;
   readonly language: string;
-  /** The addresses between which it is sent by e-mail: calendars then follow one appointment by themselves. */
+  /** Addresses of the e-mail with the file. A calendar then follows a single appointment automatically. */
   readonly sent?: { readonly from: string; readonly to: string };
 }
 
-/** How calendars treat what is sent: as an invitation to one appointment; several are only published. */
+/** The iTIP method of a file: an invitation to one appointment. Several appointments are only published. */
 export const methodOf = ([first, ...others]: readonly Pick<CalendarEvent, 'status'>[]): ICalCalendarMethod =>
   others.length > 0
     ? ICalCalendarMethod.PUBLISH
@@ -44,9 +44,9 @@ export const methodOf = ([first, ...others]: readonly Pick<CalendarEvent, 'statu
       : ICalCalendarMethod.REQUEST;
 
 /**
- * An appointment, or those of a visit, as an iCalendar file, in UTC. A later event with the same id replaces an earlier one.
+ * Appointments as an iCalendar file, in UTC. A later event with the same id replaces an earlier one.
  *
- * @see https://www.rfc-editor.org/rfc/rfc5545 and, for what is sent, https://www.rfc-editor.org/rfc/rfc5546
+ * @see https://www.rfc-editor.org/rfc/rfc5545 and, for e-mail, https://www.rfc-editor.org/rfc/rfc5546
  */
 export function calendarFile({ host, clinic, language, sent }: CalendarFile, events: readonly CalendarEvent[]): string {
   const method = sent && methodOf(events);
@@ -78,15 +78,15 @@ export function calendarFile({ host, clinic, language, sent }: CalendarFile, eve
   return calendar.toString();
 }
 
-/** An appointment in a feed; times are milliseconds since 1970 UTC. */
+/** An event of a calendar feed; times are milliseconds since 1970 UTC. */
 export interface CalendarFileEvent extends Pick<CalendarEvent, 'start' | 'end' | 'summary' | 'changed'> {
-  /** The same as long as the appointment exists. */
+  /** Stable as long as the appointment exists. */
   readonly id: string;
   readonly status: 'tentative' | 'confirmed';
 }
 
 /**
- * Appointments as one iCalendar file that programs read again and again. The same appointments are the same text.
+ * Appointments as the iCalendar file of a calendar feed. The same appointments always result in the same text.
  *
  * @see https://www.rfc-editor.org/rfc/rfc5545
  */

@@ -14,10 +14,10 @@ function midnightOf(year: number, month: number, day: number): number {
 }
 
 /**
- * The local time that a date, a month or a year takes: from its first midnight up to, not including, the one after it.
+ * The local time of a date, a month or a year: from its first midnight up to, not including, the next one.
  *
  * @param value - `2027`, `2027-01` or `2027-01-31`
- * @returns what the clocks show, as if it were UTC: milliseconds since 1970; `undefined` if there is no such date
+ * @returns local times as if they were UTC: milliseconds since 1970; `undefined` if there is no such date
  * @see https://hl7.org/fhir/R4/datatypes.html#date
  */
 export function localDateRange(value: string): Interval | undefined {
@@ -34,7 +34,7 @@ export function localDateRange(value: string): Interval | undefined {
   return { start, end };
 }
 
-/** The length of time that the last digit of a time stands for. */
+/** The precision of a time, in milliseconds. */
 function lengthOf(seconds: string | undefined, fraction: string | undefined): number {
   return seconds === undefined ? 60_000 : Math.max(1, 1000 / 10 ** (fraction?.length ?? 0));
 }
@@ -45,14 +45,13 @@ function offsetOf(text: string): number {
 }
 
 /**
- * The period that a FHIR date, dateTime or instant stands for, depending on its precision: a year, a month, a day, a
- * minute, a second or a part of a second. A value without an offset is in the time zone; a day on which the clocks change
- * is shorter or longer than others, and a local time that occurs twice is the earlier one.
+ * The period of a FHIR date, dateTime or instant by its precision: a year, a month, a day, a minute, a second or a part
+ * of a second. A value without an offset is in the time zone. A day on which the clocks change is shorter or longer
+ * than others. A local time that occurs twice is the earlier one.
  *
- * @param value - as the client wrote it
  * @param timeZone - IANA name
- * @returns from `start` up to, not including, `end`, in milliseconds since 1970 UTC; `undefined` if there is no such time
- *   (30 February, 24:00, a leap second), or an offset leads out of the years 0001 to 9999 in UTC
+ * @returns from `start` up to, not including, `end`, in milliseconds since 1970 UTC; `undefined` if there is no such
+ *   time (30 February, 24:00, a leap second), or an offset leads out of the years 0001 to 9999 in UTC
  * @see https://hl7.org/fhir/R4/search.html#date
  */
 export function dateRange(value: string, timeZone: string): Interval | undefined {

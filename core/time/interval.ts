@@ -21,10 +21,10 @@ export function intersection(interval: Interval, other: Interval): Interval | un
     : undefined;
 }
 
-/** Periods in order, none of which touches or overlaps another. */
+/** Periods in order that neither touch nor overlap. */
 export type IntervalSet = readonly Interval[];
 
-/** The union of periods, in any order and however they overlap; empty ones are left out. */
+/** The union of periods in any order; empty ones are left out. */
 export function union(intervals: readonly Interval[]): IntervalSet {
   const sorted = intervals.filter(({ start, end }) => start < end).sort((a, b) => a.start - b.start);
   const result: Interval[] = [];
@@ -39,7 +39,7 @@ export function union(intervals: readonly Interval[]): IntervalSet {
   return result;
 }
 
-/** Each period of one set, with the periods of another that overlap it. */
+/** Each period of one set, with the periods of the other that overlap it. */
 function* overlapping(intervals: IntervalSet, other: IntervalSet): Generator<[Interval, Interval[]]> {
   let first = 0;
   for (const interval of intervals) {

@@ -20,7 +20,7 @@ export function localDayOf(time: number, timeZone: string): LocalDay {
   return new Date(localTimeOf(timeZone, time)).toISOString().slice(0, 10);
 }
 
-/** The day a number of days later, or earlier. */
+/** The day a number of days later; earlier if negative. */
 export function addDays(day: LocalDay, days: number): LocalDay {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY).toISOString().slice(0, 10);
 }
@@ -31,7 +31,7 @@ export function mondayOf(day: LocalDay): LocalDay {
   return addDays(day, -((weekday + 6) % 7));
 }
 
-/** From the first moment of a day to its last, which is 23, 24 or 25 hours. */
+/** The period of a day, which has 23, 24 or 25 hours. */
 export function intervalOf(day: LocalDay, timeZone: string): Interval {
   const midnight = (one: LocalDay) => instantOf(timeZone, Date.parse(`${one}T00:00:00Z`));
   return { start: midnight(day), end: midnight(addDays(day, 1)) };
@@ -41,7 +41,7 @@ export function intervalOf(day: LocalDay, timeZone: string): Interval {
 export const nextMidnight = (time: number, timeZone: string): number =>
   instantOf(timeZone, (Math.floor(localTimeOf(timeZone, time) / DAY) + 1) * DAY);
 
-/** A period, cut at the midnights of a time zone. */
+/** Divides a period at the midnights of a time zone. */
 export function* daysOf({ start, end }: Interval, timeZone: string): Generator<Interval> {
   for (let from = start; from < end; ) {
     const midnight = nextMidnight(from, timeZone);
@@ -50,14 +50,14 @@ export function* daysOf({ start, end }: Interval, timeZone: string): Generator<I
   }
 }
 
-/** What the clocks show at an instant: `09:30`. */
+/** The local time of an instant: `09:30`. */
 export function clockTimeOf(time: number, timeZone: string): string {
   return new Date(localTimeOf(timeZone, time)).toISOString().slice(11, 16);
 }
 
 /**
- * The instant at which the clocks show a time, on the day on which an interval begins. If the time comes twice that night,
- * it is the one within the interval.
+ * The instant of a local time on the day on which an interval begins. If the time occurs twice that night, it is the
+ * one within the interval.
  */
 export function instantWithin(interval: Interval, time: string, timeZone: string): number {
   const local = Date.parse(`${localDayOf(interval.start, timeZone)}T${time}:00Z`);
@@ -66,14 +66,14 @@ export function instantWithin(interval: Interval, time: string, timeZone: string
   return possible.find((one) => isWithin(one) && localTimeOf(timeZone, one) === local) ?? instantOf(timeZone, local);
 }
 
-/** The instant at which the clocks show a time on a day: `2027-01-11` and `09:30`. */
+/** The instant of a local time on a day: `2027-01-11` and `09:30`. */
 export function instantAt(day: LocalDay, time: string, timeZone: string): number {
   return instantOf(timeZone, Date.parse(`${day}T${time}:00Z`));
 }
 
 /**
- * Where the times of a day stand beside those of other days, hour beside hour: as if the clocks were not changed on that
- * day. On a day of 24 hours each stands where it is.
+ * Aligns the times of a day with those of other days, hour by hour, as if the clocks did not change on that day. Times
+ * of a day of 24 hours stay unchanged.
  */
 export function besideOthers(day: LocalDay, timeZone: string): (time: number) => number {
   const { start, end } = intervalOf(day, timeZone);

@@ -30,10 +30,9 @@ export function isTimeZone(timeZone: string): boolean {
 }
 
 /**
- * How far the clocks of a time zone are ahead of UTC.
+ * The offset of a time zone from UTC, in milliseconds; positive east of Greenwich.
  *
  * @param time - milliseconds since 1970 UTC
- * @returns milliseconds
  * @throws RangeError if there is no such time zone
  */
 export function offsetAt(timeZone: string, time: number): number {
@@ -43,16 +42,16 @@ export function offsetAt(timeZone: string, time: number): number {
   return sign === '-' ? -size : size;
 }
 
-/** What the clocks of a time zone show at an instant, as if it were UTC. */
+/** The local time of an instant, as if it were UTC. */
 export function localTimeOf(timeZone: string, time: number): number {
   return time + offsetAt(timeZone, time);
 }
 
 /**
- * The instant at which the clocks of a time zone show a local time. For a time that occurs twice it is the earlier one.
- * A time that is skipped is read with the offset before the change (as in RFC 5545, and `Temporal`'s `compatible`).
+ * The instant of a local time. For a time that occurs twice it is the earlier one. A time that is skipped is read with
+ * the offset before the change (as in RFC 5545, and `Temporal`'s `compatible`).
  *
- * @param localTime - what the clocks show, as if it were UTC: milliseconds since 1970
+ * @param localTime - as if it were UTC: milliseconds since 1970
  * @returns milliseconds since 1970 UTC
  */
 export function instantOf(timeZone: string, localTime: number): number {
@@ -81,11 +80,10 @@ export function changeOfOffset(timeZone: string, from: number, to: number): numb
   return later;
 }
 
-/** Clocks are changed by two hours at most. */
 const MAX_CHANGED = 2 * 3_600_000;
 
 /**
- * Whether the clocks of a time zone show the same time again, or have shown it before, because they go back that night.
+ * Whether a local time occurs twice because the clocks go back that night.
  *
  * @param time - milliseconds since 1970 UTC
  */
@@ -97,6 +95,6 @@ export function isShownTwice(timeZone: string, time: number): boolean {
   });
 }
 
-/** What the appointments of a series at their regular times have in common: the local time of the first, if it is one. */
+/** The local time of the first appointment of a regular series, calculated from any of them. */
 export const firstLocalTime = (start: number, step: string, every: number, timeZone: string): number =>
   localTimeOf(timeZone, start) - (Number(step) - 1) * every * DAY;

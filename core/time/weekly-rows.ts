@@ -3,13 +3,12 @@ import type { HealthcareServiceAvailableTime } from '@medplum/fhirtypes';
 /** The days of the week as FHIR names them. */
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 
-/** A day of the week. */
 export type Weekday = (typeof weekdays)[number];
 
 /** Whether a text names a day of the week. */
 export const isWeekday = (day: string): day is Weekday => weekdays.some((one) => one === day);
 
-/** One line of weekly hours, as it is typed. */
+/** One line of weekly hours in a form. */
 export interface WeeklyRow {
   readonly days: readonly Weekday[];
   /** `09:00`. */
@@ -22,12 +21,12 @@ const list = <T>(value: readonly T[] | undefined): readonly T[] => (Array.isArra
 
 const allDay = { start: '00:00', end: '00:00' } as const;
 
-/** What a service without opening hours means: it is open at any time. */
+/** A service without opening hours is open at any time. */
 const alwaysOpen: WeeklyRow = { days: weekdays, ...allDay };
 
 /**
- * The weekly hours of a service as lines. All day is from midnight to midnight; an entry without times is never open and
- * no line. A service without entries is open at any time.
+ * The weekly hours of a service as lines. All day is from midnight to midnight. An entry without times is never open
+ * and has no line. A service without entries is open at any time.
  */
 export function rowsOf(times: readonly HealthcareServiceAvailableTime[] | undefined): WeeklyRow[] {
   const entries = list(times);
@@ -57,12 +56,12 @@ const DAY = 1440;
 /** How long a line lasts on each of its days, in minutes. */
 const lengthOf = ({ start, end }: WeeklyRow): number => minutesOf(end) - minutesOf(start) + (end <= start ? DAY : 0);
 
-/** Something in weekly hours that may be meant, but more likely is a mistake. Lines are counted from 1. */
+/** A possible mistake in weekly hours. Lines are counted from 1. */
 export type Doubt =
   | { readonly kind: 'overnight'; readonly line: number; readonly end: string; readonly hours: number }
   | { readonly kind: 'overlap'; readonly line: number; readonly other: number };
 
-/** When a line is open, in minutes since Monday's midnight. */
+/** The opening times of a line, in minutes since Monday's midnight. */
 const openIn = (row: WeeklyRow): { readonly start: number; readonly end: number }[] =>
   row.days.map((day) => {
     const start = weekdays.indexOf(day) * DAY + minutesOf(row.start);
@@ -79,10 +78,10 @@ function areOverlapping(row: WeeklyRow, weeklyRow: WeeklyRow): boolean {
 }
 
 /**
- * What to ask before weekly hours are saved: lines that run into the next day, since their times may have been typed the
- * wrong way round, and lines that overlap.
+ * The possible mistakes to ask about before weekly hours are saved: lines that run into the next day, whose times may
+ * be reversed, and lines that overlap.
  *
- * @param rows - complete ones
+ * @param rows - complete lines
  */
 export function doubtsIn(rows: readonly WeeklyRow[]): Doubt[] {
   return rows.flatMap((row, index): Doubt[] => {
@@ -99,13 +98,13 @@ export function doubtsIn(rows: readonly WeeklyRow[]): Doubt[] {
   });
 }
 
-/** Whether two lists of lines say the same. */
+/** Whether two lists of lines are equal. */
 export const areSame = (rows: readonly WeeklyRow[], others: readonly WeeklyRow[]): boolean =>
   JSON.stringify(rows) === JSON.stringify(others);
 
 /**
- * The lines as a service has them. No line at all is never open: one entry without times, since no entry would mean open
- * at any time.
+ * The lines as `HealthcareService.availableTime`. Without lines the service is never open: one entry without times,
+ * since no entry would mean open at any time.
  */
 export function availableTimes(rows: readonly WeeklyRow[]): HealthcareServiceAvailableTime[] {
   if (rows.length === 0) {
