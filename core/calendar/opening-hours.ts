@@ -8,11 +8,9 @@ import type { Closure } from './time/not-available.ts';
 /** A Schedule with everything that defines its opening hours. */
 export interface OpeningHours {
   readonly schedule: HoursData['schedules'][number];
-  /** The services that it offers. */
   readonly services: readonly HealthcareService[];
-  /** Its actor, if the actor exists. */
+  /** The Schedule's first actor, if it exists. */
   readonly actor: Resource | undefined;
-  /** What is published for it, or why nothing is. */
   readonly publishing: Publishing;
   readonly closedDays: readonly Closure[];
 }

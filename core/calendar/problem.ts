@@ -1,4 +1,4 @@
-/** What can be wrong with the opening hours of a Schedule, and what it means. */
+/** The problems of opening hours, with their meaning. */
 const calendarProblems = {
   'service-not-found': 'The service that the Schedule names does not exist',
   'actor-not-single': 'The Schedule does not have exactly one actor',
@@ -14,19 +14,18 @@ const calendarProblems = {
   'slots-refused': 'Medplum does not accept the Slots that the opening hours ask for',
 } as const;
 
-/** Kind of a problem with opening hours. */
 type CalendarProblemCode = keyof typeof calendarProblems;
 
 /** A problem with the opening hours of a Schedule. Until it is solved, the published Slots stay as they are. */
 export interface CalendarProblem {
   readonly code: CalendarProblemCode;
-  /** What was found and what is possible, as a whole sentence. */
+  /** The finding and the possible values, as a whole sentence. */
   readonly diagnostics: string;
-  /** FHIRPath of the element at fault. */
+  /** FHIRPath of the faulty element. */
   readonly expression: string;
 }
 
-/** A value that was read, together with everything that is wrong with it. */
+/** A value that was read, with its problems. */
 export interface Checked<T> {
   readonly value: T | undefined;
   readonly problems: readonly CalendarProblem[];
@@ -37,12 +36,12 @@ export function sound<T>(value: T): Checked<T> {
   return { value, problems: [] };
 }
 
-/** No value, for this reason. */
+/** A problem instead of a value. */
 export function faulty(code: CalendarProblemCode, diagnostics: string, expression: string): Checked<never> {
   return { value: undefined, problems: [{ code, diagnostics, expression }] };
 }
 
-/** All of several lists as one, or everything that is wrong with them. */
+/** All of several lists as one, or all their problems. */
 export function combine<T>(lists: readonly Checked<readonly T[]>[]): Checked<readonly T[]> {
   const problems = lists.flatMap((list) => list.problems);
   return problems.length > 0 ? { value: undefined, problems } : sound(lists.flatMap(({ value }) => value ?? []));

@@ -2,7 +2,7 @@ import type { ExtractResource, Resource, ResourceType, Schedule, Slot } from '@m
 import { idIn } from '../fhir/reference.ts';
 import { isResource } from '../fhir/resource.ts';
 
-/** Resources that were read, by `Type/id`. */
+/** Resources by `Type/id`. */
 export type ResourceSet = ReadonlyMap<string, Resource>;
 
 /** Resources as a set. */
@@ -31,7 +31,7 @@ export function scheduleOf(state: ResourceSet, slot: Slot): Schedule | undefined
   return id === undefined ? undefined : findResource(state, 'Schedule', id);
 }
 
-/** The Schedules of some Slots, by the ids of these, each once, as far as both were found. */
+/** The Schedules of some Slots, each once, as far as both were found. */
 export function schedulesOfSlots(ids: readonly string[], state: ResourceSet): Schedule[] {
   const slots = ids.flatMap((id) => findResource(state, 'Slot', id) ?? []);
   return [...new Set(slots.flatMap((slot) => scheduleOf(state, slot) ?? []))];

@@ -2,21 +2,21 @@ import type { BundleEntry, Coding, Task, TaskInput } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 
-/** What is fixed about all rows of a kind. */
+/** The properties of a kind of rows. */
 interface RowKind {
-  /** What a row says, for people. */
+  /** A description for people. */
   readonly display: string;
-  /** What it may say about a person: the request that was sent, a reference, or nothing. */
+  /** The data about a person in a row: the request as it was sent, a reference, or nothing. */
   readonly person: 'request' | 'reference' | 'nothing';
-  /** What staff are to do about it: they sort, take, set aside and close it. */
+  /** The task of staff, if there is one. They sort, accept, suspend and close it. */
   readonly forStaff?: string;
-  /** Whether nothing reads it any more once it has ended. */
+  /** Whether nothing reads the row after it has ended. */
   readonly isPassing?: true;
 }
 
 /**
- * A row is a Task in which the service keeps what waits, is due, or is counted: asynchronous bookings, requests, outboxes,
- * publications and so on. These are the kinds: the codes of the CodeSystem LocalTask.
+ * A row is a Task that stores the state of the service: asynchronous bookings, requests, outboxes, publications and so
+ * on. The keys are the codes of the CodeSystem LocalTask.
  */
 const kinds = {
   book: { display: 'An asynchronous booking', person: 'request', isPassing: true },
@@ -85,13 +85,13 @@ export const rowKinds: Readonly<Record<RowCode, RowKind>> = kinds;
 
 const isRowCode = (code: string): code is RowCode => Object.hasOwn(kinds, code);
 
-/** The codes of the kinds of which something is true. */
+/** The codes of the kinds that fulfil a condition. */
 export const codesWhere = (isTrue: (kind: RowKind) => boolean): RowCode[] =>
   Object.keys(kinds)
     .filter(isRowCode)
     .filter((code) => isTrue(rowKinds[code]));
 
-/** The code of a row, as its Task has it. */
+/** The coding in `Task.code` of a row. */
 export const rowCoding = (code: RowCode, config: PublicConfig): Coding => ({
   system: artefactUri(config, 'LocalTask'),
   code,
@@ -101,17 +101,13 @@ export const rowCoding = (code: RowCode, config: PublicConfig): Coding => ({
 export const rowCodes = (codes: readonly RowCode[], config: PublicConfig): string =>
   codes.map((code) => `${artefactUri(config, 'LocalTask')}|${code}`).join(',');
 
-/** Whether a Task is a row of one of some kinds. */
+/** Whether a Task is a row of one of these kinds. */
 export function isRow({ code }: Task, codes: readonly RowCode[], config: PublicConfig): boolean {
   const system = artefactUri(config, 'LocalTask');
   return code?.coding?.some((coding) => coding.system === system && codes.some((its) => its === coding.code)) ?? false;
 }
 
-/**
- * The search for rows of some kinds, relative to the FHIR base address.
- *
- * @param more - further parameters
- */
+/** The search for rows of some kinds, relative to the FHIR base address. */
 export const rowSearch = (
   codes: readonly RowCode[],
   more: Readonly<Record<string, string>>,
@@ -119,9 +115,10 @@ export const rowSearch = (
 ): string => `Task?${new URLSearchParams({ code: rowCodes(codes, config), ...more })}`;
 
 /**
- * A row with its code; further elements are the kind's own.
+ * A row with its code.
  *
- * @param stored - the row that it replaces, if there is one
+ * @param more - further elements, which depend on the kind
+ * @param stored - the row to replace, if there is one
  */
 export function newRow(
   code: RowCode,
@@ -142,28 +139,28 @@ export function newRow(
 /**
  * The entry that creates a row.
  *
- * @param query - the search that finds the one that there may be already (`rowSearch`): then nothing is created
+ * @param query - a search for the row (`rowSearch`). If it finds one, nothing is created.
  */
 export const creation = (resource: Task, query?: string): BundleEntry => ({
   request: { method: 'POST', url: 'Task', ...(query !== undefined && { ifNoneExist: query.replace('Task?', '') }) },
   resource,
 });
 
-/** A value that a row keeps under a name, among its inputs or outputs. */
+/** A named value in a row's inputs or outputs. */
 type RowValue = TaskInput;
 
-/** The values under a name; none if there is nothing to keep. Moments are milliseconds since 1970 UTC. */
+/** A named moment as a row's values; empty for `undefined`. Moments are milliseconds since 1970 UTC. */
 export const moment = (text: string, time: number | undefined): RowValue[] =>
   time === undefined ? [] : [{ type: { text }, valueInstant: formatInstant(time) }];
 
-/** The value under a name. */
+/** The value of a name. */
 export const valueIn = (values: readonly RowValue[] | undefined, name: string): RowValue | undefined =>
   values?.find(({ type }) => type.text === name);
 
-/** The moment under a name, in milliseconds since 1970 UTC. */
+/** The moment of a name, in milliseconds since 1970 UTC. */
 export const momentIn = (values: readonly RowValue[] | undefined, name: string): number | undefined =>
   parseInstant(valueIn(values, name)?.valueInstant);
 
-/** All values but those under a name. */
+/** All values except those of a name. */
 export const valuesBut = (values: readonly RowValue[] | undefined, name: string): RowValue[] =>
   (values ?? []).filter(({ type }) => type.text !== name);

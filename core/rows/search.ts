@@ -9,7 +9,7 @@ export function searchUrl(type: string, query: SearchQuery): string {
   return `${type}?${new URLSearchParams(query.map(([name, value]): [string, string] => [name, value]))}`;
 }
 
-/** Parts of a list, each as much as one request can name. */
+/** Divides a list into chunks that one request can name. */
 export const chunks = <T>(all: readonly T[], size = 100): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
 
@@ -33,7 +33,7 @@ export function searchByIds(
   return wanted.length > 0 ? [search(type, [['_id', wanted.join(',')], ['_count', count], ...include])] : [];
 }
 
-/** Reads resources by id, as batch entries. Medplum answers them from its cache, whereas a search asks the database. */
+/** Reads resources by id, as batch entries. Medplum returns them from its cache, whereas a search uses the database. */
 export function readsById(type: ResourceType, ids: readonly (string | undefined)[]): BundleEntry[] {
   return unique(ids)
     .filter(isId)
@@ -43,11 +43,11 @@ export function readsById(type: ResourceType, ids: readonly (string | undefined)
 const token = (system: string | undefined, value: string): string =>
   [system ?? '', value].map((part) => part.replace(/[\\,$|]/g, '\\$&')).join('|');
 
-/** The codes of some concepts, as a search for one of them names them. */
+/** The codes of some concepts as values of a token search. */
 export const tokensOf = (concepts: readonly CodeableConcept[]): string[] =>
   concepts.flatMap(({ coding = [] }) => coding.flatMap(({ system, code }) => (code ? token(system, code) : [])));
 
-/** The query for resources that a requestor submitted with one of these identifiers; `undefined` without identifiers. */
+/** The query for resources of a requestor with one of these identifiers; `undefined` without identifiers. */
 export function identifierQuery(
   identifiers: readonly Identifier[] | undefined,
   tag: string,
@@ -66,12 +66,12 @@ export function hasMore({ resource }: BundleEntry): boolean {
   return resource?.resourceType === 'Bundle' && (resource.link ?? []).some(({ relation }) => relation === 'next');
 }
 
-/** How many pages of a search are read at most: Medplum does not give any further ones. */
+/** The largest number of pages of a search; Medplum returns no further ones. */
 const MAX_PAGES = 10;
 
 /**
- * A search for Slots again, as all of its pages. They belong in one transaction; otherwise what is written between two of
- * them is missed.
+ * All pages of a search for Slots, as batch entries. They belong in one transaction, so that no write occurs between
+ * two pages.
  */
 export function pagesOf({ request }: BundleEntry): BundleEntry[] {
   const [type = '', query] = (request?.url ?? '').split('?');

@@ -19,7 +19,6 @@ import {
   tooManySlots,
 } from './parameter-values.ts';
 
-/** A resource that says when appointments are possible. */
 type OpeningHoursHolder = Schedule | HealthcareService;
 
 interface Parameters {
@@ -52,7 +51,7 @@ function valueProblems(layer: Layer): CalendarProblem[] {
 const sameDays = ({ period: { start, end } }: Closure, { period }: Closure): boolean =>
   start === period.start && end === period.end;
 
-/** Whether a period can be read does not depend on the time zone. */
+/** The problems do not depend on the time zone, so UTC is used. */
 function closureProblems(
   closures: readonly Closure[],
   holder: string,
@@ -113,11 +112,12 @@ function serviceProblems(
 }
 
 /**
- * What is wrong with the opening hours that a Schedule or a HealthcareService gives, whatever the other one says. A
- * missing value is not a problem: the other one may have it.
+ * The problems of the opening hours in a Schedule or a HealthcareService alone. A missing value is not a problem,
+ * because the other resource may have it.
  *
- * @param holder - as it is about to be stored
- * @param stored - the service as it is: its closures may stay, or one at fault would keep everything else from being saved
+ * @param holder - the resource that is about to be stored
+ * @param stored - the stored service. Its closures are not checked again, so that a faulty one does not prevent other
+ *   changes.
  */
 export function checkOpeningHours(
   holder: OpeningHoursHolder,
@@ -132,7 +132,7 @@ export function checkOpeningHours(
   return [...parameters.flatMap(valueProblems), ...own];
 }
 
-/** The same problems as coded errors, for the author of the write. */
+/** The problems of `checkOpeningHours` as coded errors, for the author of the write. */
 export const openingHoursIssues = (
   holder: OpeningHoursHolder,
   config: PublicConfig,

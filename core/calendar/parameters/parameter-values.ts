@@ -6,9 +6,7 @@ import { type CalendarProblem, type Checked, faulty, sound } from '../problem.ts
 /** FHIR's extension for the time zone of a practitioner, a location … */
 const TIME_ZONE = 'http://hl7.org/fhir/StructureDefinition/timezone';
 
-/**
- * The times at which appointments may begin: counted from midnight of each day, as the clocks of a time zone show it.
- */
+/** The possible starts of appointments, counted from local midnight. */
 export interface Alignment {
   /** Minutes from one start to the next; they divide a day into equal parts. */
   readonly interval: number;
@@ -19,16 +17,14 @@ export interface Alignment {
 
 const MINUTES_OF_A_DAY = 1440;
 
-/** The most places at the same time. */
 const MAX_PLACES = 100;
 
-/** Scheduling parameters as one resource gives them. */
+/** The scheduling parameters of one resource. */
 export interface Layer {
   readonly extension: Extension | undefined;
   readonly path: string;
 }
 
-/** A parameter that was found. */
 interface Found {
   readonly extension: Extension;
   readonly path: string;
@@ -43,7 +39,7 @@ export function parametersIn({ extension, path }: Layer, url: string): Found[] {
   }));
 }
 
-/** The parameter from the first layer that has it: the Schedule comes before its service. */
+/** The parameter from the first layer that has it. The Schedule comes before its service. */
 function parameter(layers: readonly Layer[], url: string): Checked<Found | undefined> {
   for (const layer of layers) {
     const [first, ...more] = parametersIn(layer, url);
@@ -56,7 +52,7 @@ function parameter(layers: readonly Layer[], url: string): Checked<Found | undef
   return sound(undefined);
 }
 
-/** A length of time in minutes, if it is given. */
+/** A length in minutes; `undefined` if absent. */
 export function length(layers: readonly Layer[], name: Length): Checked<number | undefined> {
   const { value: found, problems } = parameter(layers, name);
   if (!found) {
@@ -73,7 +69,7 @@ export function length(layers: readonly Layer[], name: Length): Checked<number |
       );
 }
 
-/** A time zone, if it is given. */
+/** A time zone; `undefined` if absent. */
 export function timeZone(
   layers: readonly Layer[],
   name: 'timezone' | 'alignmentTimezone',
@@ -96,7 +92,7 @@ export function actorTimeZone(actor: Resource): Checked<string | undefined> {
   return found ? knownTimeZone(found.valueCode, `${path}.extension('${TIME_ZONE}').value`) : sound(undefined);
 }
 
-/** The times at which appointments may begin; by default every full hour of UTC. */
+/** The possible starts of appointments; by default every full hour of UTC. */
 export function alignment(layers: readonly Layer[]): Checked<Alignment> {
   const interval = length(layers, 'alignmentInterval');
   const offset = length(layers, 'alignmentOffset');
@@ -116,7 +112,7 @@ export function alignment(layers: readonly Layer[]): Checked<Alignment> {
       );
 }
 
-/** How many appointments there may be at the same time; one by default. */
+/** The largest number of appointments at the same time; by default one. */
 export function capacity(layers: readonly Layer[]): Checked<number> {
   const { value: found, problems } = parameter(layers, 'slotCapacity');
   if (!found) {
@@ -135,21 +131,21 @@ export const MAX_HOURS = 200;
 /** The most closures that one resource can have. */
 export const MAX_CLOSURES = 1000;
 
-/** The most Slots that one service, and that all services of a Schedule, can ask for on a day that is open all day. */
+/** The largest number of Slots a day of one service, and of all services of a Schedule, when open all day. */
 export const MAX_SLOTS_A_DAY = { service: 3_000, schedule: 10_000 } as const;
 
-/** How many Slots a service asks for on a day that is open all day. */
+/** The number of Slots of a service on a day that is open all day. */
 export const slotsADay = ({ interval }: Alignment, capacity: number): number =>
   Math.ceil(MINUTES_OF_A_DAY / interval) * capacity;
 
-/** The problem of a list that is too long; nothing else in it is checked. */
+/** The problem of a list that is too long. Its entries are not checked. */
 export function tooMany(count: number, most: number, what: string, path: string): readonly CalendarProblem[] {
   return count > most
     ? faulty('hours-invalid', `There can be at most ${most} ${what}, not ${count}.`, path).problems
     : [];
 }
 
-/** The problem of a service that asks for more Slots than can be published. */
+/** The problem of a service with more Slots a day than can be published. */
 export function tooManySlots(alignment: Alignment, capacity: number, path: string): readonly CalendarProblem[] {
   const count = slotsADay(alignment, capacity);
   const found = `An appointment every ${alignment.interval} minutes at ${capacity} places makes ${count} slots a day`;

@@ -5,7 +5,7 @@ import type { CalendarProblem } from '../problem.ts';
 import { MAX_SLOTS_A_DAY, slotsADay } from './parameter-values.ts';
 import { type SchedulingParameters, schedulingParameters } from './scheduling-parameters.ts';
 
-/** A service that a Schedule offers, with its hours and lengths. */
+/** A service of a Schedule, with its hours and lengths. */
 export interface ServiceCalendar {
   readonly service: HealthcareService & { readonly id: string };
   readonly parameters: SchedulingParameters;
@@ -14,17 +14,18 @@ export interface ServiceCalendar {
 /** Whether the opening hours of a Schedule are published as free Slots. */
 export type Publishing =
   | { readonly kind: 'on'; readonly calendars: readonly ServiceCalendar[] }
-  /** The Schedule does not publish: published Slots are withdrawn; those made by hand, too, if it no longer exists. */
+  /**
+   * The Schedule does not publish. Published Slots are withdrawn; if it no longer exists, manually created ones, too.
+   */
   | { readonly kind: 'off'; readonly reason: 'switched-off' | 'no-service' | 'gone' }
   /** The Schedule is closed for now, or its parameters are invalid: published Slots stay as they are. */
   | { readonly kind: 'kept'; readonly problems: readonly CalendarProblem[] };
 
-/** The resources that define the opening hours of a Schedule. */
 interface ScheduleContext {
   readonly schedule: Schedule;
-  /** The existing services that it names; for a Schedule that offers every service, all services. */
+  /** The existing services of the Schedule; all services for a Schedule that serves all. */
   readonly services: readonly HealthcareService[];
-  /** Its actor, if the actor exists. */
+  /** The Schedule's actor, if it exists. */
   readonly actor: Resource | undefined;
 }
 
@@ -66,9 +67,9 @@ const tooDense = (count: number): CalendarProblem => ({
 });
 
 /**
- * What to publish for a Schedule, or why nothing is published.
+ * Decides whether a Schedule is published, and with which calendars.
  *
- * @returns `kept` with all problems found, if there are any: one invalid service keeps the whole Schedule as it is
+ * @returns `kept` with all problems if there are any: one invalid service keeps the whole Schedule as it is
  */
 export function publishingOf(context: ScheduleContext, config: PublicConfig): Publishing {
   const { schedule, services, actor } = context;

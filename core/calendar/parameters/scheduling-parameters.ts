@@ -18,20 +18,20 @@ import {
   tooManySlots,
 } from './parameter-values.ts';
 
-/** What Medplum's scheduling parameters say about the appointments of one service in one Schedule. */
+/** Medplum's scheduling parameters of one service in one Schedule. */
 export interface SchedulingParameters {
   /** Minutes. */
   readonly duration: number;
-  /** Minutes before an appointment that must be free too. */
+  /** Minutes before an appointment that must be free, too. */
   readonly bufferBefore: number;
-  /** Minutes after an appointment that must be free too. */
+  /** Minutes after an appointment that must be free, too. */
   readonly bufferAfter: number;
   readonly alignment: Alignment;
   readonly timeZone: string;
   readonly hours: readonly WeeklyHours[];
-  /** When it is closed although its opening hours say otherwise. */
+  /** Closed times, which override the opening hours. */
   readonly closed: readonly Interval[];
-  /** How many appointments there may be at the same time. */
+  /** The largest number of appointments at the same time. */
   readonly capacity: number;
 }
 
@@ -92,10 +92,10 @@ function ofService(schedule: Schedule, service: HealthcareService): Checked<read
 export interface Lengths {
   readonly before: number;
   readonly after: number;
-  /** Absent where nobody says it. */
+  /** Absent if no parameter has it. */
   readonly duration: number | undefined;
   readonly alignmentInterval: number | undefined;
-  /** How many appointments there may be at the same time. */
+  /** The largest number of appointments at the same time. */
   readonly capacity: number;
 }
 
@@ -110,12 +110,12 @@ function lengthsIn(layers: readonly Layer[]): Lengths {
   };
 }
 
-/** The lengths of one service in one Schedule; parameters that cannot be read count as absent. */
+/** The lengths of one service in one Schedule. Parameters that cannot be read count as absent. */
 export function lengthsOf(schedule: Schedule, service: HealthcareService): Lengths {
   return lengthsIn(ofService(schedule, service).value ?? []);
 }
 
-/** The lengths that a Schedule itself gives, whatever the service. */
+/** The lengths in the Schedule's own scheduling parameters, of any service. */
 export function ownLengths({ extension = [] }: Schedule): Lengths[] {
   return extension
     .filter(({ url }) => url === SCHEDULING_PARAMETERS)
@@ -127,8 +127,8 @@ export function ownLengths({ extension = [] }: Schedule): Lengths[] {
  * else from the service, else the default. Unlike Medplum, it also applies `notAvailableTime` and
  * `HealthcareService.notAvailable`, and reports invalid values as problems.
  *
- * @param actor - of the Schedule; its time zone applies if the parameters name none
- * @param clinicZone - the time zone of the clinic, which applies if the actor has none
+ * @param actor - its time zone applies if the parameters name none
+ * @param clinicZone - applies if the actor has no time zone
  * @see https://www.medplum.com/docs/scheduling/defining-availability
  */
 export function schedulingParameters(

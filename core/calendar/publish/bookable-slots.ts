@@ -18,12 +18,12 @@ const MINUTE = 60_000;
 /** The longest appointment with its buffers, in milliseconds. */
 const MAX_LENGTH = 3 * DAY;
 
-/** How far ahead a Schedule is published at most, whatever its planning horizon: two years, in milliseconds. */
+/** The longest time that a Schedule is published ahead, whatever its planning horizon: two years, in milliseconds. */
 export const FURTHEST = 2 * 366 * DAY;
 
 /**
- * The period for which a Schedule is published: its planning horizon, else a number of weeks from now, up to the end of
- * a day in its time zone. It begins in the past, so that opening hours that have already begun are complete.
+ * The period for which a Schedule is published: its planning horizon, else `horizonWeeks` from now, up to the end of a
+ * day in its time zone. It begins in the past, so that opening hours that have already begun are complete.
  */
 export function publishedPeriod(
   { planningHorizon }: Schedule,
@@ -44,7 +44,7 @@ export function publishedPeriod(
     : { value, problems };
 }
 
-/** The longest first part of a period that lies on one local day and has one offset. */
+/** The longest first part of a period within one local day and one offset. */
 function evenPart({ start, end }: Interval, timeZone: string): Interval & { readonly offset: number } {
   const offset = offsetAt(timeZone, start);
   const midnight = (Math.floor((start + offset) / DAY) + 1) * DAY - offset;
@@ -53,14 +53,14 @@ function evenPart({ start, end }: Interval, timeZone: string): Interval & { read
   return { start, end: isEven ? until : changeOfOffset(timeZone, start, until - 1), offset };
 }
 
-/** The remainder without the sign that `%` takes from its first operand. */
+/** The remainder with the sign of the divisor, unlike `%`. */
 function modulo(value: number, divisor: number): number {
   return ((value % divisor) + divisor) % divisor;
 }
 
 /**
- * The instants of a period at which appointments may begin: those at which the clocks show a multiple of the alignment
- * interval after midnight, shifted by its offset.
+ * The possible starts of appointments in a period: local times that are a multiple of the alignment interval after
+ * midnight, shifted by its offset.
  *
  * @param length - of an appointment in milliseconds; it must end within the period
  * @returns in order, milliseconds since 1970 UTC
@@ -82,7 +82,7 @@ function alignedStarts(stretch: Interval, { interval, offset, timeZone }: Alignm
 
 /** A Slot to publish. */
 export interface WantedSlot extends Interval {
-  /** Its identifier's value. */
+  /** The value of its identifier. */
   readonly key: string;
   readonly resource: Slot;
 }
@@ -105,7 +105,6 @@ function published(schedule: string, key: PublishedKey, { start, end }: Interval
   };
 }
 
-/** A free Slot for one appointment of a service. */
 function offeredSlot(
   schedule: Schedule & { readonly id: string },
   { service }: ServiceCalendar,
@@ -135,7 +134,7 @@ function offeredSlot(
   };
 }
 
-/** A Slot that blocks a Schedule while the whole installation is closed; Medplum's `$find` respects it, too. */
+/** A Slot that blocks a Schedule on closed days of the installation; Medplum's `$find` respects it, too. */
 export function closedSlot(
   schedule: Schedule & { readonly id: string },
   interval: Interval,
@@ -155,10 +154,10 @@ export function closedSlot(
 }
 
 /**
- * The Slots that the opening hours of one service ask for, at every lane, whatever takes their time: an appointment with
- * its buffers lies within the opening hours, as Medplum's `$find` demands.
+ * The Slots of one service by its opening hours, in every lane, without regard to busy time. An appointment with its
+ * buffers lies within the opening hours, as Medplum's `$find` demands.
  *
- * @param period - `publishedPeriod`; buffers must not leave it either
+ * @param period - `publishedPeriod`, which contains the buffers, too
  * @param from - no Slot begins earlier, and none at or after `until`
  */
 export function wantedSlots(

@@ -18,7 +18,7 @@ export function closedDays(services: readonly HealthcareService[], config: Publi
     .flatMap((service) => serviceClosures(service, `HealthcareService/${service.id}`));
 }
 
-/** The time of closed days, which should have a start and an end; it holds without them, too. */
+/** The time of closed days. A missing start or end is a problem, but the value is valid nevertheless. */
 export function closedTime({ period, path }: Closure, timeZone: string): Checked<Interval> {
   const time = periodInterval(period, timeZone, path);
   const length = time.value ? time.value.end - time.value.start : 0;
@@ -35,11 +35,11 @@ interface ClosedSlots {
 }
 
 /**
- * The Slots that block a Schedule on the days on which the whole installation is closed, one a day. A closure at fault is
- * named, and closes what can be read of it; the others hold.
+ * The Slots that block a Schedule on closed days of the installation, one a day. A closure with a problem still closes
+ * the time that can be read. The other closures are not affected.
  *
  * @param timeZone - of the Schedule, in which the days begin and end
- * @param period - those that lie outside it are left out
+ * @param period - days outside it are left out
  */
 export function closedSlots(
   schedule: Schedule & { readonly id: string },
@@ -48,7 +48,7 @@ export function closedSlots(
   period: Interval,
   config: PublicConfig,
 ): ClosedSlots {
-  // Whole days, whatever the moment at which the period begins.
+  // The result has whole days, although the period may begin within a day.
   const around = { start: period.start - 2 * DAY, end: period.end + 2 * DAY };
   const all = closures.map((closure) => {
     const { value, problems } = closedTime(closure, timeZone);

@@ -4,28 +4,28 @@ import type { Publishing } from '../parameters/schedule-calendar.ts';
 import type { Publication } from './publication.ts';
 
 /**
- * The end of the nearest days of a calendar, which are published before the rest of any: two weeks from its first day on.
- * It is the same for a whole day, so that a calendar that has reached it goes on with the rest.
+ * The end of the first two weeks of a calendar, which are published before the rest of any calendar. It is the same for
+ * a whole day, so that a calendar that has reached it continues with the rest.
  *
- * @param first - its first moment that is published; milliseconds since 1970 UTC
+ * @param first - the first moment to publish; milliseconds since 1970 UTC
  */
 export const nearestUntil = (first: number, now: number): number => (Math.floor(Math.max(first, now) / DAY) + 15) * DAY;
 
-/** What is known of a Schedule when a sweep reads it. */
+/** The state of a Schedule in a sweep. */
 export interface ScheduleState {
-  /** `undefined` if it has none, or it was cancelled. */
+  /** `undefined` if there is none, or it was cancelled. */
   readonly publication: Publication | undefined;
   /** Whether it has opening hours now. */
   readonly takesPart: boolean;
-  /** What its publication would be made from now (`Publication.inputs`). */
+  /** The current value for `Publication.inputs`. */
   readonly inputs: string;
 }
 
 /**
- * The publication of a Schedule from its beginning, if what it is made from has changed. It is written even if the row waits
- * already: a run that has read the inputs of before must not write any more.
+ * A new publication of a Schedule whose inputs have changed. It replaces even a waiting row, so that a run with the old
+ * inputs can no longer write.
  *
- * @returns `undefined` if it is up to date, or waits for these inputs
+ * @returns `undefined` if the publication is up to date or waits with these inputs
  */
 export function outdated(
   schedule: string,
@@ -37,7 +37,7 @@ export function outdated(
   return isCurrent ? undefined : { schedule, status: 'accepted', due: now, inputs };
 }
 
-/** When the horizon of a calendar gains a day: at the next midnight in its time zone, the earliest if it has several. */
+/** When the horizon of a calendar gains a day: the next midnight in its time zone, the earliest if it has several. */
 export function nextDay(publishing: Publishing, now: number, timeZone: string): number {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
   const zones = calendars.length > 0 ? calendars.map(({ parameters }) => parameters.timeZone) : [timeZone];

@@ -6,23 +6,22 @@ import type { OpeningHours } from '../opening-hours.ts';
 import { publishedPeriod } from './bookable-slots.ts';
 import { planSlots } from './publish.ts';
 
-/** What a publication of one Schedule would do. */
+/** The effect of publishing one Schedule. */
 export interface Preview {
   /** Starts of the Slots that would be published, withdrawn and changed, in milliseconds since 1970 UTC, in order. */
   readonly published: readonly number[];
   readonly withdrawn: readonly number[];
   readonly changed: readonly number[];
-  /** How many free Slots there are from now on. */
+  /** The number of free Slots from now on. */
   readonly free: number;
-  /** Why nothing is published. */
+  /** The problems that prevent publishing. */
   readonly problems: readonly string[];
 }
 
-/** What is stored of a Schedule. */
+/** The stored Slots of a Schedule. */
 interface Stored {
-  /** All its Slots but those that ended at least a day ago. */
+  /** All Slots except those that ended at least a day ago. */
   readonly slots: readonly Slot[];
-  /** Ids of the Slots that appointments hold. */
   readonly held: ReadonlySet<string>;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
@@ -30,7 +29,7 @@ interface Stored {
 
 const isFree = (slot: Slot | undefined): boolean => slot?.status === 'free';
 
-/** What would be published and withdrawn of a Schedule, by the rules of the service and from what is stored now. */
+/** The effect of publishing a Schedule with the Slots that are stored now. */
 export function previewOf(hours: OpeningHours, { slots, held, now }: Stored, config: PublicConfig): Preview {
   const { schedule, publishing } = hours;
   const { horizonWeeks } = config.calendar;

@@ -12,9 +12,9 @@ import type { Publishing } from '../parameters/schedule-calendar.ts';
 import type { CalendarProblem } from '../problem.ts';
 
 /**
- * `requested`: to be published from its beginning, a run starts. `accepted`: the nearest days are wanted. `in-progress`: they
- * are done, and the rest is to follow. `completed`: done until `due`. `failed`: the opening hours are invalid. `cancelled`:
- * the Schedule is gone, or somebody wants nothing done.
+ * `requested`: a run starts from the beginning. `accepted`: the nearest days are due. `in-progress`: the nearest days
+ * are published, the rest is due. `completed`: published until `due`. `failed`: the opening hours are invalid.
+ * `cancelled`: the Schedule was deleted, or publishing was stopped.
  */
 const statuses = ['requested', 'accepted', 'in-progress', 'completed', 'failed', 'cancelled'] as const;
 
@@ -22,37 +22,38 @@ type RowStatus = (typeof statuses)[number];
 
 /** The progress of the publication of a Schedule. Each Schedule has one, stored in a Task: its publication row. */
 export interface Publication {
-  /** Id of the Schedule. */
   readonly schedule: string;
   readonly status: RowStatus;
-  /** When a run may take it up, in milliseconds since 1970 UTC; a cancelled one is never due. */
+  /** When a run may start, in milliseconds since 1970 UTC. A cancelled publication is never due. */
   readonly due?: number | undefined;
   /** The time up to which everything is published, in milliseconds since 1970 UTC; absent before the first run. */
   readonly from?: number | undefined;
-  /** Identifies what it was made from: if it differs, the Schedule must be published again. */
+  /** Identifies the inputs. If they differ, the Schedule must be published again. */
   readonly inputs?: string | undefined;
-  /** When its Slots were last looked at from the beginning, or found not to have been taken; milliseconds since 1970. */
+  /** When its Slots were last checked from the beginning, or found unchanged; milliseconds since 1970 UTC. */
   readonly began?: number | undefined;
-  /** Ids of the services that its Schedule had then: whoever needs them finds them with the row (`publicationWithServices`). */
+  /**
+   * Ids of the Schedule's services at that time, so that one search finds them with the row
+   * (`publicationWithServices`).
+   */
   readonly services?: readonly string[] | undefined;
-  /** The problems that made it fail. */
   readonly problems?: readonly CalendarProblem[];
 }
 
 /**
- * The sweep over all Schedules, which finds those whose inputs have changed. There is one in an installation, kept in a Task
- * that is also the throttle of the queue: one run at a time works on what is due.
+ * The sweep over all Schedules, which finds Schedules with changed inputs. An installation has one, stored in a Task.
+ * The Task is also the throttle of the queue: one run at a time works on due publications.
  */
 export interface Sweep {
   /** `requested`: a run starts. */
   readonly status: 'requested' | 'accepted';
-  /** As that of a publication. */
+  /** As in `Publication`. */
   readonly due: number;
-  /** When it began, in milliseconds since 1970 UTC. */
+  /** When the sweep began, in milliseconds since 1970 UTC. */
   readonly began: number;
-  /** How many Schedules it has seen; absent once it has seen all of them. */
+  /** The number of Schedules checked so far; absent once all were checked. */
   readonly offset: number | undefined;
-  /** Until when a run works on the queue, unless it dies; milliseconds since 1970 UTC. */
+  /** The lease of the run that works on the queue; milliseconds since 1970 UTC. */
   readonly busyUntil?: number | undefined;
 }
 
@@ -68,7 +69,7 @@ function rowTask(
   return newRow(code, { status, ...(restriction && { restriction }), ...(input.length > 0 && { input }) }, config);
 }
 
-/** The row in which a publication is kept. */
+/** The row that stores a publication. */
 export function publicationTask(publication: Publication, config: PublicConfig): Task {
   const { schedule, from, inputs, began, services = [], problems = [] } = publication;
   const input = [
@@ -88,7 +89,7 @@ export function publicationTask(publication: Publication, config: PublicConfig):
   };
 }
 
-/** The row in which the sweep is kept. */
+/** The row that stores the sweep. */
 export function sweepTask(sweep: Sweep, config: PublicConfig): Task {
   const { began, offset, busyUntil } = sweep;
   const seen = offset !== undefined ? [{ type: { text: 'offset' }, valueUnsignedInt: offset }] : [];
@@ -97,7 +98,7 @@ export function sweepTask(sweep: Sweep, config: PublicConfig): Task {
 
 const dueIn = ({ restriction }: Task): number | undefined => parseInstant(restriction?.period?.start);
 
-/** The publication that a row keeps, or `undefined` if it does not keep one. */
+/** Reads the publication from a row; `undefined` if the row has none. */
 export function publicationIn(task: Task): Publication | undefined {
   const { focus, status, basedOn = [] } = task;
   const schedule = idIn(focus, 'Schedule');
@@ -114,7 +115,7 @@ export function publicationIn(task: Task): Publication | undefined {
     : undefined;
 }
 
-/** The sweep that a row keeps, or `undefined` if it does not keep one. */
+/** Reads the sweep from a row; `undefined` if the row has none. */
 export function sweepIn(task: Task): Sweep | undefined {
   const { code, status, input } = task;
   const [isSweep, began, due] = [
@@ -137,21 +138,19 @@ export function sweepIn(task: Task): Sweep | undefined {
 export const publicationOf = (schedule: string, config: PublicConfig): string =>
   rowSearch(['publish'], { focus: `Schedule/${schedule}` }, config);
 
-/** The same search, which finds the services of the Schedule as well, as far as the row names them. */
+/** The search for the publication row of a Schedule, with the services that the row names. */
 export const publicationWithServices = (schedule: string, config: PublicConfig): string =>
   rowSearch(['publish'], { focus: `Schedule/${schedule}`, _include: 'Task:based-on' }, config);
 
 /**
- * The entry of a transaction that writes a row, if it still has the version that was read. It always changes something: a
- * row that is written unchanged would keep its version, and lock nothing.
+ * The transaction entry that writes a row if it still has the version that was read. It always changes the description,
+ * because an unchanged row would keep its version and lock nothing.
  *
- * Whoever creates Slots where there may be none yet writes the Schedule's row like this, with the version that was read
- * before the Slots were: so do publishing, in each of its transactions, and a guard. Reservations stay on it until they no
- * longer count; a run of publishing that a guard overtakes reads again, and goes on.
+ * Each transaction that creates Slots where there may be none writes the Schedule's row like this, with the version
+ * that was read before the Slots: publishing and guards do. Reservations stay in the row until they expire. If a guard
+ * writes the row during a run of publishing, the run reads again and continues.
  *
- * @param stored - the row as it was read
- * @param now - milliseconds since 1970 UTC
- * @param changed - as it is to be; by default as it is
+ * @param changed - the row to write
  */
 export function rowEntry(stored: Task, now: number, config: PublicConfig, changed: Task = stored): BundleEntry {
   const changes = Number(/^Change (\d{1,15})$/.exec(stored.description ?? '')?.[1] ?? 0) + 1;
@@ -159,7 +158,7 @@ export function rowEntry(stored: Task, now: number, config: PublicConfig, change
   return updateEntry(stored, withReservations(row, reservationsIn(stored, now, config), config));
 }
 
-/** The entry of a transaction that writes a row with other reservations, if it still has the version that was read. */
+/** The transaction entry that writes a row with other reservations, if it still has the version that was read. */
 export function reservationEntry(
   stored: Task,
   reservations: readonly Reservation[],
@@ -168,13 +167,13 @@ export function reservationEntry(
   return updateEntry(stored, withReservations(stored, reservations, config));
 }
 
-/** How much of a calendar is read and written at once at most, in days. */
+/** The longest window, in days. */
 const WINDOW = 14;
 
-/** How many Slots one decision covers at most: Medplum does nothing else in the meantime. */
+/** The largest number of Slots in one decision: Medplum does nothing else in the meantime. */
 const CONCURRENCY = 1_500;
 
-/** How much of a calendar is published at once, in milliseconds: the more Slots a day it has, the less. */
+/** The length of a window, in milliseconds: the more Slots a day, the shorter. */
 function windowLength(publishing: Publishing | undefined): number {
   const calendars = publishing?.kind === 'on' ? publishing.calendars : [];
   const perDay = calendars.reduce(
@@ -185,9 +184,9 @@ function windowLength(publishing: Publishing | undefined): number {
 }
 
 /**
- * The windows in which a stretch of a calendar is published, one after the other.
+ * The windows in which a period of a calendar is published, in order.
  *
- * @param publishing - of the Schedule; `undefined` if it is not known whether it has many Slots a day
+ * @param publishing - `undefined` if the number of Slots a day is unknown
  */
 export function windowsFrom(from: number, to: number, publishing: Publishing | undefined): Interval[] {
   const length = windowLength(publishing);

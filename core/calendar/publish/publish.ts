@@ -23,17 +23,16 @@ import type { Closure } from '../time/not-available.ts';
 import { publishedPeriod, type WantedSlot, wantedSlots } from './bookable-slots.ts';
 import { closedSlots } from './closed-days.ts';
 
-/** Everything that the Slots of one Schedule depend on. */
+/** The input for publishing one Schedule. */
 export interface PublishState {
   readonly schedule: Schedule & { readonly id: string };
-  /** The services that it offers. */
   readonly services: readonly HealthcareService[];
   readonly publishing: Publishing;
-  /** The period to publish: Slots that begin outside it are not published or withdrawn. */
+  /** The period to publish. Slots that begin outside it are neither published nor withdrawn. */
   readonly window: Interval;
-  /** All its Slots that overlap `slotsToRead` of the window, whatever their status. */
+  /** All Slots of the Schedule within `slotsToRead(window)`, of any status. */
   readonly slots: readonly Slot[];
-  /** Ids of Slots that open appointments refer to: they are not changed, whatever their status. */
+  /** Ids of Slots that open appointments refer to. They are not changed, whatever their status. */
   readonly held: ReadonlySet<string>;
   readonly closedDays: readonly Closure[];
   /** Milliseconds since 1970 UTC. */
@@ -41,25 +40,22 @@ export interface PublishState {
   readonly horizonWeeks: number;
 }
 
-/**
- * How far outside a window Slots still influence it, in milliseconds: the length of an appointment with both its buffers.
- */
+/** How far outside a window Slots still influence it, in milliseconds: an appointment with both its buffers. */
 const MARGIN = 3 * DAY;
 
-/** The period whose Slots must all be known to decide about a window. */
+/** The period whose Slots must be known to decide about a window. */
 export function slotsToRead({ start, end }: Interval): Interval {
   return { start: start - MARGIN, end: end + MARGIN };
 }
 
-/** The changes that make the Slots of a Schedule match its opening hours and what takes its time. */
+/** The changes that make the Slots of a Schedule match its opening hours and its busy time. */
 export interface PublishPlan {
-  /** Empty when there is nothing left to do. */
   readonly changes: readonly SlotChange[];
-  /** Why nothing is published, and published Slots stay unless their time is taken; or what is wrong with a closure. */
+  /** Problems of the opening hours, which keep published Slots as they are, and problems of closures. */
   readonly problems: readonly CalendarProblem[];
 }
 
-/** The Slots that the opening hours and the closed days call for. */
+/** The Slots that the opening hours and the closed days require. */
 interface Wanted {
   readonly calendars: readonly { readonly calendar: ServiceCalendar; readonly period: Interval }[];
   readonly blocks: ReturnType<typeof closedSlots>;
@@ -93,8 +89,8 @@ function add(calendar: Map<string, CalendarSlot>, slot: CalendarSlot | undefined
 }
 
 /**
- * The blocks of closed days, one for each day. A block that staff have opened stays open; one that is over is lifted, unless
- * it may be that of a closure that cannot be read.
+ * Adds and removes the blocks of closed days, one for each day. A block that staff have opened stays open. A block
+ * without a closure is removed, unless a closure cannot be read and may be its own.
  */
 function withBlocks(
   calendar: Calendar,
@@ -127,10 +123,10 @@ function withBlocks(
   return result;
 }
 
-/** The elements of a published Slot that follow its service; all others stay as they are. */
+/** The elements of a published Slot that the service determines. */
 const publishedElements = ['schedule', 'serviceCategory', 'serviceType', 'specialty'] as const;
 
-/** A stored Slot with the elements that it should have; elements that the service does not publish stay. */
+/** Gives a stored Slot the elements that it should have. Elements that are not published stay. */
 function restored(slot: CalendarSlot, { resource, start, end }: WantedSlot, config: PublicConfig): CalendarSlot {
   const { serviceType } = resource;
   const services = serviceType;
@@ -164,8 +160,8 @@ function restored(slot: CalendarSlot, { resource, start, end }: WantedSlot, conf
 }
 
 /**
- * The published offers as the opening hours want them, whatever takes their time: each exists once, under its key; others
- * are void. Those that are booked, held or blocked, or that began in the past, stay as they are.
+ * Makes the published slots match the opening hours, without regard to busy time: one Slot for each key, others become
+ * void. Slots that are booked, held or blocked, or that began in the past, stay as they are.
  */
 function withPublished(
   calendar: Calendar,
@@ -211,8 +207,8 @@ function withPublished(
 }
 
 /**
- * Offers made by hand with their lanes: those that lie side by side have lanes of their own, all others share one. Only
- * where a service needs buffers does it matter who is whose neighbour.
+ * Assigns lanes to manually created bookable slots. Overlapping slots get different lanes. Lanes are needed only where
+ * a service has buffers, which depend on the neighbours in the lane.
  */
 function withLanes(calendar: Calendar, termsOf: TermsOf): Calendar {
   const own = [...calendar.values()].filter(
@@ -251,13 +247,13 @@ function withLanes(calendar: Calendar, termsOf: TermsOf): Calendar {
 }
 
 /**
- * Decides what to publish, withdraw and narrow in one Schedule. Once this is done, a second call finds nothing to do.
+ * Decides which Slots of a Schedule to publish, withdraw and narrow. A second call with the result has no changes.
  *
- * - Free Slots are made from the opening hours, one for each lane, each for one appointment.
- * - Every offer, published or made by hand, is settled anew with what takes its time (`settle`).
+ * - The opening hours result in free Slots, one for each appointment and lane.
+ * - Every bookable slot, published or manually created, is adapted to busy time (`settle`).
  * - Booked, held or blocked Slots are never changed.
- * - With invalid opening hours, published Slots stay, except where time is taken.
- * - Nothing is offered in a Schedule that no longer exists.
+ * - With invalid opening hours, published Slots stay, except where their time is busy.
+ * - A Schedule that no longer exists has no bookable slots.
  */
 export function planSlots(state: PublishState, config: PublicConfig): PublishPlan {
   const { schedule, services, publishing, slots, held, now, window } = state;
@@ -286,7 +282,7 @@ export function planSlots(state: PublishState, config: PublicConfig): PublishPla
   };
 }
 
-/** Ids of new parts within one plan; the server gives them their own. */
+/** Temporary ids of new parts; the server assigns the stored ones. */
 function newIds(): () => string {
   let count = 0;
   return () => {

@@ -5,7 +5,7 @@ import type { Interval } from '../../time/interval.ts';
 import { instantOf } from '../../time/time-zone.ts';
 import { type Checked, faulty, sound } from '../problem.ts';
 
-/** A period during which a Schedule or a service is closed, whatever its weekly hours. */
+/** A period in which a Schedule or a service is closed, despite its weekly hours. */
 export interface Closure {
   readonly description: string | undefined;
   /** Without a start or an end, the period is unlimited in that direction. */
@@ -14,17 +14,17 @@ export interface Closure {
   readonly path: string;
 }
 
-/** One bound of a period as an instant; a date is the whole day, month or year in the time zone. */
+/** One bound of a period as an instant. A date is a whole day, month or year in the time zone. */
 function bound(value: string, side: 'start' | 'end', timeZone: string): number | undefined {
   const stretch = localDateRange(value);
   return stretch ? instantOf(timeZone, stretch[side]) : parseInstant(value);
 }
 
 /**
- * The time that a FHIR Period stands for. Dates are whole days of the time zone, the last one included.
+ * The interval of a FHIR Period. Dates are whole days of the time zone, the last one included.
  *
  * @param path - FHIRPath of the period
- * @returns with `-Infinity` or `Infinity` where the period has no start or end
+ * @returns `-Infinity` or `Infinity` where the period has no start or end
  * @see https://hl7.org/fhir/R4/datatypes.html#Period
  */
 export function periodInterval({ start, end }: Period, timeZone: string, path: string): Checked<Interval> {
@@ -42,7 +42,7 @@ export function periodInterval({ start, end }: Period, timeZone: string, path: s
     : faulty('period-invalid', 'A period must end after it starts.', path);
 }
 
-/** The closures that a service names in its element `notAvailable`. */
+/** The closures in `HealthcareService.notAvailable`. */
 export function serviceClosures({ notAvailable = [] }: HealthcareService, path: string): Closure[] {
   return notAvailable.map(({ description, during = {} }, index) => ({
     description,
@@ -51,10 +51,7 @@ export function serviceClosures({ notAvailable = [] }: HealthcareService, path: 
   }));
 }
 
-/**
- * The closures that a Schedule names in `notAvailableTime` of its availability, which has the shape of R5's
- * Availability.
- */
+/** The closures in `notAvailableTime` of a Schedule's availability, which has the shape of R5's Availability. */
 export function scheduleClosures(availability: Extension, path: string): Closure[] {
   const times = (availability.extension ?? []).filter(({ url }) => url === 'notAvailableTime');
   return times.map(({ extension = [] }, index) => ({

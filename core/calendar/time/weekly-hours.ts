@@ -5,20 +5,20 @@ import { weekdays } from '../../time/weekly-rows.ts';
 import { MAX_HOURS, tooMany } from '../parameters/parameter-values.ts';
 import { type Checked, combine, faulty, sound } from '../problem.ts';
 
-/** A time of the week at which a Schedule is open. */
+/** Weekly opening hours of a Schedule. */
 export interface WeeklyHours {
   /** 0 is Sunday. */
   readonly days: readonly number[];
-  /** Milliseconds after midnight, as the clocks show it. */
+  /** Milliseconds after midnight, in local time. */
   readonly start: number;
-  /** Likewise; if it is not after `start`, it is on the next day. */
+  /** Like `start`. If it is not after `start`, it is on the next day. */
   readonly end: number;
 }
 
 /** Open at any time. */
 export const alwaysOpen: readonly WeeklyHours[] = [{ days: [0, 1, 2, 3, 4, 5, 6], start: 0, end: 0 }];
 
-/** The days by their numbers. */
+/** The days of the week by their numbers. */
 export const dayNames: readonly string[] = ['sun', ...weekdays.slice(0, -1)];
 
 const timePattern = /^(?<hours>[01]\d|2[0-3]):(?<minutes>[0-5]\d):(?<seconds>[0-5]\d)(?:\.0+)?$/;
@@ -28,7 +28,7 @@ function timeOfDay(value: string): number | undefined {
   return parts && Number(parts.hours) * 3_600_000 + Number(parts.minutes) * 60_000 + Number(parts.seconds) * 1000;
 }
 
-/** An entry of opening hours, wherever it comes from. */
+/** An entry of opening hours from a service or a Schedule. */
 interface Entry {
   readonly days: readonly (string | undefined)[];
   readonly allDay: boolean;
@@ -61,7 +61,6 @@ function readEntry({ days, allDay, start, end }: Entry, path: string): Checked<W
     : sound({ days: numbers, start: from, end: to });
 }
 
-/** Reads each entry of a list, unless there are too many of them. */
 function all<T>(
   entries: readonly T[],
   read: (entry: T, index: number) => Checked<WeeklyHours | undefined>,
@@ -117,10 +116,8 @@ export function scheduleHours(availability: Extension, path: string): Checked<re
 }
 
 /**
- * When a Schedule is open. Its hours are local times: on a day on which the clocks change it opens and closes at the
- * same local times as usual, and a whole day has 23 or 25 hours.
- *
- * @param window - the period to look at
+ * The opening times of a Schedule. Its hours are local times: on a day on which the clocks change it opens and closes
+ * at the same local times as usual, and a whole day has 23 or 25 hours.
  */
 export function openIntervals(hours: readonly WeeklyHours[], timeZone: string, window: Interval): IntervalSet {
   const lastDay = Math.floor(localTimeOf(timeZone, window.end) / DAY);

@@ -2,10 +2,10 @@ import type { Subscription } from '@medplum/fhirtypes';
 import type { NotificationSettings } from '../../config/config.ts';
 import { dueAt, type Outbox, type Outboxes } from './outbox.ts';
 
-/** For how long a delivery claims the outboxes of its subscriber, in milliseconds. */
+/** How long a delivery claims the outboxes of its subscriber, in milliseconds. */
 export const LEASE = 30_000;
 
-/** To how many Subscriptions of one subscriber something is sent at the same time. */
+/** How many Subscriptions of one subscriber are delivered concurrently. */
 export const SHARE = 4;
 
 /** If a requested delivery has not begun after this time, in milliseconds, it is requested again. */
@@ -13,40 +13,40 @@ export const OVERDUE = 10_000;
 
 const MAX_WAIT = 8 * 60 * 60_000;
 
-/** How long to wait for the next attempt, in milliseconds: doubling, up to 8 hours. */
+/** The wait before the next attempt, in milliseconds: doubling, up to 8 hours. */
 export function waitAfter(attempts: number, { retryAfter }: Pick<NotificationSettings, 'retryAfter'>): number {
   return Math.min(retryAfter * 1000 * 2 ** (attempts - 1), MAX_WAIT);
 }
 
-/** New events were recorded: they are to be sent, unless the Subscription must wait. */
+/** Adds new events to an outbox. They are due unless the Subscription must wait. */
 export function withNewEvents(outbox: Outbox, count: number): Outbox {
   const status = outbox.status === 'accepted' ? 'ready' : outbox.status;
   return { ...outbox, status, events: outbox.events + count };
 }
 
-/** Whether a delivery may take the outboxes of a subscriber now: the clock of one that has them too long was ahead. */
+/** Whether a delivery may claim the outboxes of a subscriber. A lease far in the future comes from a wrong clock. */
 export const isFree = ({ lease }: Outboxes, now: number): boolean =>
   lease === undefined || lease.until <= now || lease.until > now + 2 * LEASE;
 
-/** A delivery takes the outboxes of a subscriber, or keeps them. */
+/** The outboxes of a subscriber, claimed by a delivery for the next period. */
 export const claimed = (outboxes: Outboxes, lease: string, now: number): Outboxes => ({
   ...outboxes,
   lease: { id: lease, until: now + LEASE },
 });
 
-/** The delivery has ended. */
+/** The outboxes without a lease. */
 export const released = (outboxes: Outboxes): Outboxes => ({ ...outboxes, lease: undefined });
 
-/** Something was sent: an event, or the handshake or a heartbeat, after which the number is what it was. */
+/** An outbox after a notification: an event, or a handshake or heartbeat, which leaves the number unchanged. */
 export function sent(outbox: Outbox, number: number, now: number): Outbox {
   const status = number < outbox.events ? 'ready' : 'accepted';
   return { ...outbox, status, delivered: number, attempts: 0, error: undefined, until: undefined, sent: now };
 }
 
 /**
- * An attempt has failed: there will be another, or, after the last one, the Subscription is in error.
+ * An outbox after a failed attempt. After the last attempt, the Subscription is in error.
  *
- * @param error - what went wrong, for administrators and the subscriber
+ * @param error - for administrators and the subscriber
  */
 export function failed(
   outbox: Outbox,
@@ -66,10 +66,10 @@ export function failed(
       };
 }
 
-/** The most characters that an outbox keeps of what went wrong: a row has those of many Subscriptions. */
+/** The largest length of an error in an outbox: a row contains the errors of many Subscriptions. */
 const MAX_ERROR_LENGTH = 300;
 
-/** The Subscription is in error. */
+/** The outbox of a Subscription in error. */
 export const abandoned = (outbox: Outbox, error: string): Outbox => ({
   ...outbox,
   until: undefined,
@@ -77,33 +77,36 @@ export const abandoned = (outbox: Outbox, error: string): Outbox => ({
   error: error.slice(0, MAX_ERROR_LENGTH),
 });
 
-/** The Subscription is requested again: the handshake is sent. Changes made while it was over are not events. */
+/**
+ * The outbox of a Subscription that is requested again, which starts with a handshake. Changes made while the
+ * Subscription was off are not events.
+ */
 export function restarted(outbox: Outbox, now: number): Outbox {
   const since = outbox.status === 'cancelled' ? now : outbox.since;
   return { ...outbox, until: undefined, status: 'ready', attempts: 0, since };
 }
 
-/** The Subscription is over. */
+/** The outbox of a Subscription that is off. */
 export const ended = (outbox: Outbox): Outbox => ({ ...outbox, until: undefined, status: 'cancelled' });
 
-/** A Subscription with another status, and without the reason of a former one. */
+/** A Subscription with another status, and without an earlier error. */
 export function withStatus<T extends Subscription>(subscription: T, status: Subscription['status'], error?: string): T {
   const { error: _, ...rest } = subscription;
   return { ...(rest as T), status, ...(error && { error }) };
 }
 
-/** What becomes of an outbox, and of its Subscription if that changes too. */
+/** The changed outbox, and its Subscription if it changes, too. */
 interface Followed {
   readonly outbox: Outbox;
   readonly subscription?: Subscription;
 }
 
 /**
- * What an outbox becomes after somebody else, an administrator for example, has set the status of its Subscription: off
- * and error end it; requested, or active after it was over or given up, begin with a handshake.
+ * Adapts an outbox after an administrator, for example, has set the status of its Subscription. `off` and `error` end
+ * it. `requested`, or `active` after an end, starts it with a handshake.
  *
  * @param now - milliseconds since 1970 UTC
- * @returns `undefined` if the outbox follows already
+ * @returns `undefined` if the outbox needs no change
  */
 export function followed(subscription: Subscription, outbox: Outbox, now: number): Followed | undefined {
   const isGivenUp = outbox.status === 'failed' || outbox.status === 'cancelled';
@@ -123,20 +126,20 @@ export function followed(subscription: Subscription, outbox: Outbox, now: number
   }
 }
 
-/** The effect of asking for a delivery at once. */
+/** The effect of a request for delivery. */
 type DeliveryRequest =
-  /** The Subscription is over: only its subscriber can start it anew. */
+  /** The Subscription is off: only its subscriber can start it again. */
   | { readonly kind: 'ended' }
   /** Nothing waits, or a delivery has begun or is about to. */
   | { readonly kind: 'unchanged' }
-  /** What waits is sent now, and the attempts are counted anew. */
+  /** Waiting notifications are sent now; the number of attempts starts again at 0. */
   | { readonly kind: 'started'; readonly outbox: Outbox }
-  /** The Subscription was in error: it is requested again, and gets a handshake first. */
+  /** The Subscription was in error. It is requested again and starts with a handshake. */
   | { readonly kind: 'requested'; readonly outbox: Outbox };
 
 /**
- * Asks for a delivery at once, instead of waiting for the next attempt, or after the Subscription went into error. Asking
- * twice starts one delivery: while a delivery is under way, nothing changes.
+ * Starts a delivery at once, before the next attempt is due or after an error. A repeated request has no effect while a
+ * delivery is in progress.
  *
  * @param status - of the Subscription
  * @param now - milliseconds since 1970 UTC
@@ -154,14 +157,14 @@ export function requestDelivery(status: Subscription['status'], outbox: Outbox, 
     : { kind: 'started', outbox: restarted(outbox, now) };
 }
 
-/** Whether the clock has something to do about an outbox. */
+/** Whether an outbox is due for a scheduled Bot. */
 export function isDue(outbox: Outbox, now: number): boolean {
   const due = dueAt(outbox);
   return due !== undefined && due <= now;
 }
 
 /**
- * Whether a delivery must be started: something is due, or waits and has not begun, or the last delivery has died.
+ * Whether a delivery must be started: something is due, a requested delivery did not begin, or the last one crashed.
  *
  * @param changed - when the row was last written
  */
@@ -173,7 +176,7 @@ export function mustStart(outboxes: Outboxes, changed: number, now: number): boo
     : (isWaiting && changed + OVERDUE <= now) || all.some((outbox) => isDue(outbox, now));
 }
 
-/** Starts a delivery of what waits and what is due. */
+/** Starts a delivery of waiting and due notifications. */
 export function woken(outboxes: Outboxes, now: number): Outboxes {
   const of = [...outboxes.of].map(([id, one]): [string, Outbox] => [
     id,

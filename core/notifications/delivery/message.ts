@@ -9,10 +9,10 @@ const tokenOf = (subscriptionId: string, config: PublicConfig) => ({
 });
 
 /**
- * The Communication that carries the last notification of a Subscription to its websockets: Medplum sends it to the
- * websockets that are bound when it is written. There is one for each Subscription, and its owner may read it.
+ * The Communication with the last notification of a Subscription. Medplum sends it to the bound websockets when it is
+ * written. Each Subscription has one, and its owner may read it.
  *
- * @param stored - the Communication as it was read, if there is one
+ * @param stored - the stored Communication, if there is one
  */
 export function messageResource(
   bundle: Bundle,
@@ -48,15 +48,14 @@ export function notificationIn(communication: unknown): Bundle | undefined {
   }
 }
 
-/** The search that finds the message of a Subscription. */
+/** The search for the message of a Subscription. */
 export function messageQuery(subscriptionId: string, config: PublicConfig): string {
   const { system, value } = tokenOf(subscriptionId, config);
   return `Communication?identifier=${encodeURIComponent(`${system}|${value}`)}`;
 }
 
 /**
- * The Subscription that makes Medplum itself send each message of a Subscription over a websocket. Medplum keeps it in
- * memory.
+ * The Subscription that makes Medplum send each message of a Subscription over a websocket. Medplum keeps it in memory.
  *
  * @param binder - id of the profile that binds a websocket to it
  */

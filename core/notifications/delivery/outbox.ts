@@ -6,88 +6,87 @@ import { moment, momentIn, newRow, rowSearch } from '../../rows/row.ts';
 import { concernTokens } from '../events/concern.ts';
 
 /**
- * Where the delivery of a Subscription's events stands:
- * - `ready`: something is to be sent: events, a heartbeat, a handshake;
- * - `on-hold`: the last attempt failed, and the time for the next has not come;
+ * The state of a Subscription's delivery:
+ * - `ready`: an event, a heartbeat or a handshake is to be sent;
+ * - `on-hold`: the last attempt failed, and the next one is not due yet;
  * - `accepted`: everything is delivered;
  * - `failed`: the Subscription is in error; events are still recorded, and wait;
- * - `cancelled`: the Subscription is over.
+ * - `cancelled`: the Subscription is off.
  */
 const outboxStatuses = ['ready', 'on-hold', 'accepted', 'failed', 'cancelled'] as const;
 
-/** Where the delivery of a Subscription's events stands. */
+/** The state of a Subscription's delivery. */
 export type OutboxStatus = (typeof outboxStatuses)[number];
 
-/** Those settings of a Subscription that decide when its outbox must be looked at again. */
+/** The settings of a Subscription that determine when its outbox is due. */
 interface DeliveryTimes {
-  /** Seconds between notifications; absent if no heartbeats are wanted. */
+  /** Seconds between notifications; absent without heartbeats. */
   readonly heartbeat?: number | undefined;
   /** When the Subscription ends, in milliseconds since 1970 UTC. */
   readonly end?: number | undefined;
 }
 
-/** The outbox of one Subscription: its events are the numbers from 1 to `events`. */
+/** The outbox of one Subscription. Its events have the numbers 1 to `events`. */
 export interface Outbox extends DeliveryTimes {
   readonly status: OutboxStatus;
   /** Number of the last event. */
   readonly events: number;
-  /** Number of the last event that was delivered. */
+  /** Number of the last delivered event. */
   readonly delivered: number;
-  /** How often the delivery of the next event has failed. */
+  /** Failed attempts to deliver the next event. */
   readonly attempts: number;
   /** Changes after this moment are events; milliseconds since 1970 UTC, like all moments here. */
   readonly since: number;
-  /** When the subscriber was last sent anything. */
+  /** When the last notification was sent. */
   readonly sent?: number | undefined;
-  /** `on-hold`: not to be tried before then. */
+  /** `on-hold`: no attempt before then. */
   readonly until?: number | undefined;
-  /** What went wrong last. */
+  /** The last error. */
   readonly error?: string | undefined;
 }
 
-/** Which delivery has the outboxes of a subscriber, and until when; a delivery that has not ended by then has died. */
+/** The delivery that has claimed the outboxes of a subscriber. If it has not ended by `until`, it has crashed. */
 interface Lease {
   readonly id: string;
   readonly until: number;
 }
 
 /**
- * The outboxes of one subscriber: the one row that is changed, with `ifMatch`, in every transaction that writes events of
- * any of its Subscriptions, records deliveries, or adds a Subscription. However many Subscriptions it has, a change of an
- * appointment writes this row and one event.
+ * The outboxes of one subscriber. They are one row, which is changed with `ifMatch` in every transaction that writes
+ * events, records deliveries or adds a Subscription. A change of an appointment thus writes this row and one event,
+ * however many Subscriptions there are.
  */
 export interface Outboxes {
   /** Id of the profile that owns the Subscriptions. */
   readonly subscriber: string;
-  /** Criteria of the appointments that the subscriber may read, one of which must be met. */
+  /** Criteria of the appointments that the subscriber may read; one of them must be met. */
   readonly readable: readonly string[];
-  /** By the id of the Subscription. */
+  /** By Subscription id. */
   readonly of: ReadonlyMap<string, Outbox>;
   readonly lease?: Lease | undefined;
-  /** When something was last written that may leave everything else as it was: Medplum runs no Bot for that. */
+  /** When a write last had to start a Bot. Without another value Medplum would see no change and run no Bot. */
   readonly woken?: number | undefined;
 }
 
 /** The outboxes of a subscriber that has no Subscription yet. */
 export const noOutboxes = (subscriber: string): Outboxes => ({ subscriber, readable: [], of: new Map() });
 
-/** The outboxes with that of one Subscription changed. */
+/** The outboxes with a changed or new one. */
 export const withOutbox = (outboxes: Outboxes, id: string, outbox: Outbox): Outboxes => ({
   ...outboxes,
   of: new Map([...outboxes.of, [id, outbox]]),
 });
 
-/** The outboxes without that of one Subscription. */
+/** The outboxes without one. */
 export const withoutOutbox = (outboxes: Outboxes, id: string): Outboxes => ({
   ...outboxes,
   of: new Map([...outboxes.of].filter(([known]) => known !== id)),
 });
 
 /**
- * When an outbox must be looked at even if nothing has happened to it: at the next attempt, for a heartbeat, or at the end
- * of its Subscription.
+ * When an outbox is due without a new event: at the next attempt, for a heartbeat, or at the end of its Subscription.
  *
- * @returns milliseconds since 1970 UTC; `undefined` if the clock has nothing to do, or something waits already
+ * @returns milliseconds since 1970 UTC; `undefined` if it is never due, or something waits already
  */
 export function dueAt({ status, until = 0, sent, heartbeat, end }: Outbox): number | undefined {
   const isBeaten = heartbeat !== undefined && sent !== undefined;
@@ -106,7 +105,6 @@ function earliest(moments: readonly (number | undefined)[]): number | undefined 
   return known.length > 0 ? Math.min(...known) : undefined;
 }
 
-/** When the clock must look at the outboxes of a subscriber. */
 function rowDueAt({ of, lease }: Outboxes): number | undefined {
   const outboxes = [...of.values()];
   if (lease) {
@@ -165,10 +163,10 @@ function outboxIn(text: string | undefined): Outbox | undefined {
 }
 
 /**
- * The Task in which the outboxes of a subscriber are kept: `group-identifier` is the subscriber, `identifier` finds those
- * that an appointment concerns, `period` those that are due; each output is the outbox of one Subscription.
+ * The Task that stores the outboxes of a subscriber. `group-identifier` is the subscriber, `identifier` finds the
+ * outboxes that an appointment concerns, `period` finds due outboxes. Each output is the outbox of one Subscription.
  *
- * @param stored - the Task as it was read, if there is one
+ * @param stored - the stored Task, if there is one
  */
 export function outboxesTask(outboxes: Outboxes, config: PublicConfig, stored?: Task): Task {
   const { subscriber, readable, of, lease, woken } = outboxes;
@@ -211,18 +209,14 @@ export function outboxesOf({ groupIdentifier, businessStatus, input = [], output
   };
 }
 
-/**
- * The search for the outboxes of some subscribers.
- *
- * @param subscribers - ids of their profiles
- */
+/** The search for the outboxes of some subscribers, by the ids of their profiles. */
 export function outboxesSearch(subscribers: readonly string[], config: PublicConfig): string {
   const system = artefactUri(config, 'LocalRequestor');
   const owners = subscribers.map((one) => `${system}|${one}`).join(',');
   return rowSearch(['outboxes'], { 'group-identifier': owners }, config);
 }
 
-/** The outbox of a new Subscription: the handshake is to be sent. */
+/** The outbox of a new Subscription, which starts with a handshake. */
 export const newOutbox = (now: number, { heartbeat, end }: DeliveryTimes = {}): Outbox => ({
   status: 'ready',
   events: 0,

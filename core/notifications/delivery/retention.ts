@@ -8,27 +8,21 @@ import type { Outbox } from './outbox.ts';
 const DAY = 24 * 60 * 60_000;
 
 /**
- * The moment from which on changes can be events. An earlier change may have had an event that is no longer kept, and
- * must not get a second one.
+ * The moment after which changes can be events. The event of an earlier change may have been deleted and must not be
+ * recorded again.
  *
- * @param since - when the subscriber began to listen; milliseconds since 1970 UTC, like `now`
+ * @param since - when the Subscription started; milliseconds since 1970 UTC, like `now`
  */
 export function recordedSince(since: number, now: number, { notifications }: BookingConfig): number {
   return Math.max(since, now - notifications.keepEventsDays * DAY);
 }
 
-/**
- * The search value for changes so long ago that their events can go: a day longer than changes can still become events.
- */
+/** The search value for old changes, whose events can be deleted: a day longer than changes can still become events. */
 function before(now: number, { notifications }: BookingConfig): string {
   return `lt${formatInstant(now - (notifications.keepEventsDays + 1) * DAY)}`;
 }
 
-/**
- * The search for events that are no longer kept.
- *
- * @param now - milliseconds since 1970 UTC
- */
+/** The search for events to delete; `now` in milliseconds since 1970 UTC. */
 export function oldEventsQuery(now: number, config: BookingConfig): string {
   const query = new URLSearchParams([
     ['identifier', `${artefactUri(config, 'LocalEvent')}|`],
@@ -38,7 +32,7 @@ export function oldEventsQuery(now: number, config: BookingConfig): string {
   return `Communication?${query}`;
 }
 
-/** Whether a Subscription still waits for an event: it is not over, and has not got it yet. */
+/** Whether an open Subscription still waits for an event. */
 export function isAwaited(
   stored: Communication,
   outboxes: ReadonlyMap<string, Outbox>,

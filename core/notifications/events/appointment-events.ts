@@ -9,36 +9,35 @@ import type { SubscriptionParameters } from '../subscription/subscription-parame
 import { type Topic, type TopicName, type Transition, topics } from '../subscription/topics.ts';
 import { type Event, type EventFacts, eventKey } from './event.ts';
 
-/** A version of an appointment: what changed with it, and who made it. */
+/** A change of an appointment with its author. */
 export interface Change extends Transition {
-  /** Id of the profile. */
+  /** Id of the author's profile. */
   readonly by: string | undefined;
 }
 
-/** The subscriber to notify. */
+/** A Subscription with its subscriber. */
 export interface Subscriber {
   /** Id of the profile that owns the Subscription. */
   readonly owner: string;
   readonly settings: SubscriptionParameters;
   /** Changes after this moment are events; milliseconds since 1970 UTC. */
   readonly since: number;
-  /** The merged patients whom the subscriber may know. */
+  /** Returns the merged patients that the subscriber may know. */
   readonly formerOf?: FormerOf;
 }
 
-/** An entry of a history: a version, or when the appointment was deleted, as an instant. */
+/** An entry of a history: a version, or the instant of the deletion. */
 export type Version = Appointment | { readonly deleted: string };
 
-/** Whether an entry of a history is a deletion. */
 export const isDeletion = (version: Version | undefined): version is { readonly deleted: string } =>
   version !== undefined && 'deleted' in version;
 
-/** The history gives the time of a deletion as text, in whole seconds. */
+/** The history has the time of a deletion as text, in whole seconds. */
 const SECOND = 1_000;
 
 /**
- * The entries of a history, the newest first. Depending on its version, Medplum marks a deletion by the method, or by
- * status 410 alone.
+ * The entries of a history, the newest first. Depending on its version, Medplum marks a deletion by the method or only
+ * by status 410.
  *
  * @param now - milliseconds since 1970 UTC
  */
@@ -57,10 +56,10 @@ export function versionsIn({ entry = [] }: Bundle, now: number): Version[] {
 }
 
 /**
- * The changes that an appointment has gone through, the oldest first. Who made a deletion is not known.
+ * The changes of an appointment, the oldest first. The author of a deletion is unknown.
  *
- * @param versions - of one appointment, the newest first, as a FHIR history lists them
- * @param isCut - whether there are older ones: then it is not known what the oldest of these changed
+ * @param versions - the history, the newest first
+ * @param isCut - whether older versions exist. Then the oldest one has no known change.
  */
 export function changesOf(versions: readonly Version[], config: PublicConfig, isCut = false): Change[] {
   const oldest = isCut ? versions.length - 1 : undefined;
@@ -79,14 +78,13 @@ export function changesOf(versions: readonly Version[], config: PublicConfig, is
     .reverse();
 }
 
-/** Whether a profile is the requestor of an appointment. */
 function isRequestor(by: string | undefined, appointment: Appointment, config: PublicConfig): boolean {
   return by !== undefined && belongsTo(appointment, by, config);
 }
 
 /**
- * Whether a change is one that a topic is about. Holds are not notified; only the booking that follows one is. An offer has a
- * topic of its own, and is told by no other.
+ * Whether a change belongs to a topic. Holds are not notified, only their booking. A personal offer has its own topic
+ * and belongs to no other.
  */
 function isOfTopic(change: Change, name: TopicName, config: PublicConfig): boolean {
   const { previous, current } = change;
@@ -97,9 +95,9 @@ function isOfTopic(change: Change, name: TopicName, config: PublicConfig): boole
 }
 
 /**
- * Whether a subscriber must be told of a change, rights aside. A requestor's booking is not a change of an appointment.
- * Every change after it, and whatever the repository creates, is told to every subscriber except its author, and to the
- * author too if it wishes.
+ * Whether a subscriber is notified of a change, access rights aside. The requestor's own booking is not an event. Later
+ * changes, and appointments that staff create, are events for every subscriber except the author. The author gets them
+ * only on request.
  *
  * @see specification section 6
  */
@@ -119,7 +117,7 @@ function isEventFor(change: Change, { owner, settings, since, formerOf }: Subscr
   );
 }
 
-/** The event that a change is, without its number. */
+/** The event of a change, without its number. */
 function eventFor({ previous, current, deleted }: Change): EventFacts {
   const kind = previous === undefined ? 'create' : 'update';
   return {
@@ -134,7 +132,7 @@ function eventFor({ previous, current, deleted }: Change): EventFacts {
  * The events of a subscriber that are not recorded yet.
  *
  * @param changes - of one appointment, the oldest first
- * @param known - the events that the subscriber has already, by `eventKey`
+ * @param known - the recorded events, by `eventKey`
  * @param last - number of the subscriber's last event
  */
 export function newEvents(

@@ -11,7 +11,7 @@ import { formatInstant } from '../../fhir/instant.ts';
 import type { Content } from '../subscription/subscription-parameters.ts';
 import type { Event, EventKind } from './event.ts';
 
-/** The type of a status: one of three notifications, or the answer to a query. */
+/** The type of a status: one of three notifications, or the response to a query. */
 export type StatusType = 'handshake' | 'heartbeat' | 'event-notification' | 'query-status' | 'query-event';
 
 /** The content of a status. */
@@ -23,26 +23,25 @@ export interface StatusReport {
   readonly type: StatusType;
   /** Number of the last event of the Subscription. */
   readonly events: number;
-  /** Why the Subscription is in error. */
+  /** The error of the Subscription. */
   readonly error?: string | undefined;
-  /** Which of the events that were asked for are no longer kept. */
+  /** The requested events that were deleted, as a sentence. */
   readonly missing?: string | undefined;
 }
 
 /** An event, with the part that the subscriber may see. */
 export interface EventContent {
   readonly event: Event;
-  /** The version that the event is about; absent if the subscriber may not read it or it is unknown. */
+  /** The appointment's version of the event; absent if it is unknown or the subscriber may not read it. */
   readonly appointment?: Appointment | undefined;
 }
 
-/** How a notification is made. */
 export interface BundleContext {
   /** Public base address of the service. */
   readonly baseUrl: string;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
-  /** Gives a fresh `urn:uuid:`. */
+  /** Returns a new `urn:uuid:`. */
   readonly newId: () => string;
 }
 
@@ -61,10 +60,8 @@ function eventParameter(content: EventContent, focus: string | undefined): Param
   };
 }
 
-/** The id in an address of the form `urn:uuid:`. */
 const idIn = (address: string): string => address.replace(/^urn:uuid:/, '');
 
-/** The state of a Subscription as Parameters, with its events: the resource at a `urn:uuid:`. */
 function statusParameters(
   report: StatusReport,
   { baseUrl }: BundleContext,
@@ -89,7 +86,7 @@ function statusParameters(
   };
 }
 
-/** The interaction of an event, in the form of a history Bundle. */
+/** The interaction of an event, as in a history Bundle. */
 const interactions = {
   create: { method: 'POST', status: '201', hasId: false },
   update: { method: 'PUT', status: '200', hasId: true },
@@ -114,11 +111,12 @@ function appointmentEntry({ event, appointment }: EventContent, content: Content
 }
 
 /**
- * A notification: a Bundle of type history whose first entry is the state of the Subscription. Its events come after it,
- * except for `empty`, which tells only their numbers and times.
+ * A notification: a Bundle of type history whose first entry is the state of the Subscription, followed by its events.
+ * For the content `empty`, only the state contains the numbers and times of events.
  *
  * @param contents - the events, in order; none for a handshake or a heartbeat
- * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription-notification-r4.html
+ * @see
+ *   https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription-notification-r4.html
  */
 export function notification(
   report: StatusReport,
@@ -151,7 +149,7 @@ export function notification(
 }
 
 /**
- * The answer to `$status`: a searchset of Parameters, one for each Subscription.
+ * The response to `$status`: a searchset of Parameters, one for each Subscription.
  *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-status.html
  */

@@ -1,19 +1,19 @@
 import type { Identifier, Meta } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 
-/** The most tags of an appointment by which outboxes are searched; with more of them, all outboxes are read. */
+/** The largest number of tags in a search for outboxes. With more tags, all outboxes are read. */
 const MAX_TAGS = 50;
 
-/** Stands for criteria that do not ask for a tag: any appointment may meet them. */
+/** The identifier for criteria without a tag, which any appointment may meet. */
 const anyAppointment = (config: PublicConfig): Identifier => ({
   system: artefactUri(config, 'LocalTask'),
   value: 'any-appointment',
 });
 
-/** Characters that have another meaning in a search value. */
+/** Characters with a special meaning in a search value. */
 const special = /[\\,|$\s]/;
 
-/** The tags of which criteria demand one; `undefined` if the criteria can be met without any of them. */
+/** The tags of which criteria require one; `undefined` if the criteria do not require a tag. */
 function tagsAskedFor(criteria: string): Identifier[] | undefined {
   const [, query = ''] = criteria.split(/\?(.*)/s);
   const asked = [...new URLSearchParams(query)].find(([name]) => name === '_tag')?.[1];
@@ -28,10 +28,10 @@ const lowerCase = ({ system = '', value = '' }: Identifier): Identifier => ({
 });
 
 /**
- * What an appointment must have to be told to a subscriber: one of these tags, in lower case. It only narrows a search;
- * Medplum is asked whether a subscriber may read an appointment.
+ * The tags, in lower case, of which an appointment must have one to concern a subscriber. They only narrow a search;
+ * Medplum decides whether the subscriber may read the appointment.
  *
- * @param readable - criteria of the appointments that the subscriber may read, one of which must be met
+ * @param readable - criteria of the appointments that the subscriber may read; one of them must be met
  */
 export function concernTokens(readable: readonly string[], config: PublicConfig): Identifier[] {
   const tags = readable.map(tagsAskedFor);
@@ -42,17 +42,14 @@ export function concernTokens(readable: readonly string[], config: PublicConfig)
   ];
 }
 
-/** The tags of versions of appointments, by which outboxes are searched. */
+/** The tags of appointment versions as values of a search for outboxes. */
 export function tagTokens(metas: readonly (Meta | undefined)[]): ReadonlySet<string> {
   const parts = metas.flatMap((meta) => meta?.tag ?? []).map(({ system = '', code = '' }) => [system, code]);
   const exact = parts.filter((pair) => pair.every((part) => part !== '' && !special.test(part)));
   return new Set(exact.map((pair) => pair.join('|').toLowerCase()));
 }
 
-/**
- * The value of a search by `identifier` for the outboxes that appointments with these tags concern; `undefined` if all
- * are to be read.
- */
+/** The `identifier` value to search for outboxes that appointments with these tags concern; `undefined` to read all. */
 export function concernQuery(tags: ReadonlySet<string>, config: PublicConfig): string | undefined {
   const { system, value } = anyAppointment(config);
   return tags.size > MAX_TAGS ? undefined : [...tags, `${system}|${value}`].join(',');

@@ -5,35 +5,34 @@ import { isId } from '../../fhir/reference.ts';
 
 const eventKinds = ['create', 'update', 'delete'] as const;
 
-/** What has happened to the appointment of an event. */
+/** The kind of change of an event. */
 export type EventKind = (typeof eventKinds)[number];
 
-/** An event of one Subscription: something that happened to an appointment and that its subscriber must know of. */
+/** An event of one Subscription: a change of an appointment. */
 export interface Event {
   /** 1, 2, 3 … within the Subscription. */
   readonly number: number;
-  /** When it happened, as an instant. */
+  /** An instant. */
   readonly timestamp: string;
-  /** Id of the appointment. */
   readonly appointment: string;
-  /** `meta.versionId` of the version that the event is about: the new one, or the last one before a deletion. */
+  /** `meta.versionId` of the new version, or of the last one before a deletion. */
   readonly version: string;
   readonly kind: EventKind;
 }
 
-/** The key by which an event is recognized when it is found again in the history of its appointment. */
+/** The key that identifies an event in the history of its appointment. */
 export const eventKey = ({ version, kind }: Pick<Event, 'version' | 'kind'>): string =>
   kind === 'delete' ? `${version} deleted` : version;
 
-/** What an event says of itself, whoever is told of it. */
+/** An event without its number, which differs between Subscriptions. */
 export type EventFacts = Omit<Event, 'number'>;
 
-/** The number of an event in each of the Subscriptions that are told of it, by their ids. */
+/** The numbers of an event, by Subscription id. */
 type EventNumbers = ReadonlyMap<string, number>;
 
 /**
- * The Communication in which an event is kept for all Subscriptions of one subscriber: each `identifier` is a Subscription
- * and the number that the event has there; `based-on` finds the events about an appointment. It is written once.
+ * The Communication that stores an event for all Subscriptions of one subscriber. It is written once. Each `identifier`
+ * is a Subscription with the event's number; `based-on` finds the events of an appointment.
  */
 export function eventResource(event: EventFacts, numbers: EventNumbers, config: PublicConfig): Communication {
   const appointment = `Appointment/${event.appointment}`;
@@ -49,7 +48,7 @@ export function eventResource(event: EventFacts, numbers: EventNumbers, config: 
   };
 }
 
-/** The numbers of an event; none if the Communication is not an event. */
+/** The numbers of an event; empty if the Communication is not an event. */
 export function eventNumbersOf({ identifier = [] }: Communication, config: PublicConfig): EventNumbers {
   const system = artefactUri(config, 'LocalEvent');
   const numbers = identifier.flatMap((one): [string, number][] => {
@@ -59,11 +58,11 @@ export function eventNumbersOf({ identifier = [] }: Communication, config: Publi
   return new Map(numbers);
 }
 
-/** Reads an event of a Subscription; `undefined` if the Communication is none. */
+/** Reads an event of a Subscription; `undefined` if the Communication has none. */
 export function eventOf(stored: Communication, subscriptionId: string, config: PublicConfig): Event | undefined {
   const { about, sent, topic, identifier = [] } = stored;
   const [own, start] = [artefactUri(config, 'LocalEvent'), `${subscriptionId}/`];
-  // Those of the other Subscriptions, of which there may be many, are not read.
+  // Identifiers of other Subscriptions are skipped first, because there may be many.
   const found = identifier.find(({ system, value }) => value?.startsWith(start) && system === own);
   const number = Number(found?.value?.slice(start.length));
   const [, appointment, , version] = about?.[0]?.reference?.split('/') ?? [];
@@ -74,11 +73,7 @@ export function eventOf(stored: Communication, subscriptionId: string, config: P
   return { number, timestamp: sent, appointment, version, kind };
 }
 
-/**
- * The search that finds events by Subscriptions and numbers.
- *
- * @param wanted - at most a hundred at once
- */
+/** The search for events by Subscriptions and numbers, at most a hundred. */
 export function eventsQuery(wanted: readonly (readonly [id: string, number: number])[], config: PublicConfig): string {
   const system = artefactUri(config, 'LocalEvent');
   const tokens = wanted.map(([id, number]) => `${system}|${id}/${number}`);
@@ -86,11 +81,10 @@ export function eventsQuery(wanted: readonly (readonly [id: string, number: numb
 }
 
 /**
- * Says which of the events that were asked for no longer exist.
+ * A sentence for the subscriber about requested events that no longer exist; `undefined` if all exist.
  *
- * @param from - the first number asked for; `to` is the last
+ * @param from - the first requested number; `to` is the last
  * @param found - the numbers that still exist
- * @returns a sentence for the subscriber; `undefined` if none is missing
  */
 export function missingEvents(from: number, to: number, found: readonly number[]): string | undefined {
   const kept = new Set(found);

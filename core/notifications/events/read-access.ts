@@ -1,10 +1,10 @@
 import type { Appointment, Meta } from '@medplum/fhirtypes';
 import { isObject } from '../../fhir/resource.ts';
 
-/** Marks that a caller may do so with everything of a type. */
+/** Criteria without restrictions. */
 const EVERYTHING = 'Appointment';
 
-/** The appointments that a rule of an AccessPolicy is about. What only Medplum's own searches would let pass is none. */
+/** The criteria of one AccessPolicy rule. A rule that applies to Medplum's own searches only has none. */
 function criteriaOf({ resourceType, criteria, compartment }: Record<string, unknown>): string[] {
   const [type, query] = typeof criteria === 'string' ? criteria.split(/\?(.*)/s) : [resourceType];
   const within = isObject(compartment) ? `_compartment=${compartment.reference}` : undefined;
@@ -12,7 +12,7 @@ function criteriaOf({ resourceType, criteria, compartment }: Record<string, unkn
   return type === resourceType ? [parts ? `${EVERYTHING}?${parts}` : EVERYTHING] : [];
 }
 
-/** The rules about an interaction with appointments: for an appointment, the first that it meets counts. */
+/** The rules for an interaction with appointments. The first rule that an appointment meets counts. */
 function rulesFor(me: unknown, interaction: 'read' | 'update'): Record<string, unknown>[] {
   if (!isObject(me) || !isObject(me.profile)) {
     return [];
@@ -27,32 +27,32 @@ function rulesFor(me: unknown, interaction: 'read' | 'update'): Record<string, u
 }
 
 /**
- * The appointments that a caller may read, or change whole, as search criteria, one of which an appointment must meet: taken
- * from the rules of the AccessPolicy that Medplum has worked out for the caller (`GET /auth/me`). Medplum itself evaluates
- * the criteria later; nothing of how it compares is repeated here.
+ * The appointments that a caller may read, or update without field restrictions, as search criteria. An appointment
+ * must meet one of them. They come from the AccessPolicy that Medplum has resolved for the caller (`GET /auth/me`), and
+ * Medplum evaluates them.
  *
- * @param me - Medplum's answer
- * @returns `Appointment`, or criteria as in an AccessPolicy (`Appointment?_tag=…`); empty if there is no such appointment
+ * @param me - Medplum's response
+ * @returns `Appointment`, or criteria as in an AccessPolicy (`Appointment?_tag=…`); empty if nothing is permitted
  * @see https://www.medplum.com/docs/access/access-policies
  */
 export function permittedAppointments(me: unknown, wanted: 'read' | 'update' = 'read'): string[] {
   const rules = rulesFor(me, wanted);
-  // Medplum keeps such fields where it is written to directly: what is written for the caller here would lose or change them.
+  // Medplum protects such fields in direct writes only. A write by the service on behalf of the caller would lose or
+  // change them.
   const isPartial =
     hidesFields(me) || rules.some((rule) => rule.hiddenFields ?? rule.readonlyFields ?? rule.writeConstraint);
   const criteria = wanted === 'update' && isPartial ? [] : rules.flatMap(criteriaOf);
   return criteria.includes(EVERYTHING) ? [EVERYTHING] : [...new Set(criteria)];
 }
 
-/** Whether a caller does not see all of the appointments that it may read. */
+/** Whether fields of some appointments are hidden from a caller. */
 export const hidesFields = (me: unknown): boolean =>
   rulesFor(me, 'read').some(({ hiddenFields }) => hiddenFields !== undefined);
 
 /**
- * The search that finds those of some appointments that meet the criteria.
+ * The search for appointments among `ids` that meet the criteria.
  *
  * @param criteria - one of `permittedAppointments`
- * @param ids - of the appointments
  */
 export function readableQuery(criteria: string, ids: readonly string[]): string {
   const [, query = ''] = criteria.split(/\?(.*)/s);
@@ -60,19 +60,19 @@ export function readableQuery(criteria: string, ids: readonly string[]): string 
   return `Appointment?${query ? `${query}&` : ''}${among}`;
 }
 
-/** Whether a resource has a tag, written as in a search: `system|code`. */
+/** Whether a resource has a tag, as `system|code`. */
 function hasTag({ tag = [] }: Meta, token: string): boolean {
   return tag.some(({ system = '', code = '' }) => token === `${system}|${code}`);
 }
 
 /**
- * Whether a subscriber could read an appointment that was deleted. Medplum no longer finds it, so the criteria are
- * evaluated here: those by tag, the only ones that the policies of the service have. With other criteria, the subscriber
- * is taken to have been able to read what it was told of before.
+ * Whether a subscriber could read an appointment that was deleted. Medplum no longer finds it, so criteria by tag are
+ * evaluated here; the policies of the service have no others. With other criteria, an earlier event about the
+ * appointment counts as access.
  *
- * @param readable - criteria, as `permittedAppointments` returns them
- * @param appointment - as it was last
- * @param wasTold - whether it has an event about this appointment
+ * @param readable - the result of `permittedAppointments`
+ * @param appointment - the last version
+ * @param wasTold - whether the subscriber has an event about the appointment
  */
 export function couldRead(readable: readonly string[], { meta = {} }: Appointment, wasTold: boolean): boolean {
   return readable.some((criteria) => {

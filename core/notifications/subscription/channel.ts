@@ -1,29 +1,28 @@
 import type { Subscription } from '@medplum/fhirtypes';
 
-/** The channels of the service, with the `channel.type` of each in Medplum. No other module depends on the difference. */
+/**
+ * The channels of the service, with the `channel.type` of each in Medplum. Only this module depends on the difference.
+ */
 const storedTypes = {
   'rest-hook': 'rest-hook',
   /** Medplum keeps Subscriptions of the type `websocket` in memory only, for at most an hour, and no search finds them. */
   websocket: 'message',
 } as const satisfies Record<string, NonNullable<Subscription['channel']>['type']>;
 
-/** How notifications reach a subscriber. */
+/** The channel of a Subscription. */
 export type ChannelType = keyof typeof storedTypes;
 
-/** The channels of the service. */
 export const channelTypes = Object.keys(storedTypes) as readonly ChannelType[];
 
-/** Every `channel.type` that a Subscription of the service has, on the wire or in Medplum. */
+/** Every `channel.type` of the service's Subscriptions, in requests or in Medplum. */
 export const knownTypes: readonly string[] = [...new Set([...channelTypes, ...Object.values(storedTypes)])];
 
-/** Whether a value names a channel of the service. */
 export function isChannelType(value: unknown): value is ChannelType {
   return channelTypes.some((type) => type === value);
 }
 
 /**
- * The value of a search by `type` as Medplum understands it. A type that the service does not support becomes one that no
- * Subscription has.
+ * The value for a search by `type` in Medplum. An unsupported type becomes a value that no Subscription has.
  *
  * @param value - one or several types, separated by commas
  */
@@ -34,7 +33,7 @@ export function typeQuery(value: string): string {
     .join(',');
 }
 
-/** A Subscription with its channel as Medplum stores it. */
+/** A Subscription with the channel type for Medplum. */
 export function asStored(subscription: Subscription): Subscription {
   const { channel } = subscription;
   return isChannelType(channel.type)
@@ -43,8 +42,8 @@ export function asStored(subscription: Subscription): Subscription {
 }
 
 /**
- * A Subscription as its subscribers see it: without its headers, which may hold secrets, and with the channel type that they
- * sent.
+ * A Subscription for its subscriber: with the channel type that it sent, and without headers, which may contain
+ * secrets.
  */
 export function publicSubscription(subscription: Subscription): Subscription {
   const { header: _, ...channel } = subscription.channel;
@@ -52,9 +51,7 @@ export function publicSubscription(subscription: Subscription): Subscription {
   return { ...subscription, channel: { ...channel, type } };
 }
 
-/**
- * Whether an update changes where or how notifications are sent, so that a new handshake must show whether they arrive.
- */
+/** Whether an update changes the destination of notifications and so requires a new handshake. */
 export function isRedirected(stored: Subscription, changed: Subscription): boolean {
   const channel = ({ channel: { type, endpoint, header } }: Subscription) => JSON.stringify([type, endpoint, header]);
   return channel(stored) !== channel(changed);

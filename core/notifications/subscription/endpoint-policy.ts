@@ -1,7 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { quoted } from '../../fhir/outcome/outcome.ts';
 
-/** Whether an address lies in one of the networks (CIDR). */
 function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, networks: readonly string[]): boolean {
   return networks.some((network) => {
     const [range, length] = ipaddr.parseCIDR(network);
@@ -9,16 +8,16 @@ function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, networks: readonly string[
   });
 }
 
-/** How notifications may be sent to an address: `public` ones need TLS, those in an allowed network do not. */
+/** The kind of an address: `public` ones need TLS, addresses in an allowed network do not. */
 type Reach = 'public' | 'allowed' | 'forbidden';
 
-/** The part of IPv6 that is publicly routed; everything outside it is reserved or local. */
+/** The publicly routed part of IPv6; the rest is reserved or local. */
 const GLOBAL_UNICAST = ['2000::/3'];
 
 /**
- * Whether an address is public and does not stand for another one. The library knows the ranges for special purposes:
- * protocol assignments (Teredo among them), 6to4, documentation. In some of them an address carries an IPv4 address,
- * which a relay reaches whatever it is.
+ * Whether an address is public and does not represent another one. The library knows the ranges for special purposes:
+ * protocol assignments (Teredo among them), 6to4, documentation. Some of them carry an IPv4 address, which a relay
+ * would reach even if it is private.
  *
  * @see https://www.iana.org/assignments/iana-ipv6-special-registry
  */
@@ -29,7 +28,7 @@ function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address.kind() === 'ipv4' || isWithin(address, GLOBAL_UNICAST);
 }
 
-/** An IPv6 address without IPv4 notation, which ipaddr.js takes for a mapped address wherever it stands. */
+/** An IPv6 address without IPv4 notation, which ipaddr.js always takes for a mapped address. */
 function withoutDots(address: string): string {
   const url = `http://[${address}]/`;
   return address.includes(':') && URL.canParse(url) ? hostOf(new URL(url)) : address;
@@ -56,13 +55,13 @@ export function reachOf(address: string, allowed: readonly string[]): Reach {
   return isPublic(parsed) ? 'public' : 'forbidden';
 }
 
-/** The host of a URL as name resolution takes it: an IPv6 address without its brackets. */
+/** The host of a URL for name resolution: an IPv6 address without brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
 /**
- * The addresses that a hosts file gives a name; the loopback addresses for `localhost`, whatever the file says.
+ * The addresses of a name in a hosts file; for `localhost` always the loopback addresses.
  *
  * @param hosts - text of the file: on each line an address and its names
  * @see https://www.rfc-editor.org/rfc/rfc6761#section-6.3
@@ -78,13 +77,12 @@ export function addressesInHosts(hosts: string, host: string): string[] {
   });
 }
 
-/** The most characters of an endpoint's address. */
 const MAX_ENDPOINT_LENGTH = 2_000;
 
 /**
- * Reads the address of an endpoint as far as it can be judged without resolving its name.
+ * Checks the address of an endpoint without resolving its name.
  *
- * @returns the URL, or a sentence that says why notifications are not sent there
+ * @returns the URL, or a sentence about the reason of a refusal
  */
 export function parseEndpoint(endpoint: string): URL | string {
   if (endpoint.length > MAX_ENDPOINT_LENGTH) {
@@ -101,10 +99,10 @@ export function parseEndpoint(endpoint: string): URL | string {
 }
 
 /**
- * Why an endpoint may not be used, given the addresses that its name leads to: all of them must be allowed.
+ * Checks an endpoint by its resolved addresses, all of which must be allowed.
  *
  * @param addresses - of the host; empty if it has none
- * @returns a sentence, or `undefined` if it may be used
+ * @returns the reason of a refusal as a sentence; `undefined` if the endpoint is allowed
  */
 export function endpointProblem(
   url: URL,

@@ -3,28 +3,27 @@ import { type Issue, quoted } from '../../fhir/outcome/outcome.ts';
 import { parseReference, storedReference } from '../../fhir/reference.ts';
 import { isObject } from '../../fhir/resource.ts';
 
-/** One condition of a filter: any of the values suffices. */
+/** One condition of a filter: one of its values must match. */
 export interface Condition {
   readonly name: FilterName;
   readonly values: readonly string[];
 }
 
 interface FilterParameter {
-  /** The resource types that a value can refer to; absent for codes. */
+  /** The resource types of a reference; absent for codes. */
   readonly targets?: readonly ('Patient' | 'Practitioner' | 'PractitionerRole' | 'HealthcareService' | 'Location')[];
   readonly of: (appointment: Appointment) => readonly (string | undefined)[];
 }
 
 const actors = ({ participant }: Appointment) => (participant ?? []).map(({ actor }) => actor?.reference);
 
-/** The search parameters of Appointment by which notifications can be filtered. */
+/** The search parameters of Appointment that filters support. */
 const filterParameters = {
   status: { of: ({ status }) => [status] },
   actor: { targets: ['Patient', 'Practitioner', 'PractitionerRole', 'HealthcareService', 'Location'], of: actors },
   patient: { targets: ['Patient'], of: actors },
 } as const satisfies Record<string, FilterParameter>;
 
-/** Name of a filter parameter. */
 type FilterName = keyof typeof filterParameters;
 
 const names = Object.keys(filterParameters) as readonly FilterName[];
@@ -50,7 +49,6 @@ function readCondition([sent, text]: [string, string], baseUrl: string): Conditi
   return values.length === read.length ? { name, values } : `${quoted(text)} is not a value of the filter '${name}'.`;
 }
 
-/** The most characters of one filter. */
 const MAX_FILTER_LENGTH = 4_000;
 
 /**
@@ -58,7 +56,7 @@ const MAX_FILTER_LENGTH = 4_000;
  *
  * @param text - for example `Appointment?status=booked,cancelled&patient=Patient/1`
  * @param expression - FHIRPath of the element, for the issue
- * @returns the conditions, all of which must be met, or what is wrong
+ * @returns the conditions, all of which must be met, or the issue
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-filter-criteria.html
  */
 export function parseFilter(text: unknown, expression: string, baseUrl: string): readonly Condition[] | Issue {
@@ -77,10 +75,10 @@ export function parseFilter(text: unknown, expression: string, baseUrl: string):
 }
 
 /**
- * The element with the filters of a Subscription as it is stored: without the address of the service, so that they stay good
- * when it gets another; none becomes longer, and too long to be read.
+ * The filters of a Subscription in stored form: relative references, so that they stay valid if the service's address
+ * changes. No filter becomes longer, and so too long to be read.
  *
- * @param criteria - `_criteria`, of whose filters each can be read
+ * @param criteria - `_criteria` with valid filters
  */
 export function storedFilters(criteria: unknown, baseUrl: string): unknown {
   const textOf = (sent: unknown): unknown => {
@@ -98,13 +96,13 @@ export function storedFilters(criteria: unknown, baseUrl: string): unknown {
     : criteria;
 }
 
-/** The patients that were merged into one, as references; none for other resources. */
+/** Returns the patients that were merged into one, as references; empty for other resources. */
 export type FormerOf = (reference: string) => readonly string[];
 
 /**
  * Whether an appointment meets all conditions.
  *
- * @param formerOf - a filter that names a merged patient also means the one that it was merged into
+ * @param formerOf - a filter for a merged patient also matches the patient that it was merged into
  */
 export function matchesFilter(
   appointment: Appointment,

@@ -19,10 +19,10 @@ const reserved: readonly string[] = [
 ];
 
 /**
- * Reads one line of `channel.header`: the name up to the first colon, the value after it exactly as given, with any
- * further colons; only the white space around it is removed.
+ * Reads one line of `channel.header`. The name ends at the first colon. The value may contain further colons; only
+ * white space around it is removed.
  *
- * @returns name and value, or `undefined` if a notification cannot carry it
+ * @returns name and value; `undefined` if a notification cannot have this header
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-5
  */
 export function parseHeader(line: unknown): readonly [name: string, value: string] | undefined {
@@ -36,15 +36,13 @@ export function parseHeader(line: unknown): readonly [name: string, value: strin
   return isUsable ? [name, value] : undefined;
 }
 
-/** The most headers of one Subscription. */
 const MAX_HEADERS = 20;
 
-/** The most characters of all headers of one Subscription: HTTP servers refuse requests with much more. */
+/** The largest total length of the headers of one Subscription: HTTP servers refuse requests with much more. */
 const MAX_CHARACTERS = 8_000;
 
 /**
- * What is wrong with the headers that a subscriber sends: they are too many, too long, or such that a notification cannot
- * carry them.
+ * The issues of a subscriber's headers: too many, too long, or not possible in a notification.
  *
  * @param sent - `channel.header`, of any shape
  */
@@ -70,7 +68,7 @@ export function headerIssues(sent: unknown): Issue[] {
 }
 
 /**
- * The headers of a Subscription. A name that is given several times, in any letter case, has several values.
+ * The headers of a Subscription. A repeated name, in any letter case, has several values.
  *
  * @param lines - `channel.header`, checked when it was stored
  * @returns own properties only: a header may be called `constructor` or `__proto__`

@@ -4,20 +4,20 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 /** The operations on Subscriptions: `$status`, `$events`, `$get-ws-binding-token`, `$deliver`. */
 const names = ['status', 'events', 'binding', 'deliver'] as const;
 
-/** An operation on Subscriptions, as the Bot is asked to carry it out. */
+/** An operation on Subscriptions, as the input of the Bot. */
 export interface SubscriptionOperation {
   readonly operation: (typeof names)[number];
   /** The id of the Subscription; absent for `$status` on the type. */
   readonly id?: string | undefined;
-  /** `$status` on the type: the requested Subscriptions; all if none is named. */
+  /** `$status` on the type: the requested Subscriptions; absent for all. */
   readonly ids?: readonly string[] | undefined;
   /** `$status` on the type: Subscriptions in these statuses only. */
   readonly statuses?: readonly string[] | undefined;
-  /** `$events`: the first number wanted. */
+  /** `$events`: the first requested number. */
   readonly since?: number | undefined;
-  /** `$events`: the last number wanted. */
+  /** `$events`: the last requested number. */
   readonly until?: number | undefined;
-  /** `$events`: how much of the appointments is wanted, if not the same as in the Subscription. */
+  /** `$events`: the content, if it differs from that of the Subscription. */
   readonly content?: string | undefined;
 }
 
@@ -30,10 +30,10 @@ const numberIn = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
 
 /**
- * Reads what the Bot is asked for. A value of the wrong type counts as absent.
+ * Reads the input of the Bot. A value of the wrong type counts as absent.
  *
- * @param sent - with unchecked content, since every caller of the Bot can send anything
- * @returns the operation, or `malformed-request` if it names none
+ * @param sent - unchecked, since every caller of the Bot can send anything
+ * @returns the operation, or `malformed-request` without a known operation
  */
 export function readSubscriptionOperation(sent: unknown): SubscriptionOperation | Issue {
   const operation = names.find((name) => name === member(sent, 'operation'));

@@ -14,7 +14,7 @@ import { asStored, isRedirected } from './channel.ts';
 import { storedFilters } from './filter.ts';
 import { readSubscriptionParameters, type SubscriptionParameters } from './subscription-parameters.ts';
 
-/** A Subscription as a subscriber sends it, checked. */
+/** A checked Subscription from a subscriber. */
 export interface Submission {
   readonly sent: Subscription;
   readonly settings: SubscriptionParameters;
@@ -30,7 +30,7 @@ function missingReason(sent: unknown): Issue[] {
   return isThere ? [] : [{ code: 'element-missing', diagnostics, expression: 'Subscription.reason' }];
 }
 
-/** The statuses that a subscriber may send: a new Subscription is requested, a stored one may also stay or end. */
+/** The statuses that a subscriber may send. A new Subscription must be requested. */
 const statuses = {
   create: ['requested'],
   update: ['requested', 'active', 'error', 'off'],
@@ -54,11 +54,11 @@ function endIssues(settings: SubscriptionParameters | undefined, now: number): I
 }
 
 /**
- * Checks a Subscription that a subscriber sends. An update may end the Subscription, by its status or its end. What the
- * service alone sets is dropped.
+ * Checks a Subscription from a subscriber. An update may end it, by its status or its end. Elements that only the
+ * service sets are dropped.
  *
  * @param body - of the request, with unchecked content
- * @param id - of the stored Subscription that it updates
+ * @param id - of the stored Subscription for an update
  * @param now - milliseconds since 1970 UTC
  */
 export function parseSubmission(
@@ -98,14 +98,14 @@ export function newSubscription({ sent, settings }: Submission, owner: string, c
   return asStored({ ...rest, ...filters, ...end, meta: metaOfSubmitted(meta, owner, config, [profile]) });
 }
 
-/** The origin that the headers of a Subscription are meant for. */
+/** The origin of the endpoint. */
 function originOf({ endpoint = '' }: Subscription['channel']): string | undefined {
   return URL.canParse(endpoint) ? new URL(endpoint).origin : undefined;
 }
 
 /**
- * The headers after an update: those that were sent; else the stored ones, if the endpoint stays at its origin. They may
- * hold a secret that no other origin may see.
+ * The headers after an update. Without new headers the stored ones stay if the endpoint keeps its origin, since they
+ * may contain a secret that no other origin may see.
  */
 function headersAfter(sent: Subscription['channel'], stored: Subscription['channel']): string[] | undefined {
   const kept = originOf(sent) === originOf(stored) ? stored.header : undefined;
@@ -114,9 +114,8 @@ function headersAfter(sent: Subscription['channel'], stored: Subscription['chann
 }
 
 /**
- * What is stored of an update: what was sent; the stored headers, which the subscriber cannot read, unless it sends
- * others or changes the origin of the endpoint; and the status that follows: over, active as before, or requested,
- * which means a new handshake.
+ * The stored form of an update. The subscriber cannot read the stored headers, so they stay if it sends none
+ * (`headersAfter`). The status becomes `off`, stays `active`, or is `requested`, which starts a new handshake.
  *
  * @param now - milliseconds since 1970 UTC
  */

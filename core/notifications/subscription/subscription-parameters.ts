@@ -11,25 +11,24 @@ import { type Condition, parseFilter } from './filter.ts';
 import { headerIssues } from './headers.ts';
 import { type TopicName, topicNames, topicOf, topicUrl } from './topics.ts';
 
-/** How much of the appointment a notification carries. */
 export const contents = ['empty', 'id-only', 'full-resource'] as const;
 
-/** How much of the appointment a notification carries. */
+/** The amount of data about the appointment in a notification. */
 export type Content = (typeof contents)[number];
 
-/** What a Subscription asks for. */
+/** The settings of a Subscription. */
 export interface SubscriptionParameters {
   readonly topic: TopicName;
   /** Conditions that an appointment must meet, all of them. */
   readonly conditions: readonly Condition[];
-  /** Where notifications are posted to; `undefined`: they go to the websockets that are bound. */
+  /** The address of notifications; `undefined` for bound websockets. */
   readonly endpoint: URL | undefined;
   /** Content-Type of the notifications. */
   readonly mediaType: string;
   readonly content: Content;
-  /** Seconds between notifications after which a heartbeat is due. */
+  /** Seconds after a notification until a heartbeat is due. */
   readonly heartbeat: number | undefined;
-  /** Milliseconds that the subscriber may take to answer. */
+  /** Milliseconds until a response of the subscriber is overdue. */
   readonly timeout: number;
   /** Whether the subscriber is notified of its own changes. */
   readonly wantsOwnChanges: boolean;
@@ -37,10 +36,10 @@ export interface SubscriptionParameters {
   readonly end: number | undefined;
 }
 
-/** How long a subscriber may take, in seconds, if its Subscription does not say. */
+/** The default timeout, in seconds. */
 const USUAL_TIMEOUT = 5;
 
-/** No subscriber may take longer, so that a delivery ends within the time that Medplum gives a Bot. */
+/** The longest timeout, in seconds, so that a delivery ends within the time that Medplum gives a Bot. */
 const MAX_TIMEOUT = 8;
 
 /** The content type of notifications; over a websocket they are JSON. */
@@ -55,7 +54,6 @@ const missing = (path: string, what: string): Issue => ({
   expression: path,
 });
 
-/** Collects values and problems, element by element. */
 type Read<T> = readonly [value: T | undefined, ...issues: Issue[]];
 
 function readTopic(sent: unknown, config: BookingConfig): Read<TopicName> {
@@ -69,13 +67,12 @@ function readTopic(sent: unknown, config: BookingConfig): Read<TopicName> {
   return topic ? [topic] : [undefined, { code: 'topic-unknown', diagnostics, expression }];
 }
 
-/** The most filters of one Subscription. */
 const MAX_FILTERS = 10;
 
 function readConditions(element: unknown, { baseUrl }: BookingConfig): Read<Condition[]> {
   const expression = 'Subscription.criteria';
   const filters = extensionValues(element, backport.filterCriteria);
-  // A filter that is left out would tell the subscriber more than it asked for.
+  // An ignored filter would notify the subscriber of more than it asked for.
   if (extensionCount(element) > filters.length) {
     const diagnostics = `A filter is an extension ${backport.filterCriteria}; there is no other extension of the criteria.`;
     return [undefined, { code: 'filter-unsupported', diagnostics, expression }];
@@ -167,11 +164,11 @@ function readEnd(sent: unknown): Read<number> {
 }
 
 /**
- * Reads what a Subscription asks for. Whether the name of its endpoint resolves to an allowed address is checked where
- * names are resolved (`endpointProblem`).
+ * Reads the settings of a Subscription. The check of the addresses of its endpoint follows after name resolution
+ * (`endpointProblem`).
  *
- * @param sent - a Subscription as subscribers send it, of any shape
- * @returns the settings if there are no issues, and every issue found
+ * @param sent - the Subscription of a subscriber, of any shape
+ * @returns the settings if there are no issues, and all issues
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription.html
  */
 export function readSubscriptionParameters(
@@ -209,7 +206,7 @@ export function readSubscriptionParameters(
   return { settings: { ...settings, heartbeat: heartbeat || undefined }, issues };
 }
 
-/** What a stored Subscription asks for; `undefined` if the service cannot read it. */
+/** The settings of a stored Subscription; `undefined` if they are invalid. */
 export function storedParameters(stored: Subscription, config: BookingConfig): SubscriptionParameters | undefined {
   return readSubscriptionParameters(publicSubscription(stored), config).settings;
 }

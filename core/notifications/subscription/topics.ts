@@ -2,11 +2,11 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { isOpen } from '../../booking/appointment/status.ts';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 
-/** What happened to an appointment: how it was and how it is. `previous` is absent when it was created. */
+/** A change of an appointment. `previous` is absent when it was created. */
 export interface Transition {
   readonly previous: Appointment | undefined;
   readonly current: Appointment;
-  /** When it was deleted, as an instant; then `previous` and `current` are both its last version. */
+  /** The instant of a deletion. `previous` and `current` then are both the last version. */
   readonly deleted?: string;
 }
 
@@ -16,7 +16,7 @@ export interface Topic {
   readonly covers: (transition: Transition) => boolean;
 }
 
-/** The topics that can be subscribed to, by the last part of their addresses. */
+/** The topics for Subscriptions, by the last part of their addresses. */
 export const topics = {
   'appointment-update': { title: 'An appointment changed: its time, its status, anything', covers: () => true },
   'appointment-cancel': {
@@ -24,25 +24,23 @@ export const topics = {
     covers: ({ previous, current, deleted }) =>
       deleted === undefined ? current.status === 'cancelled' && previous?.status !== 'cancelled' : isOpen(current),
   },
-  // Whether it is about an offer is told where the change is looked at.
+  // `isOfTopic` checks whether a change concerns a personal offer.
   'appointment-offer': { title: 'A time is offered to a person, or an offer is over', covers: () => true },
 } as const satisfies Record<string, Topic>;
 
-/** Name of a topic. */
 export type TopicName = keyof typeof topics;
 
-/** The names of the topics. */
 export const topicNames = Object.keys(topics) as readonly TopicName[];
 
 /**
  * The canonical address of a topic. It does not end in the name of a resource type: Medplum would take it for a search
- * and send notifications of its own.
+ * and send its own notifications.
  */
 export function topicUrl(name: TopicName, config: PublicConfig): string {
   return artefactUri(config, name);
 }
 
-/** The topic that a Subscription's `criteria` names, if the service has it. */
+/** The topic in a Subscription's `criteria`; `undefined` if it is unknown. */
 export function topicOf(criteria: unknown, config: PublicConfig): TopicName | undefined {
   return topicNames.find((name) => topicUrl(name, config) === criteria);
 }
