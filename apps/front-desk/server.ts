@@ -8,17 +8,17 @@ import { singlePage } from '../../packages/web/single-page.ts';
 import { emptyPresentation, maxLength, withPresentation } from './clinic/presentation.ts';
 import { type DeskSettings, FRONT_DESK_PATH, publicConfig } from './settings.ts';
 
-/** A region as its address names it: country, state, district. */
+/** A region in a route: country, state, district. */
 const regionPattern = /^[A-Z]{2}(-[A-Z0-9]{1,4}){0,2}$/;
 
 const years = { first: 2000, last: 2100 };
 
-/** How many answers are kept: the regions of one clinic are few. */
+/** Maximum number of cached responses: one clinic has few regions. */
 const KEPT = 100;
 
 /** The public holidays: countries and states at `/holidays`, those of one year at `/holidays/DE-BY/2027`. */
 const holidays: FastifyPluginAsync = async (scope) => {
-  // Loaded before anything is served: reading the rules of all countries takes a fifth of a second.
+  // Loaded before the first request: reading the rules of all countries takes a fifth of a second.
   const { holidayCountries, holidaysOf } = await import('../../core/fhir/scheduling/public-holidays.ts');
   const known = new Map<string, unknown>();
   const keep = (key: string, make: () => unknown): unknown => {
@@ -49,7 +49,7 @@ const holidays: FastifyPluginAsync = async (scope) => {
 
 const longest: ReadonlyMap<string, number> = new Map(Object.entries({ ...maxLength, language: 20 }));
 
-/** The texts of a request; what is missing is empty. `undefined` if there is anything else, or more of it. */
+/** The texts of a request body. `undefined` if it has unknown names, other types, or a text that is too long. */
 function typedIn(body: unknown): Readonly<Record<string, string>> | undefined {
   const values = Object.entries(isObject(body) && !Array.isArray(body) ? body : { nothing: undefined });
   return values.every(
@@ -60,7 +60,7 @@ function typedIn(body: unknown): Readonly<Record<string, string>> | undefined {
     : undefined;
 }
 
-/** Shows the first page of the portal as patients would see it with a presentation of the clinic that is not stored. */
+/** Renders the first page of the portal with a presentation of the clinic that is not stored. */
 type ClinicPage = (shown: {
   readonly organization: Organization;
   readonly language: string;
@@ -68,7 +68,7 @@ type ClinicPage = (shown: {
   readonly ip: string;
 }) => Promise<string>;
 
-/** `POST /clinic-preview`: what was typed of the clinic, as a page. */
+/** `POST /clinic-preview`: the portal's page for a typed presentation. */
 const clinicPreview =
   (clinicPage: ClinicPage, config: PublicConfig): FastifyPluginAsync =>
   async (scope) => {
@@ -88,15 +88,14 @@ const clinicPreview =
     });
   };
 
-/** What the front desk is served with. */
 interface FrontDeskOptions extends Omit<DeskSettings, 'config' | 'hasPortal'> {
   readonly config: PublicConfig;
   readonly assets: Assets;
-  /** A page of the portal at the same origin, if it is served: the clinic sees there how it presents itself. */
+  /** Renders the preview of the portal; only if the portal is served at the same origin. */
   readonly clinicPage?: ClinicPage | undefined;
 }
 
-/** The front desk for the clinic's staff, as a Fastify plugin: one script, which speaks to Medplum and to the service. */
+/** The front desk for the clinic's staff, as a Fastify plugin. Its one script calls Medplum and the service. */
 export function frontDesk({ config, medplumUrl, clientId, assets, clinicPage }: FrontDeskOptions): FastifyPluginAsync {
   const settings: DeskSettings = {
     medplumUrl,
@@ -115,7 +114,7 @@ export function frontDesk({ config, medplumUrl, clientId, assets, clinicPage }: 
     },
     settings: { settings: JSON.stringify(settings) },
     routes: async (scope) => {
-      // Staff's own: behind a gateway, which knows who calls, and not at all elsewhere.
+      // Routes for staff exist only behind a gateway, which knows the caller.
       if (scope.hasRequestDecorator('caller')) {
         await scope.register(holidays);
         if (clinicPage) {

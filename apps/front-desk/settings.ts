@@ -1,18 +1,18 @@
 import type { PublicConfig } from '../../core/fhir/artefacts.ts';
 
-/** Where the front desk is served. */
+/** The route of the front desk. */
 export const FRONT_DESK_PATH = '/front-desk';
 
-/** Where Medplum sends people back to after they have signed in. */
+/** The redirect URI for Medplum's sign-in. */
 export function signedInAddress(origin: string): string {
   return `${origin}${FRONT_DESK_PATH}/signed-in`;
 }
 
-/** What the page is told when it is served. */
+/** The settings that the page is served with. */
 export interface DeskSettings {
-  /** Address of Medplum as browsers reach it, with a trailing slash. */
+  /** URL of Medplum for browsers, with a trailing slash. */
   readonly medplumUrl: string;
-  /** Id of the ClientApplication by which people sign in. */
+  /** Id of the ClientApplication for the sign-in. */
   readonly clientId: string;
   /** Whether the portal is served, too. */
   readonly hasPortal: boolean;

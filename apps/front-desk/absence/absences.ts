@@ -20,28 +20,27 @@ import { listOf } from '../../../packages/web/elements.ts';
 import { timeOf } from '../day/entries.ts';
 import { isTask, taskToken } from '../fhir/tasks.ts';
 
-/** What happens to an appointment if its person is not heard of: values of the parameter `silence` of `$absence`. */
+/** Values of the parameter `silence` of `$absence`: the outcome for an appointment whose patient does not reply. */
 export const silences = ['keep', 'cancel', 'move'] as const;
 
-/** What happens to an appointment if its person is not heard of. */
+/** A value of the parameter `silence` of `$absence`. */
 export type Silence = (typeof silences)[number];
 
-/** What happens in place of an appointment that cannot take place: a time in a calendar, and the Slots that it takes. */
+/** A replacement for an appointment that cannot take place: a time in a calendar, and the Slots of that time. */
 export type Proposal = NonNullable<Absence['plan'][number]['proposal']>;
 
 /** An absence that is not over. */
 export interface OpenAbsence extends Absence {
   readonly id: string;
-  /** Whether its plan was confirmed. */
+  /** Whether staff have confirmed the plan. */
   readonly isConfirmed: boolean;
 }
 
-/** How it stands with an appointment: as in its row, and whether somebody who was to be called was. */
+/** The status of the Task, `planned` before staff confirm the plan, or `called` after a phone call. */
 type Step = 'planned' | AffectedStatus | 'called';
 
-/** An appointment that cannot take place. */
+/** An appointment, by its id, that cannot take place. */
 export interface Line {
-  /** Its id. */
   readonly appointment: string;
   readonly reach: Reach;
   readonly proposal: Proposal | undefined;
@@ -58,7 +57,7 @@ export const absenceSearch = (config: PublicConfig) =>
     ],
   }) as const;
 
-/** The search for how it stands with the appointments of absences. */
+/** The search for the Tasks about the appointments of absences. */
 export const affectedSearch = (ids: readonly string[], config: PublicConfig) =>
   ({
     type: 'Task',
@@ -68,7 +67,7 @@ export const affectedSearch = (ids: readonly string[], config: PublicConfig) =>
     ],
   }) as const;
 
-/** The absences among what was found, the one that begins first on top; without plans whose time has passed. */
+/** The absences among search results, sorted by start. Unconfirmed plans for past periods are left out. */
 export function absencesIn(resources: readonly unknown[], now: number, config: PublicConfig): OpenAbsence[] {
   return resources
     .filter((one) => isResource(one, 'Task'))
@@ -87,7 +86,7 @@ function stepOf(row: Task): Step {
   return status === 'call' && row.status === 'completed' ? 'called' : status;
 }
 
-/** How it stands with the appointments of an absence: those of its plan, and those that are looked after. */
+/** The affected appointments of an absence: from the plan, unless a Task has their status already. */
 export function linesOf({ id, plan, isConfirmed }: OpenAbsence, resources: readonly unknown[]): Line[] {
   const rows = resources
     .filter((one) => isResource(one, 'Task'))
@@ -105,13 +104,13 @@ export function linesOf({ id, plan, isConfirmed }: OpenAbsence, resources: reado
   ];
 }
 
-/** What was read of the appointments that cannot take place. */
+/** The affected appointments and their patients, by id. */
 export interface Concerned {
   readonly appointments: ReadonlyMap<string, Appointment>;
   readonly patients: ReadonlyMap<string, Patient>;
 }
 
-/** The appointments and patients among what was found. */
+/** Picks the appointments and patients out of search results. */
 export function concernedIn(resources: readonly unknown[]): Concerned {
   const appointments = resources.filter((one) => isResource(one, 'Appointment'));
   const patients = resources.filter((one) => isResource(one, 'Patient'));
@@ -121,7 +120,7 @@ export function concernedIn(resources: readonly unknown[]): Concerned {
   };
 }
 
-/** Lines in the order in which their appointments begin; those of which nothing is known come last. */
+/** Lines sorted by the start of their appointments. Appointments that were not found come last. */
 export function inOrderOfTime(lines: readonly Line[], { appointments }: Concerned): Line[] {
   const startOf = ({ appointment }: Line): number => {
     const found = appointments.get(appointment);
@@ -130,10 +129,9 @@ export function inOrderOfTime(lines: readonly Line[], { appointments }: Concerne
   return lines.toSorted((line, other) => startOf(line) - startOf(other));
 }
 
-/** What of an absence counts: who has yet to answer, and how it ended for the others. */
+/** Counters of affected appointments: `waiting` for those without an outcome, then one for each outcome. */
 export const counted = ['waiting', 'moved', 'declined', 'call', 'done'] as const;
 
-/** What of an absence counts: who has yet to answer, and how it ended for the others. */
 type Counted = (typeof counted)[number];
 
 const countedAs: Readonly<Record<Step, Counted>> = {
@@ -147,7 +145,7 @@ const countedAs: Readonly<Record<Step, Counted>> = {
   over: 'done',
 };
 
-/** How many appointments stand how. */
+/** Counts affected appointments by outcome. */
 export function countsOf(lines: readonly Line[]): Record<Counted, number> {
   const counts = { waiting: 0, moved: 0, declined: 0, call: 0, done: 0 };
   for (const { step } of lines) {
@@ -156,19 +154,18 @@ export function countsOf(lines: readonly Line[]): Record<Counted, number> {
   return counts;
 }
 
-/** Whether something is proposed at the time that was booked, by somebody else. */
+/** Whether the proposal keeps the time of the appointment, in the calendar of a substitute. */
 export function isSameTime({ proposal }: Line, appointment: Appointment | undefined): boolean {
   return proposal !== undefined && appointment !== undefined && timeOf(appointment)?.start === proposal.start;
 }
 
-/** What staff want of an appointment in place of what is proposed: another time, or that somebody calls. */
+/** A choice of staff in place of the proposal: another time, or a phone call. */
 export type Wanted = Proposal | 'call';
 
-/** How far ahead other times are shown, in milliseconds, and how many. */
 const AHEAD = 28 * 86_400_000;
 const MAX_TIMES = 100;
 
-/** The search for the free times of the calendars of an absence, and of those that may step in. */
+/** The search for free Slots of the absent calendars and of their substitutes, up to four weeks ahead. */
 export const otherTimesSearch = ({ schedules, substitutes }: OpenAbsence, now: number) =>
   ({
     type: 'Slot',
@@ -181,14 +178,16 @@ export const otherTimesSearch = ({ schedules, substitutes }: OpenAbsence, now: n
     ],
   }) as const;
 
-/** Whether staff can choose another time for an appointment: of several Slots (a room besides) or a visit, times depend on each other. */
+/**
+ * Whether staff can choose another time. With several Slots (a room, too) or in a visit, times depend on each other.
+ */
 export const isChoosable = (appointment: Appointment, config: PublicConfig): boolean =>
   appointment.slot?.length === 1 && groupOf(appointment, artefactUri(config, 'LocalVisitGroup')) === undefined;
 
 /**
- * The times among those found that an appointment could have instead, the earliest first.
+ * The free times to which an appointment can move, the earliest first.
  *
- * @param used - ids of Slots that are proposed for others
+ * @param used - ids of Slots that are proposed for other appointments
  */
 export function otherTimes(
   found: readonly unknown[],
@@ -219,14 +218,14 @@ export function otherTimes(
     .slice(0, MAX_TIMES);
 }
 
-/** The calendars that may step in: open ones that are not absent, and offer something of what those offer that are. */
+/** The calendars that may substitute: they are active, not absent, and have a service in common with an absent one. */
 export function possibleSubstitutes(schedules: readonly Schedule[], absent: readonly string[]): Schedule[] {
   const isOpenFor = ({ actor }: Schedule) =>
     listOf(actor).some((reference) => idIn(reference, 'HealthcareService') !== undefined);
   const wanted = schedules.filter(({ id = '' }) => absent.includes(id));
   return schedules.filter((schedule) => {
     const own = listOf(schedule.serviceType);
-    // What is offered by way of a service is known to the service alone, which judges it.
+    // If a HealthcareService is an actor, only the booking service can compare what is offered.
     const canOffer = wanted.some((other) => {
       const types = listOf(other.serviceType);
       return (
@@ -241,7 +240,6 @@ export function possibleSubstitutes(schedules: readonly Schedule[], absent: read
   });
 }
 
-/** What a request about an absence says of it. */
 interface Said {
   /** Ids. */
   readonly schedules: readonly string[];
@@ -252,7 +250,7 @@ interface Said {
 
 const referring = (name: string, reference: string): ParametersParameter => ({ name, valueReference: { reference } });
 
-/** The body of `$absence`: blocks the time, and plans. */
+/** The body of `$absence` that blocks the time and makes a plan. */
 export function announcement(
   { schedules, substitutes, period: { start, end }, reason }: Said,
   more: readonly ParametersParameter[] = [],
@@ -272,7 +270,7 @@ export function announcement(
 /**
  * The body of `$absence` that confirms a plan.
  *
- * @param wanted - what staff want instead of what is proposed, by the ids of the appointments
+ * @param wanted - choices of staff in place of proposals, by appointment id
  */
 export const confirmation = (absence: Said, silence: Silence, wanted: Readonly<Record<string, Wanted>>): Parameters =>
   announcement(absence, [
@@ -283,15 +281,15 @@ export const confirmation = (absence: Said, silence: Silence, wanted: Readonly<R
     })),
   ]);
 
-/** The body of `$absence` that ends an absence earlier than was said. */
+/** The body of `$absence` that ends an absence early. */
 export const ending = (absence: Said, end: number): Parameters =>
   announcement(absence, [{ name: 'end', valueInstant: formatInstant(end) }]);
 
-/** The id of the absence that `$absence` has answered with. */
+/** The id of the absence in a response of `$absence`. */
 export const absenceIn = ({ parameter = [] }: Parameters): string | undefined =>
   idIn(parameter.find(({ name }) => name === 'absence')?.valueReference, 'Task');
 
-/** The time of an absence unless another one is typed: from now, or the beginning of a later day, to the last minute of the day. */
+/** The default period of an absence: from now, or the beginning of a later day, to the last minute of the day. */
 export function usualPeriod(day: LocalDay, now: number, timeZone: string): Interval {
   const today = localDayOf(now, timeZone);
   const own = day > today ? day : today;

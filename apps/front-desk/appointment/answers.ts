@@ -2,23 +2,21 @@ import type { QuestionnaireResponse, QuestionnaireResponseItem } from '@medplum/
 import { isObject } from '../../../core/fhir/resource.ts';
 import { conceptText } from './people.ts';
 
-/** The words for the answers of questions that ask for one of two. */
 interface YesAndNo {
   readonly yes: string;
   readonly no: string;
 }
 
-/** One question with its answers, as text. */
 interface Answered {
   readonly question: string;
   readonly answers: readonly string[];
-  /** How deep it is nested below others. */
+  /** Depth of nesting below other questions. */
   readonly level: number;
 }
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The value of an answer, whatever its type: nothing is left out, and nothing is markup. */
+/** Every type of answer becomes plain text, never markup. */
 function valueText(answer: unknown, { yes, no }: YesAndNo): string {
   if (!isObject(answer)) {
     return '';
@@ -42,7 +40,7 @@ function valueText(answer: unknown, { yes, no }: YesAndNo): string {
   return String(value.display ?? value.title ?? value.reference ?? value.url ?? '');
 }
 
-/** How deep questions are followed; real forms do not go deeper. */
+/** Limit of nesting; real forms are not nested deeper. */
 const DEEPEST = 10;
 
 function answered(item: unknown, level: number, words: YesAndNo): Answered[] {
@@ -59,6 +57,6 @@ function answered(item: unknown, level: number, words: YesAndNo): Answered[] {
   ];
 }
 
-/** The questions and answers of a response in their order. */
+/** The questions and answers of a response in their order. Nested questions follow their parent. */
 export const answersOf = ({ item }: QuestionnaireResponse, words: YesAndNo): Answered[] =>
   list(item).flatMap((one) => answered(one, 0, words));

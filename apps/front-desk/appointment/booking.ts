@@ -16,19 +16,18 @@ import type { Alternative } from '../../../packages/web/refusal.ts';
 import { timeOf } from '../day/entries.ts';
 import { conceptText, patientIdOf } from './people.ts';
 
-/** The time that is wanted, and where. */
+/** A time to book, and its free Slot. */
 export interface Wanted extends Interval {
-  /** The free Slot that was chosen. */
   readonly slot: Slot;
 }
 
-/** A time that the service has proposed instead of another one in a Slot. */
+/** An alternative that the service proposed for a refused Slot, as a wanted time. */
 export function wantedOf({ slot, start, end }: Alternative, refused: Slot): Wanted {
   const id = idIn({ reference: slot }, 'Slot') ?? '';
   return { slot: { ...refused, id, start: formatInstant(start), end: formatInstant(end) }, start, end };
 }
 
-/** The chosen Slot, if the time lies within it; otherwise the service chooses Slots of its Schedule. */
+/** The chosen Slot if it contains the time. Otherwise the service chooses Slots of the Schedule. */
 function positionOf({ slot, start, end }: Wanted): Pick<Appointment, 'slot'> | undefined {
   const time = timeOf(slot);
   return time && contains(time, { start, end }) ? { slot: [{ reference: `Slot/${slot.id}` }] } : undefined;
@@ -46,7 +45,7 @@ function requestOf(appointment: Appointment, wanted: Wanted, more: NonNullable<P
   };
 }
 
-/** The services for which a free Slot can be booked: its own, else those of its calendar; only what people can read. */
+/** The services of a free Slot, or else of its Schedule. Services without a name or a coding are left out. */
 export function servicesOffered(slot: Slot, schedule: Schedule | undefined): CodeableConcept[] {
   const own = slot.serviceType ?? schedule?.serviceType;
   return listOf(own)
@@ -55,8 +54,9 @@ export function servicesOffered(slot: Slot, schedule: Schedule | undefined): Cod
 }
 
 /**
- * Whether a free Slot can take an appointment: it offers the same service. Where neither Slot nor calendar names any, all are
- * offered; what is only text cannot be compared. The service decides by the same rule.
+ * Whether a free Slot offers the service of an appointment. If neither Slot nor Schedule names a service, all are
+ * offered.
+ * A service without a coding cannot be compared and fits. The booking service applies the same rule.
  */
 export function canTake({ serviceType }: Appointment, slot: Slot, schedule: Schedule): boolean {
   const offered = slot.serviceType ?? schedule.serviceType;
@@ -68,7 +68,7 @@ export function canTake({ serviceType }: Appointment, slot: Slot, schedule: Sche
   );
 }
 
-/** What staff fill in for a new patient. */
+/** A new patient, as typed by staff. */
 export interface NewPatient {
   readonly given: string;
   readonly family: string;
@@ -77,7 +77,6 @@ export interface NewPatient {
   readonly email: string;
 }
 
-/** A new patient as it is created with the booking. */
 function patientResource({ given, family, birthDate, phone, email }: NewPatient): Patient {
   const telecom = [
     ...(phone ? [{ system: 'phone' as const, value: phone }] : []),
@@ -93,22 +92,20 @@ function patientResource({ given, family, birthDate, phone, email }: NewPatient)
   };
 }
 
-/** The system of the identifier by which a booking that is sent twice is made only once. */
 const IDENTIFIER_SYSTEM = 'urn:ietf:rfc:3986';
 
-/** The identifier by which what is sent twice is made only once. */
+/** The identifier that makes a repeated request idempotent. */
 export const identifierOf = (uuid: string) => [{ system: IDENTIFIER_SYSTEM, value: `urn:uuid:${uuid}` }];
 
-/** The search by which what was made with this id is found again. */
+/** The search for the resource that was created with this id. */
 export const foundBy = (uuid: string): string =>
   `identifier=${encodeURIComponent(`${IDENTIFIER_SYSTEM}|urn:uuid:${uuid}`)}`;
 
 /**
- * The request that books by telephone.
+ * The body of `$book` for a booking by telephone.
  *
- * @param who - a patient who has a record, or a new one
- * @param service - what it is for, if the calendar says
- * @param uuid - of this booking: the same however often it is sent
+ * @param who - a known patient, or a new one
+ * @param uuid - of the booking: equal in repeated requests
  */
 export function bookingRequest(
   wanted: Wanted,
@@ -126,7 +123,7 @@ export function bookingRequest(
     resourceType: 'Appointment',
     status: 'proposed',
     identifier: identifierOf(uuid),
-    // Whom the clinic books, the clinic writes to.
+    // The clinic sends the messages about appointments that it books itself.
     extension: [{ url: artefactUri(config, 'LocalMessages'), valueBoolean: true }],
     start: formatInstant(wanted.start),
     end: formatInstant(wanted.end),
@@ -137,25 +134,26 @@ export function bookingRequest(
   return requestOf(appointment, wanted, isKnown ? [] : [{ name: 'patient', resource: patientResource(who) }]);
 }
 
-/** A new patient, with an id that is the same however often it is sent. */
+/** A new patient with an identifier that makes repeated requests idempotent. */
 export const patientFor = (who: NewPatient, uuid: string): Patient => {
   const { id: _, ...patient } = patientResource(who);
   return { ...patient, identifier: identifierOf(uuid) };
 };
 
-/** What staff book on purpose at a time that nobody offers. */
 interface OnPurpose extends Interval {
   readonly schedule: Schedule;
   readonly who: { readonly id: string; readonly name: string };
   readonly service: CodeableConcept | undefined;
   readonly comment: string;
-  /** Of this booking: the same however often it is sent. */
+  /** Id of the booking: equal in repeated requests. */
   readonly uuid: string;
-  /** Whether it may lie on time that is taken. */
+  /** Whether the time may overlap busy time. */
   readonly isOverbooking: boolean;
 }
 
-/** The Slot and the Appointment that book time which nobody offers; it is refused where taken, unless it may overbook. */
+/**
+ * The Slot and Appointment of a booking outside the bookable slots. Busy time is refused unless overbooking is allowed.
+ */
 export function onPurpose(wanted: OnPurpose, config: PublicConfig): BundleEntry[] {
   const { schedule, who, service, comment, uuid, isOverbooking } = wanted;
   const marked = {
@@ -166,7 +164,7 @@ export function onPurpose(wanted: OnPurpose, config: PublicConfig): BundleEntry[
     ...(comment && { comment }),
   };
   const { comment: _, ...ofSlot } = marked;
-  // Medplum replaces it wherever it stands in the transaction: the identifier, by which all is found again, is another.
+  // Medplum replaces this URL everywhere in the transaction, so the identifier must be a different UUID.
   const fullUrl = `urn:uuid:${crypto.randomUUID()}`;
   const slot: Slot = {
     ...ofSlot,
@@ -196,7 +194,7 @@ export function onPurpose(wanted: OnPurpose, config: PublicConfig): BundleEntry[
   ];
 }
 
-/** What is sent to `$book` again of an appointment that is moved, without its new time (docs/portals.md). */
+/** The moved appointment as `$book` expects it (docs/portals.md), without its new time. */
 function movedOf({ id, participant }: Appointment, patientName: string): Appointment {
   const patient = patientIdOf({ resourceType: 'Appointment', status: 'proposed', participant });
   return {
@@ -212,13 +210,13 @@ function movedOf({ id, participant }: Appointment, patientName: string): Appoint
   };
 }
 
-/** The request that moves an appointment. */
+/** The body of `$book` that moves an appointment. */
 export function moveRequest(moved: Appointment, patientName: string, wanted: Wanted): Parameters {
   const time = { start: formatInstant(wanted.start), end: formatInstant(wanted.end) };
   return requestOf({ ...movedOf(moved, patientName), ...time }, wanted, []);
 }
 
-/** The request that moves several appointments as one, each to what is proposed for it. */
+/** The body of `$book` that moves several appointments together, each to its proposal. */
 export const moveAllRequest = (
   moved: readonly Appointment[],
   patientName: string,
@@ -232,12 +230,12 @@ export const moveAllRequest = (
   }),
 });
 
-/** The request that accepts an offer for its person, as it is. */
+/** A personal offer as it is sent to accept it for the patient. */
 export function acceptance({ meta: _, extension: __, ...offer }: Appointment): Appointment {
   return { ...offer, status: 'proposed' };
 }
 
-/** How long an appointment in a Slot is: as long as the one that is moved, else as long as the Slot, but at most an hour. */
+/** The default length of an appointment in a Slot: that of the moved one, or else of the Slot, but at most an hour. */
 export function lengthWithin(slot: Interval, moved: Interval | undefined): number {
   return moved ? moved.end - moved.start : Math.min(slot.end - slot.start, 3_600_000);
 }

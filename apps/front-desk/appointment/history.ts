@@ -6,12 +6,12 @@ import { changedBy } from '../../../core/fhir/tags.ts';
 /** One step of an appointment's history. */
 export interface Step {
   readonly version: string;
-  /** When, in milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly at: number | undefined;
-  /** Id of who did it, if that is known. */
+  /** Id of the author, if known. */
   readonly by: string | undefined;
   readonly status: Appointment['status'];
-  /** What is new: the first version, another status, another time; `changed` is any other change. */
+  /** `made` is the first version; `changed` is neither a new status nor a new time. */
   readonly what: 'made' | 'status' | 'moved' | 'changed';
   readonly appointment: Appointment;
 }
@@ -27,9 +27,9 @@ function whatChanged(appointment: Appointment, before: Appointment | undefined):
 }
 
 /**
- * The history of an appointment as steps, the newest first.
+ * The history of an appointment, the newest step first.
  *
- * @param versions - all that are known, the newest first
+ * @param versions - all known versions, the newest first
  */
 export function historyOf(versions: readonly Appointment[], config: PublicConfig): Step[] {
   return versions.map((appointment, index) => {

@@ -2,10 +2,10 @@ import type { Patient } from '@medplum/fhirtypes';
 import { isLocalDay } from '../../../core/time/local-day.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 
-/** A search for patients, as its parameters. */
+/** The parameters of one search for patients. */
 export type PatientQuery = readonly (readonly [string, string])[];
 
-/** Letters that lose no mark in Unicode's own decomposition, and what is typed for them. */
+/** Letters without a decomposition in Unicode, and their plain spelling. */
 const unmarked: Readonly<Record<string, string>> = {
   ß: 'ss',
   ı: 'i',
@@ -18,7 +18,7 @@ const unmarked: Readonly<Record<string, string>> = {
   œ: 'oe',
 };
 
-/** A text in small letters without marks: Yılmaz and Yilmaz, Sørensen and Sorensen are the same. */
+/** A text in lower case without diacritics: Yılmaz equals Yilmaz, Sørensen equals Sorensen. */
 const folded = (text: string): string =>
   text
     .toLowerCase()
@@ -26,12 +26,12 @@ const folded = (text: string): string =>
     .replace(/\p{M}/gu, '')
     .replace(/[ßıøłđðþæœ]/g, (letter) => unmarked[letter] ?? letter);
 
-/** A text as it is compared: with an umlaut, with two letters for it, and with neither it is the same. */
+/** A text for comparison: ä, ae and a become equal. */
 export const comparable = (text: string): string => folded(text).replace(/([aou])e/g, '$1');
 
 const wordsIn = (text: string): string[] => text.split(/[^\p{L}\p{N}\p{M}]+/u).filter(Boolean);
 
-/** Letters as they are typed, and as they may be stored; the usual ones first. */
+/** Typed letters and their possible stored spellings, frequent ones first. */
 const spellings: readonly (readonly [string, readonly string[]])[] = [
   ['ae', ['ä', 'a', 'æ']],
   ['oe', ['ö', 'o', 'œ']],
@@ -62,7 +62,7 @@ const spellings: readonly (readonly [string, readonly string[]])[] = [
   ['n', ['ň']],
 ];
 
-/** Letters of one language that often stand in one name. */
+/** Letters of one language that often occur together in one name. */
 const combine: readonly (readonly (readonly [string, string])[])[] = [
   [
     ['i', 'ı'],
@@ -80,10 +80,12 @@ const combine: readonly (readonly (readonly [string, string])[])[] = [
   ],
 ];
 
-/** How many spellings of a word are searched for. */
+/** Maximum number of spellings of a word in a search. */
 const MOST = 64;
 
-/** A word as it was typed, then with other letters: one at a time, one everywhere, two of one language everywhere. */
+/**
+ * The typed word, then other spellings: one letter, or two of one language, replaced everywhere; then one at a time.
+ */
 function spellingsOf(word: string): string[] {
   const typed = word.toLowerCase();
   const plain = folded(word);
@@ -103,7 +105,7 @@ function spellingsOf(word: string): string[] {
   return [...new Set([word, plain, german, ...pairs, accents, ...single])].slice(0, MOST);
 }
 
-/** The first letters of a word in each spelling, however many of them have marks. */
+/** The first three letters of a word in all spellings. */
 function beginningsOf(word: string): string[] {
   const plain = folded(word);
   let found = [''];
@@ -118,7 +120,9 @@ function beginningsOf(word: string): string[] {
 
 const twoDigits = (text: string): string => text.padStart(2, '0');
 
-/** The dates that a text can mean: 17.05.1990, 1/5/49, 17051990, 170590 or 1949-05-01. A year of two digits is in the past. */
+/**
+ * The dates that a text can mean: 17.05.1990, 1/5/49, 17051990, 170590 or 1949-05-01. A two-digit year is in the past.
+ */
 function datesIn(text: string, year: number): string[] {
   const [, day = '', month = '', end = ''] =
     text.match(/^(\d{1,2})[./\s-]+(\d{1,2})[./\s-]+(\d{4}|\d{2})$/) ?? text.match(/^(\d\d)(\d\d)(\d{4}|\d\d)$/) ?? [];
@@ -129,7 +133,6 @@ function datesIn(text: string, year: number): string[] {
   );
 }
 
-/** The days of a year in which people were born who live. */
 function yearIn(text: string, year: number): PatientQuery {
   const isYear = /^(19|20)\d\d$/.test(text) && Number(text) <= year;
   return isYear
@@ -140,10 +143,10 @@ function yearIn(text: string, year: number): PatientQuery {
     : [];
 }
 
-/** The code of a country at the beginning of a number: no code begins with another one (ITU-T E.164). */
+/** The country code of a phone number. No code is the beginning of another (ITU-T E.164). */
 const COUNTRY = /^(?:\+|00)(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})/;
 
-/** Digits together, or with a sign between two of them: as the groups of a number are written. */
+/** The digits together, and with a separator at each position: phone numbers are stored in groups. */
 const grouped = (digits: string): string =>
   [
     digits,
@@ -153,8 +156,8 @@ const grouped = (digits: string): string =>
   ].join(',');
 
 /**
- * What a telephone number holds, however it was typed and is stored: its last seven digits without signs, country and leading
- * zero. A shorter one is a part of a number.
+ * Matches a phone number in any notation by its last seven digits, without separators, country code and leading zero.
+ * Fewer digits match any part of a number.
  */
 function numberQuery(text: string): PatientQuery {
   const digits = text.replace(/[^\d+]/g, '');
@@ -177,11 +180,11 @@ function wordQuery(word: string, year: number): PatientQuery {
 }
 
 /**
- * Typed text as searches for patients, whose results belong together: an e-mail address; a date or year of birth; a telephone
- * number or its last digits; else words, of which dates are the date of birth, and all others begin a part of the name,
- * however they are spelled.
+ * The searches for a typed text, whose results belong together. The text is an e-mail address, a date or year of birth,
+ * a phone number or its last digits, or words. Among words, a date is the date of birth; all others begin a part of the
+ * name in any spelling.
  *
- * @param year - the year that it is now
+ * @param year - the current year
  */
 export function patientQueries(text: string, year: number): readonly PatientQuery[] {
   const typed = text.trim();
@@ -200,8 +203,8 @@ export function patientQueries(text: string, year: number): readonly PatientQuer
 }
 
 /**
- * The search for all whose names begin as the typed words do, whatever marks their letters have; `isMeant` says which of them
- * are meant. It is for what no usual spelling finds.
+ * A fallback if no usual spelling finds anybody: searches by the first letters of the names, with any diacritics.
+ * `isMeant` filters the results.
  */
 export function widerQuery(text: string, year: number): PatientQuery | undefined {
   const words = text.split(/[\s,]+/).filter(Boolean);
@@ -214,11 +217,11 @@ export function widerQuery(text: string, year: number): PatientQuery | undefined
     : undefined;
 }
 
-/** Whether two names are the same, however they are spelled. */
+/** Whether two names are equal in any spelling. */
 export const isSameName = (one: string, other: string): boolean =>
   wordsIn(comparable(one)).join(' ') === wordsIn(comparable(other)).join(' ');
 
-/** What a search that found nobody says of a new patient: the date is the date of birth, the last word the family name. */
+/** A new patient from a search without results: a date is the date of birth, the last word the family name. */
 export function newPatientIn(text: string, year: number): { given: string; family: string; birthDate: string } {
   const words = text.split(/[\s,]+/).filter(Boolean);
   const birthDate = words.flatMap((word) => datesIn(word, year).slice(0, 1)).at(-1) ?? '';
@@ -226,7 +229,7 @@ export function newPatientIn(text: string, year: number): { given: string; famil
   return { given: names.slice(0, -1).join(' '), family: names.at(-1) ?? '', birthDate };
 }
 
-/** Whether each typed word that is no date begins a part of the person's name. */
+/** Whether each typed word without digits begins a part of the patient's name. */
 export function isMeant({ name }: Patient, text: string): boolean {
   const parts = listOf(name).flatMap(({ given, family, text: whole }) =>
     wordsIn([given, family, whole].flat().join(' ')).map(comparable),

@@ -12,30 +12,29 @@ export const patientIdOf = ({ participant }: Appointment): string | undefined =>
     .map(({ actor }) => idIn(actor, 'Patient'))
     .find((id) => id !== undefined);
 
-/** The patient's name, as the appointment itself has it. */
 const displayOf = ({ participant }: Appointment): string =>
   listOf(participant).find(({ actor }) => idIn(actor, 'Patient') !== undefined)?.actor?.display ?? '';
 
-/** The patient's name: as the record has it, else as the appointment says; empty if neither does. */
+/** The patient's name from the record, or else from the appointment; empty if neither has one. */
 export function patientNameOf(appointment: Appointment, patients: ReadonlyMap<string, Patient>): string {
   const patient = patients.get(patientIdOf(appointment) ?? '');
   return (patient && nameOf(patient)) || displayOf(appointment);
 }
 
-/** The names of all who take part besides the patient, as the appointment itself has them. */
+/** The names of the other participants, as stored in the appointment. */
 export function otherNamesIn({ participant }: Appointment): string {
   const others = listOf(participant).filter(({ actor }) => !idIn(actor, 'Patient'));
   return others.flatMap(({ actor }) => actor?.display ?? []).join(', ');
 }
 
-/** How somebody is reached: an old number may be somebody else's by now. */
+/** A phone number or e-mail address. Old ones are left out: they may belong to somebody else by now. */
 export const contactOf = (
   patient: Pick<Patient, 'telecom'> | undefined,
   system: 'phone' | 'email',
 ): string | undefined =>
   listOf(patient?.telecom).find((contact) => contact.system === system && contact.use !== 'old')?.value;
 
-/** The people who speak for a patient, such as the parents of a child; each once, however often they have booked. */
+/** The active people who act for a patient, such as parents. Duplicates from several bookings are removed. */
 export function guardiansIn(resources: readonly unknown[], patient: string | undefined): RelatedPerson[] {
   const found = resources
     .filter((one) => isResource(one, 'RelatedPerson'))
@@ -46,25 +45,25 @@ export function guardiansIn(resources: readonly unknown[], patient: string | und
   return [...new Map(found.map((relatedPerson) => [guardianText(relatedPerson), relatedPerson])).values()];
 }
 
-/** Who speaks for a patient, and how they are reached. */
+/** Name and contacts of a guardian, for display. */
 export const guardianText = (guardian: RelatedPerson): string =>
   [nameOf(guardian), contactOf(guardian, 'phone'), contactOf(guardian, 'email')].filter(Boolean).join(', ');
 
-/** A concept as people read it. */
+/** A concept for display. */
 export function conceptText(concept: CodeableConcept | undefined): string {
   const texts = listOf(concept?.coding).map(({ display, code }) => display ?? code);
   return concept?.text || texts.find((text) => text) || '';
 }
 
-/** What the appointment is for. */
+/** The services of an appointment, for display. */
 export function servicesOf({ serviceType }: Appointment): string {
   return listOf(serviceType).map(conceptText).filter(Boolean).join(', ');
 }
 
 /**
- * Who pays for the appointment.
+ * The payers of an appointment, for display.
  *
- * @param names - what kinds of payers are called, by their codes; others are called as the clinic calls them
+ * @param names - by payer code; other payers keep the clinic's own display
  */
 export function payersOf(
   appointment: Appointment,

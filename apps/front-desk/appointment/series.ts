@@ -9,10 +9,10 @@ import { extensionIn, partsOf } from '../../../packages/web/elements.ts';
 import { timeOf } from '../day/entries.ts';
 import { isMovable } from './status-steps.ts';
 
-/** An appointment of a series and the later ones: what is moved with it, and what stays because it is at another time. */
+/** An appointment of a series with the later ones: some move together, others stay because their time is irregular. */
 export interface RestOfSeries {
   readonly service: string;
-  /** In milliseconds: from the first that is moved to the last. */
+  /** Milliseconds from the first moved appointment to the last. */
   readonly length: number;
   readonly moved: readonly Appointment[];
   readonly stays: readonly Appointment[];
@@ -22,10 +22,9 @@ const nameOf = (appointment: Appointment, config: PublicConfig): string =>
   stepIn(appointment, artefactUri(config, 'LocalVisitStep'))?.name ?? '';
 
 /**
- * What is moved if an appointment and the later ones of its series are: those at the same regular time.
+ * The appointments of a series from one on, at the same regular time. `undefined` if there is no later one.
  *
- * @param appointments - of its series
- * @returns `undefined` if that is it alone
+ * @param appointments - of the series
  */
 export function restOf(
   appointment: Appointment,
@@ -53,11 +52,11 @@ export function restOf(
     : undefined;
 }
 
-/** How long after the day from which they are looked for the first one is at the latest, and how many are shown. */
+/** The first appointment is found within two weeks from the chosen day. */
 const SPAN = 14 * DAY;
 const SHOWN = 10;
 
-/** The body of `$find` for other times of them, the first one from a time on. */
+/** The body of `$find` for other times of these appointments, the first one at `from` or later. */
 export const findRestRequest = (
   { service, moved, length }: RestOfSeries,
   from: number,
@@ -72,14 +71,14 @@ export const findRestRequest = (
     payer: moved[0]?.extension?.find(({ url }) => url === artefactUri(config, 'LocalPayerKind')),
   });
 
-/** The proposals that have a time for each of them, in their order. */
+/** The proposals with a time for every appointment. */
 export const proposalsFor = ({ moved }: RestOfSeries, { entry = [] }: Bundle): Appointment[][] =>
   entry
     .flatMap(({ resource }) => (isResource(resource, 'Bundle') ? [resource.entry ?? []] : []))
     .map((entries) => entries.flatMap(({ resource }) => (isResource(resource, 'Appointment') ? resource : [])))
     .filter(({ length }) => length === moved.length);
 
-/** The regular time that was not free for an appointment that is proposed, in milliseconds since 1970 UTC. */
+/** The regular time that a proposed appointment replaces because it was not free; milliseconds since 1970 UTC. */
 export function insteadOf({ extension = [] }: Appointment, config: PublicConfig): number | undefined {
   const mark = extension.find(({ url }) => url === artefactUri(config, 'LocalVisitStep'))?.extension;
   return parseInstant(mark?.find(({ url }) => url === 'instead')?.valueInstant);

@@ -2,13 +2,12 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { parseInstant } from '../../../core/fhir/instant.ts';
 import { localDayOf } from '../../../core/time/local-day.ts';
 
-/** What staff do with an appointment by changing its status. */
 const steps = ['arrived', 'checked-in', 'fulfilled', 'noshow', 'booked'] as const;
 
 /** A status that staff set by one click. */
 export type StatusStep = (typeof steps)[number];
 
-/** What staff do next with an appointment, by its status; whether it is allowed, the service decides. */
+/** The next statuses, by current status. The service decides whether a change is allowed. */
 const next: Readonly<Partial<Record<Appointment['status'], readonly StatusStep[]>>> = {
   pending: ['booked'],
   booked: ['arrived', 'noshow'],
@@ -16,7 +15,7 @@ const next: Readonly<Partial<Record<Appointment['status'], readonly StatusStep[]
   'checked-in': ['fulfilled', 'noshow'],
 };
 
-/** Whether a status can be true at a moment: nobody arrives on the day before, or has missed what has not begun. */
+/** Whether a status is possible now: nobody arrives a day early, or misses an appointment that has not begun. */
 const canBeTrue: Readonly<Record<StatusStep, (start: number, now: number, timeZone: string) => boolean>> = {
   booked: () => true,
   arrived: (start, now, timeZone) => localDayOf(start, timeZone) <= localDayOf(now, timeZone),
@@ -29,7 +28,6 @@ const canBeTrue: Readonly<Record<StatusStep, (start: number, now: number, timeZo
  * The statuses that staff may set now, apart from cancelling.
  *
  * @param now - milliseconds since 1970 UTC
- * @param timeZone - of the clinic
  */
 export function stepsOf(appointment: Appointment, now: number, timeZone: string): StatusStep[] {
   const start = parseInstant(appointment.start) ?? now;
@@ -38,11 +36,11 @@ export function stepsOf(appointment: Appointment, now: number, timeZone: string)
   );
 }
 
-/** Whether staff may cancel it now, or decline it. */
+/** Whether staff may cancel or decline the appointment. */
 export const canCancel = ({ status }: Appointment): boolean =>
   ['proposed', 'pending', 'booked', 'waitlist'].includes(status);
 
-/** Whether it can be moved to another time. */
+/** Whether the appointment can be moved. */
 export const isMovable = ({ status }: Appointment): boolean => status === 'booked' || status === 'pending';
 
 /** An appointment with another status. */
@@ -50,10 +48,10 @@ export function withStatus(appointment: Appointment, status: StatusStep): Appoin
   return { ...appointment, status };
 }
 
-/** FHIR's code for a cancellation by the clinic, which profiles may demand in addition to a text. */
+/** FHIR's code for a cancellation by the clinic. Profiles may demand a code in addition to the text. */
 const byProvider = { system: 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason', code: 'prov' };
 
-/** A declined or cancelled appointment, with the reason that the patient reads. */
+/** A declined or cancelled appointment, with a reason for the patient. */
 export function cancelled(appointment: Appointment, reason: string): Appointment {
   const text = reason.trim();
   return { ...appointment, status: 'cancelled', ...(text && { cancelationReason: { coding: [byProvider], text } }) };

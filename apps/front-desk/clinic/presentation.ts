@@ -1,10 +1,10 @@
 import type { Address, Attachment, Extension, Organization } from '@medplum/fhirtypes';
 import { listOf, partsOf, textOf } from '../../../packages/web/elements.ts';
 
-/** How the clinic presents itself to patients, as it is typed: all of it texts, empty where there is nothing. */
+/** The clinic's presentation to patients, as typed; missing texts are empty. */
 export interface Presentation {
   readonly name: string;
-  /** `data:` with type and content of a picture. */
+  /** `data:` URL of a picture. */
   readonly logo: string;
   /** `#rrggbb`. */
   readonly colour: string;
@@ -17,7 +17,7 @@ export interface Presentation {
   readonly consent: string;
 }
 
-/** The most characters of each text that is typed; `bring` is what patients should bring, of one service. */
+/** The maximum number of characters of each typed text. `bring` is the text about what to bring, of one service. */
 export const maxLength: Readonly<Record<keyof Presentation | 'bring', number>> = {
   name: 200,
   logo: 280_000,
@@ -32,10 +32,9 @@ export const maxLength: Readonly<Record<keyof Presentation | 'bring', number>> =
   bring: 2_000,
 };
 
-/** The portal's own colour. */
 const USUAL_COLOUR = '#0a5c8f';
 
-/** What is typed when there is no clinic yet. */
+/** The presentation of a clinic without an Organization. */
 export const emptyPresentation: Presentation = {
   name: '',
   logo: '',
@@ -49,18 +48,15 @@ export const emptyPresentation: Presentation = {
   consent: '',
 };
 
-/** A picture as an address that holds it. */
+/** A picture as a `data:` URL; empty if there is none. */
 export const dataUrl = ({ contentType, data }: Attachment): string =>
   contentType && data ? `data:${contentType};base64,${data}` : '';
 
-/**
- * The id of the Binary that holds a picture, as Medplum's app uploads it: the address names it, whether it is a reference or
- * was signed for whoever reads it.
- */
+/** The id of the Binary of a picture that Medplum's app uploaded. A reference and a signed URL both contain it. */
 export const uploadIn = ({ data, url }: Attachment): string | undefined =>
   data ? undefined : /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/i.exec(textOf(url) ?? '')?.[0];
 
-/** The picture that such an address holds. */
+/** The picture in a `data:` URL: PNG, JPEG or WebP. */
 export function attachmentOf(url: string): Attachment | undefined {
   const [, contentType, data] = /^data:(image\/(?:png|jpeg|webp));base64,([\w+/=]+)$/.exec(url) ?? [];
   return contentType && data ? { contentType, data } : undefined;
@@ -71,9 +67,9 @@ export const logoIn = (organization: Organization, url: string): Attachment =>
   partsOf(organization.extension, url).find((extension) => extension.url === 'logo')?.valueAttachment ?? {};
 
 /**
- * How an Organization presents the clinic.
+ * The presentation in an Organization.
  *
- * @param url - of the extension that says so
+ * @param url - of the extension LocalPortal
  */
 export function presentationOf(organization: Organization, url: string): Presentation {
   const parts = partsOf(organization.extension, url);
@@ -95,14 +91,14 @@ export function presentationOf(organization: Organization, url: string): Present
   };
 }
 
-/** A list whose first element of a kind is another one, or gone. */
+/** Replaces or removes the first element that matches. Without a match, the new element is appended. */
 function replaced<T>(list: readonly T[] | undefined, isIt: (one: T) => boolean, by: T | undefined): T[] {
   const all = listOf(list);
   const at = all.findIndex(isIt);
   return [...(at < 0 ? all : all.slice(0, at)), ...(by ? [by] : []), ...(at < 0 ? [] : all.slice(at + 1))];
 }
 
-/** The Organization with another presentation; what a form does not show of it stays. */
+/** The Organization with another presentation. Parts that the form does not show stay. */
 export function withPresentation(organization: Organization, typed: Presentation, url: string): Organization {
   const { name, phone, line, postalCode, city, colour, imprint, privacy, consent } = typed;
   const known = ['logo', 'colour', 'imprint', 'privacy', 'consent'];
@@ -140,7 +136,7 @@ export function withPresentation(organization: Organization, typed: Presentation
   };
 }
 
-/** What cannot be stored as it is typed. */
+/** The fields that cannot be stored as typed. */
 export function wrongIn({ name, colour, imprint, privacy }: Presentation): (keyof Presentation)[] {
   const isPage = (text: string): boolean => text === '' || (/^https?:\/\//.test(text) && URL.canParse(text));
   return [

@@ -7,11 +7,11 @@ import { pixelsPerMinute, shownHours } from './layout.ts';
 
 /** One calendar on one day. */
 interface ColumnData {
-  /** The same for the same calendar and day. */
+  /** Stable for a calendar and day. */
   readonly id: string;
   readonly schedule: Schedule;
   readonly day: LocalDay;
-  /** In the order of time. */
+  /** Sorted by time. */
   readonly entries: readonly Entry[];
 }
 
@@ -34,11 +34,10 @@ export function columnsOf(
   });
 }
 
-/** Free times that are over are of no use. */
 const isUseful = ({ kind, end }: Entry, now: number): boolean => kind !== 'free' || end > now;
 
 /**
- * The columns without the free times that are over. A column that has none stays the same object.
+ * The columns without past free times. A column without any stays the same object.
  *
  * @param now - milliseconds since 1970 UTC
  */
@@ -49,17 +48,17 @@ export const withoutPast = (columns: readonly ColumnData[], now: number): Column
       : { ...column, entries: column.entries.filter((entry) => isUseful(entry, now)) },
   );
 
-/** Where the columns of several days stand beside each other. Times are milliseconds since 1970 UTC. */
+/** The layout of columns beside each other. Times are milliseconds since 1970 UTC. */
 interface CalendarLayout {
-  /** What is shown of each day. All begin and end at the same hour. */
+  /** The visible part of each day. All begin and end at the same hour. */
   readonly shown: ReadonlyMap<LocalDay, Interval>;
   /** Pixels per minute. */
   readonly scale: number;
-  /** How high a column is, in pixels. */
+  /** Height of a column, in pixels. */
   readonly height: number;
 }
 
-/** The hours and the scale by which all columns can be shown beside each other. */
+/** The common hours and scale of all columns. */
 export function layoutOf(columns: readonly ColumnData[], days: readonly LocalDay[], timeZone: string): CalendarLayout {
   const isWeek = days.length > 1;
   const ofDay = days.map((day) => {

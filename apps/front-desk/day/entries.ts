@@ -8,28 +8,28 @@ import { listOf } from '../../../packages/web/elements.ts';
 import { patientIdOf } from '../appointment/people.ts';
 import { type Kind, kindOfSlot, kindOfStatus } from './kinds.ts';
 
-/** Something at a time of one calendar. */
+/** An appointment or a Slot at a time of one calendar. */
 export interface Entry extends Interval {
-  /** The same as long as it is the same thing, whatever it looks like. */
+  /** Type and id of the appointment or Slot, so that it is stable across versions. */
   readonly key: string;
   readonly kind: Kind;
   readonly appointment?: Appointment;
-  /** The Slots of this calendar that it is made of. */
+  /** Slots of this calendar. */
   readonly slots: readonly Slot[];
 }
 
-/** Something that stands in no column, and why: its time cannot be read, or it names no calendar that is shown. */
+/** A resource without a column, and the reason. */
 interface Unplaced {
   readonly resource: Appointment | Slot;
   readonly why: 'no-time' | 'no-calendar' | 'unknown-status';
 }
 
-/** What was read of some calendars and days. */
+/** The resources of some calendars and days. */
 export interface CalendarData {
   readonly slots: readonly Slot[];
   readonly appointments: readonly Appointment[];
   readonly patients: ReadonlyMap<string, Patient>;
-  /** Those who speak for them. */
+  /** The people who act for the patients. */
   readonly guardians: readonly RelatedPerson[];
 }
 
@@ -39,7 +39,7 @@ const isShown = (one: unknown): one is Slot | Appointment | Patient | RelatedPer
   isResource(one, 'Patient') ||
   isResource(one, 'RelatedPerson');
 
-/** Sorts what a search has found; what is broken is still of its type. */
+/** Sorts search results by type. Broken resources are kept. */
 export function calendarData(resources: readonly unknown[]): CalendarData {
   const byKey = new Map<string, Resource>();
   for (const resource of resources) {
@@ -56,7 +56,7 @@ export function calendarData(resources: readonly unknown[]): CalendarData {
   };
 }
 
-/** A calendar as it will be once a change of an appointment is written. */
+/** A calendar after a change of an appointment: the Slots that it leaves become free. */
 export function withChange(data: CalendarData, becomes: Appointment | undefined): CalendarData {
   if (!becomes) {
     return data;
@@ -71,25 +71,24 @@ export function withChange(data: CalendarData, becomes: Appointment | undefined)
   };
 }
 
-/** The time of a resource, if it is valid. */
+/** The time of a resource; `undefined` if it is not valid. */
 export function timeOf({ start, end }: { readonly start?: string; readonly end?: string }): Interval | undefined {
   const [from, to] = [parseInstant(start), parseInstant(end)];
   return from !== undefined && to !== undefined && from < to ? { start: from, end: to } : undefined;
 }
 
-/** The ids of the Slots that an appointment names, whatever its shape. */
+/** The ids of the Slots that an appointment names. Malformed references are skipped. */
 export function slotsNamedBy({ slot }: Appointment): string[] {
   return listOf(slot).flatMap((reference) => idIn(reference, 'Slot') ?? []);
 }
 
-/** The references to all who take part. */
 function actorsOf({ participant }: Appointment): string[] {
   return listOf(participant).flatMap(({ actor }) => actor?.reference ?? []);
 }
 
 const scheduleIdOf = ({ schedule }: Slot): string | undefined => idIn(schedule, 'Schedule');
 
-/** The appointments that hold time, by the ids of the Slots that they name. */
+/** The appointments that hold time, by Slot id. */
 function appointmentsBySlot(appointments: readonly Appointment[]): ReadonlyMap<string, readonly Appointment[]> {
   const found = new Map<string, Appointment[]>();
   for (const appointment of appointments) {
@@ -112,7 +111,7 @@ function entryOfAppointment(appointment: Appointment, slots: readonly Slot[]): E
   return time && kind ? { ...time, key: `Appointment/${appointment.id}`, kind, appointment, slots } : undefined;
 }
 
-/** Whether an appointment without Slots belongs to a calendar: one of the calendar's actors takes part. */
+/** Whether an appointment without Slots belongs to a calendar: an actor of the calendar takes part. */
 function takesPart(appointment: Appointment, { actor }: Schedule): boolean {
   const references = new Set(listOf(actor).map(({ reference }) => reference));
   return actorsOf(appointment).some((reference) => references.has(reference));
@@ -121,7 +120,7 @@ function takesPart(appointment: Appointment, { actor }: Schedule): boolean {
 const byTime = (entry: Entry, other: Entry): number =>
   entry.start - other.start || entry.end - other.end || entry.key.localeCompare(other.key);
 
-/** Everything that stands in the calendar of one Schedule, in the order of time. */
+/** All entries of the calendar of a Schedule, sorted by time. */
 export function entriesOf(schedule: Schedule, { slots, appointments }: CalendarData): Entry[] {
   const own = slots.filter((slot) => scheduleIdOf(slot) === schedule.id);
   const bySlot = appointmentsBySlot(appointments);
@@ -148,13 +147,13 @@ export function entriesOf(schedule: Schedule, { slots, appointments }: CalendarD
 const byStart = (appointment: Appointment, other: Appointment): number =>
   (timeOf(appointment)?.start ?? 0) - (timeOf(other)?.start ?? 0);
 
-/** The appointments of those who are here and wait. */
+/** The appointments of patients who have arrived, sorted by start. */
 export const waitingIn = ({ appointments }: CalendarData): Appointment[] =>
   appointments.filter(({ status }) => status === 'arrived' || status === 'checked-in').toSorted(byStart);
 
 /**
- * The appointments of some calendars that were cancelled, and those of which it is not known in whose calendar they stood. A
- * time that was only held for nobody was none.
+ * The cancelled appointments of some calendars, and those without a known calendar. Without a patient, a cancelled
+ * appointment was only a hold and is left out.
  *
  * @param all - all calendars of the clinic
  */
@@ -182,7 +181,7 @@ export function cancelledIn(
     .toSorted(byStart);
 }
 
-/** What stands in no column although it should: nothing that was read is lost. */
+/** The resources that should be in a column but fit none, so that nothing is lost. */
 export function unplacedOf(schedules: readonly Schedule[], data: CalendarData): Unplaced[] {
   const known = new Set(data.slots.map(({ id }) => id));
   const slots = data.slots

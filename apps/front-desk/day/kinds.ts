@@ -1,6 +1,6 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 
-/** What stands at a time of a calendar. */
+/** The kinds of entries in a calendar. */
 export const kinds = [
   'free',
   'held',
@@ -14,10 +14,10 @@ export const kinds = [
   'buffer',
 ] as const;
 
-/** What stands at a time of a calendar. */
+/** The kind of an entry in a calendar. */
 export type Kind = (typeof kinds)[number];
 
-/** How an appointment appears in a calendar; one that has given its time back does not appear. */
+/** The kind of an appointment by status. An appointment that has given its time back has none and is not shown. */
 export const kindOfStatus: Readonly<Record<Appointment['status'], Kind | undefined>> = {
   proposed: 'held',
   pending: 'requested',
@@ -31,7 +31,7 @@ export const kindOfStatus: Readonly<Record<Appointment['status'], Kind | undefin
   'entered-in-error': undefined,
 };
 
-/** How a Slot that no appointment names appears in a calendar. */
+/** The kind of a Slot that no appointment names. */
 export const kindOfSlot: Readonly<Record<Slot['status'], Kind | undefined>> = {
   free: 'free',
   busy: 'taken',
@@ -40,7 +40,7 @@ export const kindOfSlot: Readonly<Record<Slot['status'], Kind | undefined>> = {
   'entered-in-error': undefined,
 };
 
-/** A sign for each kind, so that nobody has to tell colours apart. */
+/** A sign for each kind, so that colour is not the only distinction. */
 export const signOf: Readonly<Record<Kind, string>> = {
   free: '○',
   held: '◔',

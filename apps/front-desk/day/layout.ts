@@ -1,18 +1,18 @@
 import type { Interval } from '../../../core/time/interval.ts';
 
-/** Where something stands in a column: beside what overlaps it, in one of several lanes. */
+/** An item in its lane, beside the items that overlap it. */
 interface Placed<T extends Interval> {
   readonly item: T;
   /** 0 is the first. */
   readonly lane: number;
-  /** How many lanes stand beside each other there. */
+  /** Number of lanes beside each other. */
   readonly lanes: number;
 }
 
 /**
- * Puts what overlaps beside each other. Each group of things that overlap shares as many lanes as it needs.
+ * Distributes items to lanes. Each group of overlapping items has as many lanes as it needs.
  *
- * @param items - in the order of their starts
+ * @param items - sorted by start
  */
 export function inLanes<T extends Interval>(items: readonly T[]): Placed<T>[] {
   const placed: Placed<T>[] = [];
@@ -39,19 +39,19 @@ export function inLanes<T extends Interval>(items: readonly T[]): Placed<T>[] {
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
-/** The hours that are shown where nothing else has to be: from eight to six. */
+/** The hours that are always shown: from eight to six. */
 const USUAL = { from: 8 * HOUR, to: 18 * HOUR };
 
 /**
- * The part of a day that is shown: the usual hours, and all that lies outside them, in full hours.
+ * The visible part of a day in full hours: the usual hours, extended to all entries.
  *
  * @param day - from midnight to midnight
- * @param items - what stands in the columns; what reaches beyond the day is cut
+ * @param items - the entries; what is outside the day is cut
  */
 export function shownHours(day: Interval, items: readonly Interval[]): Interval {
   const within = items
     .map(({ start, end }) => ({ start: Math.max(start, day.start), end: Math.min(end, day.end) }))
-    // A closed day takes the whole day, and needs no room for that.
+    // Entries of 16 hours or more, such as a closed day, do not extend the visible hours.
     .filter(({ start, end }) => start < end && end - start < 16 * HOUR);
   const from = Math.min(day.start + USUAL.from, ...within.map(({ start }) => start));
   const to = Math.max(day.start + USUAL.to, ...within.map(({ end }) => end));
@@ -61,16 +61,16 @@ export function shownHours(day: Interval, items: readonly Interval[]): Interval 
   };
 }
 
-/** The smallest height that fingers and eyes need, in pixels. */
+/** Minimum height of a readable touch target, in pixels. */
 const TARGET = 26;
 
-/** How many pixels a minute takes, so that the shortest thing can still be read and touched. */
+/** The number of pixels per minute that makes the shortest entry readable and touchable. */
 export function pixelsPerMinute(items: readonly Interval[]): number {
   const shortest = Math.min(...items.map(({ start, end }) => (end - start) / MINUTE), 30);
   return Math.min(5, Math.max(1.2, TARGET / Math.max(shortest, 1)));
 }
 
-/** The full hours of an interval, the first included. */
+/** The full hours of an interval, beginning with its start. */
 export function hoursOf({ start, end }: Interval): number[] {
   return Array.from({ length: Math.ceil((end - start) / HOUR) }, (_, index) => start + index * HOUR);
 }

@@ -1,9 +1,8 @@
 import type { Interval } from '../../../core/time/interval.ts';
 
-/** One entry of a column, by its key. */
 type Keyed = Interval & { readonly key: string };
 
-/** The keys that move the focus among the entries. */
+/** The keys that move the focus among entries. */
 export type Arrow = 'ArrowUp' | 'ArrowDown' | 'ArrowLeft' | 'ArrowRight' | 'Home' | 'End';
 
 const arrows: readonly string[] = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'Home', 'End'] satisfies Arrow[];
@@ -13,7 +12,6 @@ export function isArrow(key: string): key is Arrow {
   return arrows.includes(key);
 }
 
-/** The entry of a column that is nearest to a time. */
 function nearest(column: readonly Keyed[], time: number): Keyed | undefined {
   const distance = ({ start, end }: Keyed) => (time >= start && time < end ? 0 : Math.abs(start - time) + 1);
   return column.reduce<Keyed | undefined>(
@@ -22,7 +20,7 @@ function nearest(column: readonly Keyed[], time: number): Keyed | undefined {
   );
 }
 
-/** Where the focus goes from an entry: column and key. It stays if there is nothing in that direction. */
+/** The column and key of the next entry in a direction. Without one, the focus stays. */
 export function focusAfter(
   columns: readonly (readonly Keyed[])[],
   at: { readonly column: number; readonly key: string },

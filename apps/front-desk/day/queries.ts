@@ -4,15 +4,14 @@ import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 
-/** A search, as type and parameters. */
 interface Search {
   readonly type: 'Slot' | 'Appointment';
   readonly query: readonly (readonly [string, string])[];
-  /** What is read with it. */
+  /** Parameters that read linked resources, too. */
   readonly include?: readonly (readonly [string, string])[];
 }
 
-/** The searches for everything in some calendars within a time: their Slots, and all appointments with their patients. */
+/** The searches for the Slots of some calendars within a period, and for all appointments with their patients. */
 export function calendarSearches(schedules: readonly string[], { start, end }: Interval): Search[] {
   const [from, to] = [formatInstant(start), formatInstant(end)];
   return [
@@ -22,7 +21,7 @@ export function calendarSearches(schedules: readonly string[], { start, end }: I
             type: 'Slot' as const,
             query: [
               ['schedule', schedules.map((id) => `Schedule/${id}`).join(',')],
-              // One without an end begins within the time: it is found, too.
+              // Includes Slots without an end that begin within the period.
               ['_filter', `(start lt "${to}" and (end gt "${from}" or start ge "${from}"))`],
             ] as const,
           },
@@ -31,7 +30,7 @@ export function calendarSearches(schedules: readonly string[], { start, end }: I
     {
       type: 'Appointment',
       query: [
-        // None that is booked here is longer than a day; the index knows only when each begins.
+        // Appointments booked here last a day at most. The index knows only their start.
         ['date', `ge${formatInstant(start - DAY)}`],
         ['date', `lt${to}`],
         ['_filter', `(end gt "${from}" or date ge "${from}")`],
@@ -44,13 +43,13 @@ export function calendarSearches(schedules: readonly string[], { start, end }: I
   ];
 }
 
-/** The name of a calendar: the names of its actors, or its own reference if there are none. */
+/** The name of a calendar: its actors, or else its reference. */
 export function titleOf({ actor, id }: Pick<Schedule, 'actor' | 'id'>): string {
   const names = listOf(actor).flatMap(({ display, reference }) => (display ?? reference) || []);
   return names.join(', ') || `Schedule/${id}`;
 }
 
-/** The calendars in the order of their names, inactive ones last. */
+/** Calendars sorted by name, inactive ones last. */
 export function inOrder(schedules: readonly Schedule[]): Schedule[] {
   const isClosed = ({ active }: Schedule) => Number(active === false);
   return schedules.toSorted(

@@ -1,28 +1,28 @@
 import { type Alternative, problemsIn } from '../../../packages/web/refusal.ts';
 
-/** Medplum or the service has not done what was asked. */
+/** A request that Medplum or the service refused or did not complete. */
 export interface Refusal {
   readonly refused: true;
-  /** HTTP status; 0 if there was no answer, so that the outcome is unknown. */
+  /** HTTP status; 0 without a response, so that the outcome is unknown. */
   readonly status: number;
-  /** The codes of the booking service (docs/errors.md) that it gives. */
+  /** Codes of the booking service (docs/errors.md). */
   readonly codes: readonly string[];
-  /** What the server says, sentence by sentence. */
+  /** Messages of the server. */
   readonly sentences: readonly string[];
-  /** Times that could be booked instead. */
+  /** Bookable times in place of the refused one. */
   readonly alternatives: readonly Alternative[];
 }
 
-/** Whether an answer is a refusal. */
+/** Whether a response is a refusal. */
 export function isRefusal(answer: object): answer is Refusal {
   return 'refused' in answer;
 }
 
 /**
- * Why something was refused.
+ * The reasons of a refusal.
  *
- * @param body - the body of the answer, whatever it is
- * @param alternativeUrl - URL of the extension LocalAlternative
+ * @param body - of the response, not validated
+ * @param alternativeUrl - of the extension LocalAlternative
  */
 export function refusalOf(status: number, body: unknown, alternativeUrl: string): Refusal {
   const problems = problemsIn(body, { alternative: alternativeUrl });
@@ -35,17 +35,17 @@ export function refusalOf(status: number, body: unknown, alternativeUrl: string)
   };
 }
 
-/** What a person has to know about a refusal, and can do about it. */
+/** The kinds of refusals, each with its own advice. */
 type Situation = 'signed-out' | 'forbidden' | 'changed' | 'taken' | 'gone' | 'unreachable' | 'busy' | 'refused';
 
-/** Why something was refused, in words, for codes of which a person can make something. */
+/** The reasons of a refusal in words, for codes that people understand. */
 export const reasonsOf = ({ codes }: Refusal, words: Readonly<Record<string, string>>): string[] => [
   ...new Set(codes.flatMap((code) => words[code] ?? [])),
 ];
 
 const takenCodes = ['slot-not-free', 'schedule-overbooked', 'hold-expired', 'slot-not-found', 'booking-conflict'];
 
-/** Of what kind a refusal is. */
+/** The kind of a refusal. */
 export function situationOf({ status, codes }: Refusal): Situation {
   if (codes.some((code) => takenCodes.includes(code))) {
     return 'taken';

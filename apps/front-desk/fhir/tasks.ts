@@ -1,16 +1,16 @@
 import type { Task } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts';
 
-/** What the Tasks for staff are about, and the messages to people: codes of the CodeSystem LocalTask. */
+/** Codes of the CodeSystem LocalTask: Tasks for staff, and messages to people. */
 type TaskCode = 'confirm' | 'undelivered' | 'affected' | 'absence' | 'outboxes' | 'message';
 
-/** The value of a search parameter for such a code. */
+/** The value of a search parameter for a code of LocalTask. */
 export const taskToken = (code: TaskCode, config: PublicConfig): string =>
   `${artefactUri(config, 'LocalTask')}|${code}`;
 
-/** Whether a Task has such a code. */
+/** Whether a Task has a code of LocalTask. */
 export const isTask = ({ code }: Task, wanted: TaskCode, config: PublicConfig): boolean =>
   code?.coding?.some(({ system, code: its }) => `${system}|${its}` === taskToken(wanted, config)) ?? false;
 
-/** The value of the search parameter `status` for Tasks that are open: staff take them and set them aside as they like. */
+/** The value of `status` in a search for open Tasks. Staff may accept them or put them on hold. */
 export const OPEN = 'draft,requested,received,accepted,ready,in-progress,on-hold';

@@ -2,7 +2,7 @@ import type { HealthcareService } from '@medplum/fhirtypes';
 import { lengthIn, SCHEDULING_PARAMETERS } from '../../../core/fhir/scheduling/scheduling-parameters.ts';
 import { extensionIn } from '../../../packages/web/elements.ts';
 
-/** How long the appointments of a service are, and how much time must be free around them, in minutes. */
+/** Duration and buffers of a service's appointments, in minutes. */
 interface Lengths {
   readonly duration: number;
   readonly bufferBefore: number;
@@ -11,13 +11,13 @@ interface Lengths {
   readonly isNew: boolean;
 }
 
-/** The lengths, by the names of their parameters. */
+/** The names of the parameters for lengths. */
 export const lengthNames = ['duration', 'bufferBefore', 'bufferAfter'] as const;
 
-/** Name of a length. */
+/** The name of a length. */
 export type LengthName = (typeof lengthNames)[number];
 
-/** The lengths that a service names; what it does not name, or not readably, is 0. */
+/** The lengths of a service; missing or unreadable ones are 0. */
 export function lengthsOf({ extension }: HealthcareService): Lengths {
   const parameters = extensionIn(extension, SCHEDULING_PARAMETERS);
   return {

@@ -10,12 +10,12 @@ import { localDayOf } from '../../../core/time/local-day.ts';
 import { areSame, availableTimes, isWeekday, rowsOf, type WeeklyRow } from '../../../core/time/weekly-rows.ts';
 import { type LengthName, lengthNames } from './lengths.ts';
 
-/** The hours of one calendar for one service, as they are typed. */
+/** The hours of one calendar for one service, as typed. */
 export interface OwnHours extends Readonly<Record<LengthName, number | ''>> {
-  /** Whether the calendar has weekly hours of its own; else they are those of the service. */
+  /** Whether the calendar has weekly hours. Otherwise the hours of the service apply. */
   readonly isOwn: boolean;
   readonly rows: readonly WeeklyRow[];
-  /** The last day that is published; empty: always some weeks ahead. */
+  /** Last published day; if empty, always some weeks ahead. */
   readonly until: string;
 }
 
@@ -32,18 +32,17 @@ function availableTime(time: Extension): HealthcareServiceAvailableTime {
   };
 }
 
-/** Whether a calendar's own hours name closures too, which stand or fall with the hours. */
+/** Whether a calendar's hours include closures, which would be removed together with the hours. */
 export function hasClosures(schedule: Schedule, service: string): boolean {
   const availability = inner(ownParameters(schedule, service), 'availability');
   return availability.some((extension) => inner(extension, 'notAvailableTime').length > 0);
 }
 
 /**
- * What a calendar says of a service's hours.
+ * The hours of a calendar for a service.
  *
  * @param service - reference to the service
- * @param ofService - the weekly hours of the service: what the calendar's own hours start from
- * @param timeZone - of the clinic
+ * @param ofService - weekly hours of the service: the default
  */
 export function ownHoursOf(
   schedule: Schedule,
@@ -67,7 +66,7 @@ export function ownHoursOf(
   };
 }
 
-/** What the calendar newly says about a length, or takes back. */
+/** A duration that divides the day becomes the alignment interval, too. */
 function lengthChange(name: LengthName, value: number | ''): HoursChange {
   if (value === '') {
     return {};
@@ -76,7 +75,7 @@ function lengthChange(name: LengthName, value: number | ''): HoursChange {
   return { [name]: value, ...every };
 }
 
-/** The calendar as it is typed; what has not been changed stays as it is stored. */
+/** The calendar with the typed hours. Unchanged values stay as stored. */
 export function scheduleWith(schedule: Schedule, service: string, stored: OwnHours, typed: OwnHours): Schedule {
   const isOther = typed.isOwn && (!stored.isOwn || !areSame(typed.rows, stored.rows));
   const changed = lengthNames.filter((name) => typed[name] !== stored[name]);

@@ -10,7 +10,6 @@ import { covers, subtract, union } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { timeOf } from '../day/entries.ts';
 
-/** What was read of one Schedule for a preview. */
 interface Stored {
   /** All Slots but those that ended at least a day ago. */
   readonly slots: readonly Slot[];
@@ -20,13 +19,12 @@ interface Stored {
   readonly now: number;
 }
 
-/** What a change of opening hours would do to one Schedule. */
+/** The effect of changed opening hours on one Schedule. */
 export interface ChangePreview extends Preview {
-  /** Appointments that would lie outside the opening hours. They stay. */
+  /** Appointments outside the new opening hours. They stay. */
   readonly outside: readonly Appointment[];
 }
 
-/** The appointments of a Schedule that its opening hours do not cover. */
 function outsideOf({ publishing, closedDays }: OpeningHours, { slots, appointments, now }: Stored): Appointment[] {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
   const [first] = calendars;
@@ -49,7 +47,7 @@ function outsideOf({ publishing, closedDays }: OpeningHours, { slots, appointmen
   return booked.filter(({ time }) => !covers(open, time)).map(({ appointment }) => appointment);
 }
 
-/** What the service would publish and withdraw of a Schedule, decided by its own rules on what is stored now. */
+/** The Slots that the service would publish and withdraw, by its own rules and the stored data. */
 export function previewChange(
   schedule: HoursData['schedules'][number],
   data: HoursData,

@@ -6,34 +6,34 @@ import type { HoursData } from '../../../core/fhir/scheduling/hours-data.ts';
 import { isInPool, MAX_STEPS, readVisit } from '../../../core/visits/visit.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 
-/** A length of time, as it is typed; without a value nothing is said. */
+/** A duration as typed; empty if unspecified. */
 export interface TypedLength {
   readonly value: number | '';
   /** UCUM. */
   readonly unit: string;
 }
 
-/** A step of a visit, as it is typed. */
+/** A step of a visit, as typed. */
 export interface StepRow {
-  /** Says which step others name, whatever it is called. */
+  /** Identifies the step in other steps, even if its name changes. */
   readonly key: number;
   readonly name: string;
-  /** The id of the service whose calendars can take it; empty: the calendars that are named. */
+  /** Id of the service whose calendars can perform the step; empty if calendars are named. */
   readonly service: string;
   readonly schedules: readonly string[];
   readonly duration: TypedLength;
-  /** Keys of the steps that must be over. */
+  /** Keys of the steps that must end before this one. */
   readonly after: readonly number[];
   readonly gapMin: TypedLength;
   readonly gapMax: TypedLength;
-  /** Key of the step whose calendar takes this one, too. */
+  /** Key of the step that has the same calendar. */
   readonly sameAs: number | undefined;
   readonly isOptional: boolean;
-  /** Parts that are not shown. They stay. */
+  /** Extensions that the form does not show. They stay. */
   readonly kept: readonly Extension[];
 }
 
-/** A series, as it is typed. */
+/** A series, as typed. */
 export interface SeriesDraft {
   readonly count: number | '';
   readonly every: TypedLength;
@@ -42,10 +42,10 @@ export interface SeriesDraft {
   readonly kept: readonly Extension[];
 }
 
-/** How many appointments a service asks for: an ordinary one, several steps, or the same one several times. */
+/** The kinds of services: one appointment, several steps, or a series. */
 export const visitKinds = ['one', 'steps', 'series'] as const;
 
-/** What a service asks for, as it is typed. Only what the kind names is stored. */
+/** The visit of a service, as typed. Only the parts of its kind are stored. */
 export interface VisitDraft {
   readonly kind: (typeof visitKinds)[number];
   readonly steps: readonly StepRow[];
@@ -56,7 +56,7 @@ export interface VisitDraft {
 
 const nothing = (unit: string): TypedLength => ({ value: '', unit });
 
-/** Takes parts out of an extension by their names; what nobody can read, or stands there again, is left. */
+/** Takes parts out of an extension by name. Unreadable and repeated parts remain in `left`. */
 class ExternalSlot {
   readonly left: Extension[];
 
@@ -118,13 +118,13 @@ function stepRow(extension: Extension, key: number, names: readonly (string | un
   };
 }
 
-/** A step about which nothing is said yet. */
+/** A new step without values. */
 export function emptyStep(steps: readonly StepRow[]): StepRow {
   const key = Math.max(-1, ...steps.map((row) => row.key)) + 1;
   return stepRow({ url: 'step' }, key, []);
 }
 
-/** What a service asks for, to be changed. */
+/** The visit of a service, to be edited. */
 export function visitDraftOf(service: HealthcareService, config: PublicConfig): VisitDraft {
   const url = artefactUri(config, 'LocalVisit');
   const visit = new ExternalSlot(listOf(service.extension).find((extension) => extension.url === url));
@@ -186,7 +186,7 @@ function seriesPart({ count, every, tolerance, isSameActor, kept }: SeriesDraft)
   };
 }
 
-/** The service as it is typed; parts that are not shown stay as they are. */
+/** The service with the typed visit. Extensions that the form does not show stay. */
 export function serviceWithVisit(
   service: HealthcareService,
   { kind, steps, series, isByStep, kept }: VisitDraft,
@@ -201,7 +201,7 @@ export function serviceWithVisit(
   return extension.length > 0 ? { ...rest, extension } : rest;
 }
 
-/** A draft without one of its steps: no other waits for it any more. */
+/** The steps without one of them. References to it are removed. */
 export function withoutStep(steps: readonly StepRow[], key: number): StepRow[] {
   return steps
     .filter((row) => row.key !== key)
@@ -212,23 +212,21 @@ export function withoutStep(steps: readonly StepRow[], key: number): StepRow[] {
     }));
 }
 
-/** The steps with one of them before the one that it came after. */
+/** Swaps a step with the one before it. */
 export function movedUp(steps: readonly StepRow[], index: number): StepRow[] {
   return steps.map((row, at) => (at === index - 1 ? steps[index] : at === index ? steps[index - 1] : undefined) ?? row);
 }
 
-/** What is wrong with a step: its name is missing or taken, nobody can take it, its gaps, or something else. */
+/** A problem of a step: its name is missing or repeated, nobody can perform it, its gaps, or something else. */
 export type StepProblem = 'name' | 'twice' | 'nobody' | 'gaps' | 'step';
 
-/** What is wrong with the whole. */
 type WholeProblem = 'none' | 'many' | 'optional' | 'order' | 'series' | 'nobody';
 
-/** Why a visit would be refused. */
 interface VisitProblems {
   /** By the keys of steps. */
   readonly steps: ReadonlyMap<number, StepProblem>;
   readonly whole: WholeProblem | undefined;
-  /** The same, sentence by sentence, as the service says it. */
+  /** Messages of the service. */
   readonly sentences: readonly string[];
 }
 
@@ -259,10 +257,10 @@ function wholeProblem({ kind, steps }: VisitDraft): WholeProblem {
 }
 
 /**
- * Why what is typed cannot be used, found before it is sent: by the rule that also guards the store, and because no calendar
- * offers a service that is named.
+ * Validates a draft before it is sent, by the rule that also guards the store. Each service must be offered by a
+ * calendar.
  *
- * @returns `undefined` if it can be used
+ * @returns `undefined` if the draft is valid
  */
 export function visitProblems(
   service: HealthcareService,

@@ -8,19 +8,19 @@ import { guardiansIn } from '../appointment/people.ts';
 import { timeOf } from '../day/entries.ts';
 import { isTask, OPEN, taskToken } from '../fhir/tasks.ts';
 
-/** Somebody to call: a message has not reached them, as far as is known, or their appointment falls into an absence. */
+/** A person to call: a message was not delivered as far as is known, or the appointment falls into an absence. */
 export interface Undelivered {
   readonly task: Task;
   readonly patient: Patient | undefined;
   readonly guardians: readonly RelatedPerson[];
   readonly appointment: Appointment | undefined;
-  /** What is held for them in its place. */
+  /** A personal offer that replaces the appointment. */
   readonly offer: Appointment | undefined;
-  /** Whether it cannot take place, since somebody is absent. */
+  /** Whether the appointment cannot take place because of an absence. */
   readonly isAbsence: boolean;
 }
 
-/** The searches for the open Tasks about people to call, as queries. */
+/** The queries for open Tasks about people to call. */
 export const undeliveredQueries = (config: PublicConfig) =>
   [
     [
@@ -33,7 +33,7 @@ export const undeliveredQueries = (config: PublicConfig) =>
     ],
   ] as const;
 
-/** The searches for these Tasks, with their people and appointments. */
+/** The searches for these Tasks, with their patients and appointments. */
 export const undeliveredSearches = (config: PublicConfig) => [
   ...undeliveredQueries(config).map(
     (query) =>
@@ -50,7 +50,7 @@ export const undeliveredSearches = (config: PublicConfig) => [
   { type: 'Appointment', query: [['status', 'proposed']] } as const,
 ];
 
-/** Sorts what the searches have found: the appointment that comes first on top. */
+/** The people to call among search results, sorted by the start of their appointments. */
 export function undeliveredIn(resources: readonly unknown[], now: number, config: PublicConfig): Undelivered[] {
   const patients = resources.filter((one) => isResource(one, 'Patient'));
   const appointments = resources.filter((one) => isResource(one, 'Appointment'));

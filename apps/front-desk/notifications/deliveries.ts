@@ -14,26 +14,25 @@ import {
 } from '../../../core/notifications/subscription/channel.ts';
 import { taskToken } from '../fhir/tasks.ts';
 
-/** The states of the delivery to a subscriber; those that need staff come first. */
+/** The states of a delivery; those that need staff come first. */
 const deliveryStates = ['failed', 'waiting', 'sending', 'unknown', 'delivered', 'ended'] as const;
 
-/** The topics of the service. */
 const topics = ['appointment-update', 'appointment-cancel', 'appointment-offer'] as const;
 
 /** The state of the delivery to a subscriber. */
 export type DeliveryState = (typeof deliveryStates)[number];
 
-/** What staff can have done: switch a Subscription in error on again, or send now what waits for the next attempt. */
+/** The actions of staff: reactivate a Subscription in error, or send now instead of at the next attempt. */
 type DeliveryAction = 'switch-on' | 'send';
 
-/** One Subscription of a portal, and the state of its delivery. All times are milliseconds since 1970 UTC. */
+/** A Subscription of a portal, and the state of its delivery. All times are milliseconds since 1970 UTC. */
 export interface Delivery {
   readonly id: string;
-  /** Id of the profile that it belongs to. */
+  /** Id of the portal's profile. */
   readonly owner: string;
   readonly topic: (typeof topics)[number] | undefined;
   readonly channel: ChannelType | undefined;
-  /** The filters, as the subscriber sent them. */
+  /** As the subscriber sent them. */
   readonly filters: readonly string[];
   readonly state: DeliveryState;
   readonly action: DeliveryAction | undefined;
@@ -42,7 +41,6 @@ export interface Delivery {
   readonly attempts: number;
   readonly sent: number | undefined;
   readonly nextAttempt: number | undefined;
-  /** What went wrong last. */
   readonly error: string | undefined;
 }
 
@@ -75,19 +73,18 @@ function stateIn(status: Subscription['status'], outbox: Outbox | undefined): De
   return status === 'error' ? 'failed' : outbox ? stateOf[outbox.status] : 'unknown';
 }
 
-/** What the service would do if it were asked now: the page offers nothing else. */
+/** The page offers only an action that the service would perform now. */
 function actionOf(status: Subscription['status'], outbox: Outbox | undefined, now: number): DeliveryAction | undefined {
   const kind = outbox && requestDelivery(status, outbox, now).kind;
   return kind === 'requested' ? 'switch-on' : kind === 'started' ? 'send' : undefined;
 }
 
-/** The outboxes of a subscriber as far as they can be read: their Task may have been changed by hand. */
+/** Outboxes that cannot be read are skipped: somebody may have edited their Task. */
 function readOutboxes(task: Task): [id: string, outbox: Outbox][] {
   const isReadable = Array.isArray(task.output) && task.output.every((taskOutput) => isObject(taskOutput?.type));
   return isReadable ? [...outboxesOf({ ...task, input: [] }).of] : [];
 }
 
-/** The first of several that can be read. */
 const reasonIn = (...reasons: readonly unknown[]): string | undefined =>
   reasons.find((reason): reason is string => typeof reason === 'string');
 
@@ -124,9 +121,9 @@ function deliveryOf(
 const rank = ({ state }: Delivery): number => deliveryStates.indexOf(state);
 
 /**
- * Groups what was read by portal: those with a failed delivery come first, then those that wait.
+ * Groups Subscriptions by portal: failed deliveries come first, then those that wait.
  *
- * @param resources - Subscriptions and Tasks; what is broken is shown as far as it can be read
+ * @param resources - Subscriptions and Tasks; broken ones are shown as far as they can be read
  * @param now - milliseconds since 1970 UTC
  */
 export function deliveriesIn(resources: readonly unknown[], now: number, config: PublicConfig): PortalDeliveries[] {
@@ -147,16 +144,14 @@ export function deliveriesIn(resources: readonly unknown[], now: number, config:
     .toSorted((one, other) => worst(one) - worst(other) || one.owner.localeCompare(other.owner));
 }
 
-/** An event of a Subscription, as `$events` gives it. */
 interface ListedEvent {
   readonly number: number;
-  /** When it happened, in milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly time: number | undefined;
   /** Id of the appointment, if the reader may see it. */
   readonly appointment: string | undefined;
 }
 
-/** How many events are listed: the last ones. */
 const LISTED = 20;
 
 /** The number of the first event that is listed. */
@@ -173,7 +168,7 @@ function eventIn(parameter: ParametersParameter): ListedEvent | undefined {
     : undefined;
 }
 
-/** The events in an answer to `$events`, the newest first. */
+/** The events in a response of `$events`, the newest first. */
 export function eventsIn(bundle: unknown): ListedEvent[] {
   const entries = isResource(bundle, 'Bundle') && Array.isArray(bundle.entry) ? bundle.entry : [];
   const [first]: unknown[] = entries.map((entry) => entry?.resource);

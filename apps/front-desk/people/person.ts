@@ -5,20 +5,17 @@ import { guardiansIn } from '../appointment/people.ts';
 import { timeOf } from '../day/entries.ts';
 import { taskToken } from '../fhir/tasks.ts';
 
-/**
- * The appointments of a person as they are looked for: what comes, the next first; what they wait for; all others, the last
- * first.
- */
+/** A person's appointments by state: the next coming one first, in all other lists the latest first. */
 interface PersonData {
   readonly patient: Patient | undefined;
-  /** Who speaks for them. */
+  /** The people who act for the patient. */
   readonly guardians: readonly RelatedPerson[];
   readonly appointments: Readonly<Record<'coming' | 'waiting' | 'past' | 'cancelled', readonly Appointment[]>>;
-  /** What the clinic has written to them, the last first. */
+  /** Messages of the clinic, the latest first. */
   readonly messages: readonly Communication[];
 }
 
-/** The searches for a person, all their appointments, and what was written to them. */
+/** The searches for a person with all appointments and messages. */
 export function personSearches(id: string, config: PublicConfig) {
   return [
     { type: 'Patient', query: [['_id', id]] },
@@ -36,13 +33,13 @@ export function personSearches(id: string, config: PublicConfig) {
 
 const isOff = ({ status }: Appointment): boolean => status === 'cancelled' || status === 'entered-in-error';
 
-/** When a message was sent, or else last tried; milliseconds since 1970 UTC. */
+/** The time of sending, or of the last attempt; milliseconds since 1970 UTC. */
 export const writtenAt = ({ sent, meta }: Communication): number => Date.parse(sent ?? meta?.lastUpdated ?? '') || 0;
 
 const startOf = (appointment: Appointment): number => timeOf(appointment)?.start ?? 0;
 
 /**
- * Sorts what the searches have found.
+ * Sorts search results.
  *
  * @param now - milliseconds since 1970 UTC
  */
@@ -71,6 +68,6 @@ export function personIn(resources: readonly unknown[], now: number): PersonData
   };
 }
 
-/** The id of the appointment that a typed text names: the id itself, or a reference or address that holds it. */
+/** The id of an appointment in a typed text: the id itself, or a reference or URL that contains it. */
 export const appointmentIdIn = (text: string): string | undefined =>
   /(?:^|Appointment\/)([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\b/i.exec(text.trim())?.[1]?.toLowerCase();

@@ -10,23 +10,23 @@ import { OPEN, taskToken } from '../fhir/tasks.ts';
 export interface Waiting {
   readonly id: string;
   readonly appointment: Appointment;
-  /** Until when it must be answered, in milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly deadline: number | undefined;
-  /** When it was made, where that is known. */
+  /** Time of the request, if known; milliseconds since 1970 UTC. */
   readonly asked: number | undefined;
-  /** Whether most of its time is over. */
+  /** Whether most of the time for a reply is over. */
   readonly isUrgent: boolean;
-  /** The name of the requester, as its Task has it. */
+  /** Name from the Task. */
   readonly requester: string | undefined;
 }
 
-/** What was read of requests. */
+/** Open requests, and their patients by id. */
 export interface Requests {
   readonly waiting: readonly Waiting[];
   readonly patients: ReadonlyMap<string, Patient>;
 }
 
-/** The searches for what waits: the appointments with their patients, and the Tasks of those with a deadline. */
+/** The searches for pending appointments with their patients, and for the Tasks of those with a deadline. */
 export function requestSearches(config: PublicConfig) {
   return [
     { type: 'Appointment', query: [['status', 'pending']], include: [['_include', 'Appointment:patient']] },
@@ -45,12 +45,12 @@ const compare = (one: number | undefined, other: number | undefined): number =>
     ? 0
     : (one ?? Number.POSITIVE_INFINITY) - (other ?? Number.POSITIVE_INFINITY);
 
-/** The earliest deadline first; those without one come last, the one that was made first before the others. */
+/** The earliest deadline first; requests without one come last, the oldest before the others. */
 function byDeadline(one: Waiting, other: Waiting): number {
   return compare(one.deadline, other.deadline) || compare(one.asked, other.asked) || one.id.localeCompare(other.id);
 }
 
-/** Sorts what the searches have found; what is broken is shown as far as it can be read. */
+/** The requests among search results. Broken resources are shown as far as they can be read. */
 export function requestsIn(resources: readonly unknown[], config: PublicConfig): Requests {
   const tasks = new Map<string, Task>();
   for (const one of resources) {
@@ -83,10 +83,10 @@ export function requestsIn(resources: readonly unknown[], config: PublicConfig):
 }
 
 /**
- * Which request comes next when one has been answered: the one after it, else the last.
+ * The request after an answered one: the next one, or else the last.
  *
- * @param before - the requests while it was among them
- * @param after - those that still wait
+ * @param before - the requests including the answered one
+ * @param after - the requests that still wait
  */
 export function nextAfter(id: string, before: readonly Waiting[], after: readonly Waiting[]): string | undefined {
   const left = new Set(after.map((one) => one.id));

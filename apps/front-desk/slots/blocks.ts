@@ -6,13 +6,13 @@ import { type Interval, overlaps } from '../../../core/time/interval.ts';
 import { instantAt, isLocalDay, localDayOf } from '../../../core/time/local-day.ts';
 import type { Entry } from '../day/entries.ts';
 
-/** A time as it is typed: two local times, `2027-01-11T09:30`. */
+/** Two local times as typed: `2027-01-11T09:30`. */
 interface TypedPeriod {
   readonly from: string;
   readonly to: string;
 }
 
-/** The longest time that can be blocked at once, in milliseconds: a year. */
+/** Maximum length of a block, in milliseconds: a year. */
 const MAX_LENGTH = 366 * 86_400_000;
 
 function instantOfTyped(text: string, timeZone: string): number | undefined {
@@ -22,7 +22,7 @@ function instantOfTyped(text: string, timeZone: string): number | undefined {
     : undefined;
 }
 
-/** The time that was typed, on the clocks of the clinic; `undefined` if it is not valid, or longer than a year. */
+/** The typed period in the clinic's time zone; `undefined` if it is not valid, or longer than a year. */
 export function typedPeriod({ from, to }: TypedPeriod, timeZone: string): Interval | undefined {
   const [start, end] = [from, to].map((text) => instantOfTyped(text, timeZone));
   return start !== undefined && end !== undefined && start < end && end - start <= MAX_LENGTH
@@ -30,7 +30,7 @@ export function typedPeriod({ from, to }: TypedPeriod, timeZone: string): Interv
     : undefined;
 }
 
-/** A time as it would be typed. */
+/** A period in the format of the input fields. */
 export function periodText({ start, end }: Interval, timeZone: string): TypedPeriod {
   const text = (time: number): string => {
     const clock = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' }).format(time);
@@ -39,17 +39,17 @@ export function periodText({ start, end }: Interval, timeZone: string): TypedPer
   return { from: text(start), to: text(end) };
 }
 
-/** The system of the identifier by which a block that is sent twice is made only once. */
 const IDENTIFIER_SYSTEM = 'urn:ietf:rfc:3986';
 
-/** The token by which a block is found again. */
+/** The search token of a block. */
 export const blockToken = (uuid: string): string => `${IDENTIFIER_SYSTEM}|urn:uuid:${uuid}`;
 
 /**
- * A Slot that blocks time of a calendar, whatever is offered there: free times that it overlaps are withdrawn by the
- * service, and come back when it goes.
+ * A Slot that blocks time of a calendar. The service withdraws the free Slots that it overlaps, and publishes them
+ * again
+ * after the block is deleted.
  *
- * @param uuid - of this block: the same however often it is sent
+ * @param uuid - of the block: equal in repeated requests
  */
 export function blockSlot(schedule: string, { start, end }: Interval, reason: string, uuid: string): Slot {
   return {
@@ -63,15 +63,15 @@ export function blockSlot(schedule: string, { start, end }: Interval, reason: st
   };
 }
 
-/** The appointments that a block would lie over. They stay as they are. */
+/** The entries of appointments that a block would cover. They stay. */
 export function coveredBy(entries: readonly Entry[], time: Interval): readonly Entry[] {
   return entries.filter((entry) => entry.appointment && overlaps(entry, time));
 }
 
-/** What can be done with time that is blocked: offer the Slot again, remove the block, or change the closed days. */
+/** The ways to free blocked time: free the Slot, delete the block, or change the closed days. */
 type Unblocking = 'free' | 'delete' | 'closed-day';
 
-/** How time that is blocked becomes free. */
+/** The way to free a blocked Slot. */
 export function unblockingOf(slot: Slot, config: PublicConfig): Unblocking {
   if (publishedKeyOf(slot, config)?.kind === 'closed') {
     return 'closed-day';
@@ -79,7 +79,7 @@ export function unblockingOf(slot: Slot, config: PublicConfig): Unblocking {
   return isMarked(slot, config) ? 'free' : 'delete';
 }
 
-/** The entry that blocks or unblocks a Slot, unless it has been changed since. */
+/** The bundle entry that changes or deletes a Slot, if its version is still the same. */
 export function slotEntry(slot: Slot, change: Pick<Slot, 'status' | 'comment'> | 'delete'): BundleEntry {
   const request = { url: `Slot/${slot.id}`, ifMatch: `W/"${slot.meta?.versionId}"` };
   if (change === 'delete') {

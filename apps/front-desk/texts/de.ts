@@ -1,6 +1,6 @@
 import type { Texts } from './en.ts';
 
-/** The front desk in German. */
+/** The texts of the front desk in German. */
 export const german: Texts = {
   language: 'de',
   languageName: 'Deutsch',

@@ -1,6 +1,6 @@
 import type { Language } from '../../../packages/web/language.ts';
 
-/** The front desk in English. Every other language says the same. */
+/** The texts of the front desk in English. All other languages have the same texts. */
 export const english = {
   language: 'en' as Language,
   languageName: 'English',
