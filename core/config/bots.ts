@@ -1,4 +1,4 @@
-/** The Bots of the service, by the folder of their sources and the name under which they are deployed. */
+/** The Bots of the service, by source folder and by the name under which they are deployed. */
 const byFolder = {
   booking: {
     book: 'Books an appointment: the operation $book on Appointment',
@@ -46,13 +46,12 @@ const byFolder = {
   },
 } as const;
 
-/** What each Bot of the service does, by the name under which it is deployed. */
+/** The purpose of each Bot, by the name under which it is deployed. */
 export const bots = { ...byFolder.booking, ...byFolder.calendar, ...byFolder.notifications, ...byFolder.messages };
 
-/** Name of a Bot of the service. */
 export type BotName = keyof typeof bots;
 
-/** Who starts each Bot: requestors and staff through the gateway, or Medplum itself. */
+/** The starter of each Bot: a requestor or staff through the gateway, or Medplum. */
 const startedBy = {
   book: 'caller',
   hold: 'caller',
@@ -104,8 +103,8 @@ export function botSource(name: BotName): string {
 }
 
 /**
- * When Medplum starts a Bot by the clock (a cron expression, UTC), in addition to anything else that starts it. It does
- * so only in projects with the feature `cron`.
+ * The cron expressions (UTC) of scheduled Bots, which are started in other ways, too. Medplum starts them only in
+ * projects with the feature `cron`.
  */
 export const scheduledBots: Readonly<Partial<Record<BotName, string>>> = {
   'publish-slots': '* * * * *',

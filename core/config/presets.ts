@@ -1,22 +1,22 @@
 import type { Artefact } from '../fhir/artefacts.ts';
 import type { AppointmentRules, BookingConfig, PatientRules, SearchHandling } from './config.ts';
 
-/** The values of a preset: URIs, names, and what its publisher requires of every installation. */
+/** The values of a preset: URIs, names, and the rules of its publisher. */
 export interface Preset
   extends Pick<
     BookingConfig,
     'profileBase' | 'metaTagSystem' | 'contextTypeSystem' | 'resourceTypesSystem' | 'terminologySystem'
   > {
   /**
-   * The artefacts that the preset takes over from its publisher: their path below `profileBase`, or the whole address if
-   * the publisher keeps one elsewhere. The others are the service's own, below `localBase`.
+   * The artefacts that the preset takes over from its publisher: paths below `profileBase`, or whole addresses
+   * elsewhere. All others are the service's own, below `localBase`.
    */
   readonly published?: Readonly<Partial<Record<Artefact, string>>>;
   /** Paths of the publisher's CapabilityStatements that the service implements. */
   readonly instantiates?: readonly string[];
-  /** Likewise the profiles of what the clinic itself keeps, by type. */
+  /** Paths of the publisher's profiles for resources of the clinic, by type. */
   readonly supportedProfiles?: BookingConfig['supportedProfiles'];
-  /** Likewise its definitions of search parameters, by `Type.parameter`. */
+  /** Paths of the publisher's search parameters, by `Type.parameter`. */
   readonly searchDefinitions?: Readonly<Record<string, string>>;
   readonly appointmentRules?: AppointmentRules;
   readonly patientRules?: PatientRules;
@@ -24,7 +24,7 @@ export interface Preset
   readonly handling?: SearchHandling;
 }
 
-/** The base address of the service's own artefacts if the installation does not name one: neutral, for trying out. */
+/** The default base address of the service's own artefacts: neutral, for trials. */
 export const neutralBase = 'https://example.org/fhir';
 
 const ofGematik = {
@@ -46,7 +46,7 @@ const specialtySystems = {
   department: ['http://fhir.de/CodeSystem/dkgev/Fachabteilungsschluessel-erweitert'],
 } as const;
 
-/** What ISiKTermin demands from stage 5 on: each specialty has one coding of IHE Germany. */
+/** The rules of ISiKTermin from stage 5 on: each specialty has one coding of IHE Germany. */
 const isikTermin: AppointmentRules = {
   needsServiceType: true,
   needsDisplay: false,
@@ -63,7 +63,7 @@ const isikTermin: AppointmentRules = {
   },
 };
 
-/** The extension by which an appointment refers to a message, in the stages that have messages. */
+/** The extension of an appointment for a reference to a message, in the stages with messages. */
 const messageExtension = (base: string): string => `${base}/StructureDefinition/ISiKNachrichtExtension`;
 
 const identifierTypes = 'http://terminology.hl7.org/CodeSystem/v2-0203';
@@ -71,8 +71,8 @@ const germanTypes = 'http://fhir.de/CodeSystem/identifier-type-de-basis';
 const insuranceNumber = 'http://fhir.de/sid/gkv/kvid-10';
 
 /**
- * What ISiKPatient demands: the number that the clinic has given to the patient, and insurance numbers of the right form.
- * The lifelong number (KVZ10) is in the profile from stage 4 on.
+ * The rules of ISiKPatient: the clinic's number of the patient, and insurance numbers of the right form. The lifelong
+ * number (KVZ10) is in the profile from stage 4 on.
  */
 const isikPatient: PatientRules = {
   identifiers: [
@@ -92,7 +92,7 @@ const isikPatient: PatientRules = {
   },
 };
 
-/** What every stage of ISiK Terminplanung publishes. */
+/** The artefacts of every stage of ISiK Terminplanung. */
 const everyStage = {
   LocalTermin: 'StructureDefinition/ISiKTermin',
   LocalTerminPriorityExtension: 'StructureDefinition/ISiKTerminPriorityExtension',
@@ -162,7 +162,7 @@ const roles = [
   'CapabilityStatement/ISiKCapabilityStatementStammdatenRolle',
 ];
 
-/** What is published from stage 5 on. */
+/** The artefacts from stage 5 on. */
 const formsAndSubscriptions = {
   LocalQuestionnaireResponse: 'StructureDefinition/ISiKFormularDaten',
   LocalSubscriptionTermin: 'StructureDefinition/ISiKSubscriptionTermin',
@@ -214,7 +214,7 @@ export const presets: Readonly<Record<'default' | 'isik3' | 'isik4' | 'isik5' | 
   isik: stage6,
 };
 
-/** The address of a published artefact: its path below the base, or the whole address it is given by. */
+/** The address of a published artefact: a path below the base, or a whole address. */
 export function publishedUri(path: string, base: string): string {
   return path.includes('://') ? path : `${base}/${path}`;
 }
@@ -226,8 +226,8 @@ const published: ReadonlySet<string> = new Set(
 );
 
 /**
- * Whether an artefact has a publisher of its own, from whom a preset takes over URI and name. Such an artefact is used,
- * but never created under its publisher's address.
+ * Whether an artefact has its own publisher. The service uses such an artefact, but never creates it under the
+ * publisher's address.
  *
  * @param uri - canonical URI of the artefact
  */

@@ -8,7 +8,7 @@ const uri = z.string().regex(/^[a-z][a-z0-9+.-]*:[^\s/].*[^/]$|^[a-z][a-z0-9+.-]
   error: 'must be an absolute URI without a trailing slash',
 });
 
-/** Where something is called, below which further paths lie. */
+/** The base address of further paths. */
 const address = uri.refine((text) => /^https?:\/\/[^?#]+$/.test(text) && URL.canParse(text), {
   error: 'must be an address that begins with https:// or http://, without a query',
 });
@@ -31,7 +31,7 @@ const holdsSchema = z.strictObject({
   maxPerRequestor: z.int().min(1).max(200).default(50),
 });
 
-/** Medplum counts no further than ten thousand (`maxSearchOffset`). */
+/** The largest offset of a search in Medplum (`maxSearchOffset`), and so the largest count. */
 const MAX_COUNTED = 10_000;
 
 const requestorsSchema = z.strictObject({
@@ -94,13 +94,13 @@ const fileSchema = z.strictObject({
   calendar: calendarSchema.default(calendarSchema.parse({})),
 });
 
-/** What may be missing from both the preset and the file. */
+/** The defaults of values that may be missing from both the preset and the file. */
 const defaults: Pick<BookingConfig, 'timeZone' | 'handling'> = { timeZone: 'UTC', handling: 'strict' };
 
 type Addresses = Pick<Preset, 'published' | 'profileBase'> &
   Pick<BookingConfig, 'localBase'> & { readonly names: Partial<Record<Artefact, string>> };
 
-/** A publisher's artefacts are below `profileBase`, the service's own below `localBase`; both can be renamed. */
+/** A publisher's artefacts are below `profileBase`, the service's own below `localBase`. `names` renames both. */
 function urisOf({ published = {}, profileBase, localBase, names }: Addresses): BookingConfig['uris'] {
   const uriOf = (artefact: Artefact): string => {
     const path = published[artefact];
@@ -111,10 +111,10 @@ function urisOf({ published = {}, profileBase, localBase, names }: Addresses): B
 }
 
 /**
- * Completes and checks what `booking.config.json` says: what it leaves out comes from its preset and the defaults.
+ * Checks the content of `booking.config.json` and adds values from its preset and the defaults.
  *
  * @param input - the parsed file
- * @throws Error that names every field at fault and what it must be
+ * @throws Error that names every faulty field and its possible values
  */
 export function resolveConfig(input: unknown): BookingConfig {
   const parsed = fileSchema.safeParse(input);

@@ -1,37 +1,36 @@
 import type { BookingConfig } from './config.ts';
 
-/** How long each part of an answer may take, as a share of `BookingConfig.timeout`; each fits into the one before. */
+/**
+ * The time limits of the parts of a response, as shares of `BookingConfig.timeout`. Each part fits into the one around
+ * it.
+ */
 const shares = {
-  /** From the beginning of a request at the gateway until its headers must have been read. */
+  /** From the start of a request at the gateway until its headers have been read. */
   headers: 2 / 3,
-  /** From the beginning of a request at the gateway until the whole of it must have been read. */
+  /** From the start of a request at the gateway until all of it has been read. */
   request: 2,
-  /** One answer of Medplum to the gateway, with all that a Bot does for it. */
+  /** A response of Medplum to the gateway, including the run of a Bot. */
   answer: 1,
-  /** One run of a Bot. */
   bot: 2 / 3,
-  /** How long a Bot keeps deciding again about a booking that others have overtaken. */
+  /** The repeated decisions of a Bot about a booking after conflicts with others. */
   decide: 8 / 15,
   /**
-   * How long the decision about a booking may have taken if other times are still to be proposed. To seek them costs more than
-   * a booking: where many want the same times at once, it would make everybody wait.
+   * The time after which a decision about a booking proposes no alternatives. Their search costs more than a booking
+   * and would delay everybody where many want the same times at once.
    */
   propose: 1 / 30,
-  /** One answer of Medplum to a Bot. */
+  /** A response of Medplum to a Bot. */
   exchange: 2 / 5,
-  /** How long a request waits for others of the same client. */
+  /** The wait of a request for others of the same client. */
   place: 2 / 3,
-  /** How long a booking waits for earlier ones of the same slot. */
+  /** The wait of a booking for earlier ones of the same slot. */
   turn: 1 / 3,
 } as const;
 
-/**
- * A stranger without a token can keep a connection open until its headers have arrived: a minute at most, in
- * milliseconds.
- */
+/** The longest time for headers, in milliseconds: until then, a client without a token can keep a connection open. */
 const MAX_HEADERS_LENGTH = 60_000;
 
-/** The time limits, in milliseconds, that follow from the one that an installation sets. */
+/** The time limits, in milliseconds, by the installation's `timeout`. */
 export function timeLimits({ timeout }: Pick<BookingConfig, 'timeout'>): Readonly<Record<keyof typeof shares, number>> {
   const limits = Object.entries(shares).map(([part, share]) => [part, Math.round(timeout * 1_000 * share)]);
   const all = Object.fromEntries(limits) as Record<keyof typeof shares, number>;

@@ -1,9 +1,9 @@
-/** How a new booking is answered: confirmed by the service at once, or by the clinic's staff later. */
+/** The confirmation of a new booking: at once by the service, or later by staff. */
 export type Confirmation = 'automatic' | 'manual';
 
 /**
- * The FHIR artefacts of the service, by the names that the specification gives them, and their kinds. An installation
- * may rename them or take over a publisher's (`BookingConfig.uris`); the code always asks for them by these keys.
+ * The FHIR artefacts of the service and their kinds, by the names in the specification. An installation may rename them
+ * or use a publisher's (`BookingConfig.uris`). The code always uses these keys.
  */
 export const artefacts = {
   LocalTermin: 'StructureDefinition',
@@ -66,36 +66,32 @@ export const artefacts = {
 /** One of the project's own FHIR artefacts. */
 export type Artefact = keyof typeof artefacts;
 
-/** Whether a name is that of an artefact. */
 export function isArtefact(name: string): name is Artefact {
   return Object.hasOwn(artefacts, name);
 }
 
-/** What an installation decides about the publication of opening hours. */
+/** The settings of publishing opening hours. */
 interface CalendarSettings {
-  /** How many weeks ahead free Slots are published, for Schedules that have no planning horizon. */
+  /** How many weeks ahead free Slots are published if a Schedule has no planning horizon. */
   readonly horizonWeeks: number;
 }
 
-/** The part of the configuration that everybody may know, browsers too. */
+/** The public part of the configuration, which browsers may read, too. */
 export interface PublicConfig {
   /** Public FHIR base address of the service, without a trailing slash: the gateway's address plus `/fhir/R4`. */
   readonly baseUrl: string;
-  /** Code system of the tag that marks resources which originate outside the repository. */
+  /** Code system of the tag that marks resources from outside the repository. */
   readonly metaTagSystem: string;
-  /**
-   * Canonical URI of each artefact in this installation, for example
-   * `https://example.org/fhir/StructureDefinition/LocalTermin`.
-   */
+  /** Canonical URI of each artefact, for example `https://example.org/fhir/StructureDefinition/LocalTermin`. */
   readonly uris: Readonly<Record<Artefact, string>>;
-  /** Whether bookings are confirmed at once or by hand if neither the Schedule nor its services say so. */
+  /** The confirmation of bookings, unless the Schedule or its services have their own. */
   readonly confirmation: Confirmation;
   /**
-   * The shortest appointment that takes part of a slot, and the steps in which slots are split, in minutes. The
-   * scheduling parameters of a Schedule or its HealthcareService take precedence.
+   * The shortest appointment in a part of a slot, and the step in which slots are divided, in minutes. The scheduling
+   * parameters of a Schedule or its HealthcareService take precedence.
    */
   readonly smallestBooking: number;
-  /** IANA name of the time zone in which a date without a time is a whole day. */
+  /** IANA name of the time zone for dates without a time. */
   readonly timeZone: string;
   readonly calendar: CalendarSettings;
 }

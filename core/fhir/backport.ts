@@ -3,7 +3,7 @@ import { isObject } from './resource.ts';
 const BACKPORT = 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition';
 
 /**
- * Profiles and extensions of the Subscriptions R5 Backport IG that the service speaks.
+ * The service's profiles and extensions from the Subscriptions R5 Backport IG.
  *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/artifacts.html
  */
@@ -18,7 +18,7 @@ export const backport = {
   topicCanonical: `${BACKPORT}/capabilitystatement-subscriptiontopic-canonical`,
 } as const;
 
-/** The values of an element's extensions with this address, whatever their type (`value[x]`). */
+/** The values of an element's extensions with this address, of any type (`value[x]`). */
 export function extensionValues(element: unknown, url: string): unknown[] {
   const extensions = isObject(element) && Array.isArray(element.extension) ? element.extension : [];
   return extensions
@@ -26,11 +26,11 @@ export function extensionValues(element: unknown, url: string): unknown[] {
     .map((extension) => Object.entries(extension).find(([name]) => name.startsWith('value'))?.[1]);
 }
 
-/** How many extensions an element has. */
+/** The number of an element's extensions. */
 export const extensionCount = (element: unknown): number =>
   isObject(element) && Array.isArray(element.extension) ? element.extension.length : 0;
 
-/** A member of an object, or `undefined` of anything else. */
+/** A member of an object; `undefined` for any other value. */
 export function member(value: unknown, name: string): unknown {
   return isObject(value) ? value[name] : undefined;
 }

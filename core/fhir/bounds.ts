@@ -1,12 +1,12 @@
 import type { Issue } from './outcome/outcome.ts';
 import { isObject } from './resource.ts';
 
-/** How deeply a request may be nested. */
+/** The deepest nesting of a request. */
 export const DEEPEST = 64;
 
 /**
- * Whether a JSON value is nested deeper than a number of levels. It is walked without recursion, each value once, and
- * no further than the limit.
+ * Whether a JSON value is nested deeper than a number of levels. It works without recursion, visits each value once,
+ * and stops at the limit.
  */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   let level: unknown[] = [value];
@@ -21,25 +21,25 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
 }
 
 /**
- * How many values (objects, lists, and what they hold) a request may have. Medplum checks all of them in one go: this
- * many take it a tenth of a second or two, during which it serves no one else.
+ * The largest number of values (objects, lists and their content) in a request. Medplum checks all of them at once. So
+ * many take 0.1 to 0.2 seconds, in which it serves no one else.
  */
 export const MAX_VALUES = 5_000;
 
-/** How large a JSON value is. */
+/** The size of a JSON value. */
 interface Size {
-  /** Objects, lists, and what they hold, itself included. */
+  /** Objects, lists and their content, including the value itself. */
   readonly values: number;
-  /** Characters of all texts and names of elements. Files do not count, except in an appointment. */
+  /** Characters of all texts and element names. Files count in an appointment only. */
   readonly text: number;
-  /** Characters of the texts in lists, such as `name.given`. */
+  /** Characters of texts in lists, such as `name.given`. */
   readonly listed: number;
 }
 
 /**
- * How large a request may be, apart from its files. Medplum copies the input of a Bot character by character, several
- * times for an appointment, and examines each character of texts in lists: with a million of them it serves no one else
- * for a second or more.
+ * The largest size of a request, apart from its files. Medplum copies the input of a Bot character by character,
+ * several times for an appointment, and examines each character of texts in lists. With a million of them it serves no
+ * one else for a second or more.
  */
 export const mostSize: Size = { values: MAX_VALUES, text: 131_072, listed: 32_768 };
 
@@ -49,13 +49,12 @@ const unlimited: Size = {
   listed: Number.POSITIVE_INFINITY,
 };
 
-/** The elements that hold files. */
+/** The elements with files. */
 const files: ReadonlySet<string> = new Set(['data', 'valueBase64Binary']);
 
 const isOver = (size: Size, most: Size): boolean =>
   size.values > most.values || size.text > most.text || size.listed > most.listed;
 
-/** A value that is still to be counted. */
 interface Uncounted {
   readonly value: unknown;
   /** The name of its element; absent in a list. */
@@ -63,7 +62,7 @@ interface Uncounted {
   readonly isInAppointment: boolean;
 }
 
-/** The size of a JSON value, counted no further than one beyond a limit. */
+/** The size of a JSON value. Counting ends as soon as a limit is exceeded. */
 function sizeOf(value: unknown, most: Size = unlimited): Size {
   const waiting: Uncounted[] = [{ value, name: '', isInAppointment: false }];
   const size = { values: 0, text: 0, listed: 0 };
@@ -90,8 +89,8 @@ function sizeOf(value: unknown, most: Size = unlimited): Size {
 }
 
 /**
- * The size that a stored value may grow to: the limit for a request, or so many values and characters more than it has
- * already, whichever is larger.
+ * The size limit of a stored value after a change: the limit of a request, or its current size and `more`, whichever is
+ * larger.
  */
 export function sizeBeyond(stored: unknown, more: Size): Size {
   const { values, text, listed } = sizeOf(stored);
@@ -102,7 +101,7 @@ export function sizeBeyond(stored: unknown, more: Size): Size {
   };
 }
 
-/** Why a value is too large to be checked any further, as the rest of a sentence; `undefined` if it is not. */
+/** Why a value is too large to be checked, as the rest of a sentence; `undefined` if it is not. */
 export function sizeProblem(value: unknown, most: Size = mostSize): string | undefined {
   if (isDeeperThan(value, DEEPEST)) {
     return `be nested deeper than ${DEEPEST} levels`;
@@ -119,7 +118,7 @@ export function sizeProblem(value: unknown, most: Size = mostSize): string | und
     : undefined;
 }
 
-/** How many entries each list of a resource may have. */
+/** The largest number of entries of each list of a resource. */
 export type Bounds = Readonly<Record<string, number>>;
 
 /** @returns a `malformed-request` for each list of a resource that has more entries than it may */
@@ -139,7 +138,7 @@ export function boundIssues(resource: unknown, bounds: Bounds, path: string): Is
   });
 }
 
-/** The most entries of each list of a person. */
+/** The bounds of a person. */
 export const personBounds: Bounds = Object.fromEntries(
   [
     'identifier',
@@ -157,20 +156,20 @@ export const personBounds: Bounds = Object.fromEntries(
 );
 
 /**
- * The most characters that identifiers may take in the address of a search for all of them: Medplum accepts 70,000 in
+ * The largest length of identifiers in the address of a search for all of them. Medplum accepts 70,000 characters in
  * all.
  */
 const MAX_IDENTIFIERS_LENGTH = 50_000;
 
-/** How long a text is in an address, including the characters that escape it in a search value. */
+/** The length of a text in an address, escaped for a search. */
 function lengthInSearch(text: unknown): number {
   const escaped = typeof text === 'string' ? text.replace(/[\\,$|]/g, '\\$&') : '';
   return new URLSearchParams({ '': escaped }).toString().length;
 }
 
 /**
- * @param id - in the address that a resource was sent to
- * @returns a `malformed-request` if the resource has another one
+ * @param id - in the request's path
+ * @returns a `malformed-request` if the resource has another id
  */
 export function idIssues(resource: unknown, id: string, path: string): Issue[] {
   const diagnostics = `The id in the body must match the id in the URL, '${id}'.`;

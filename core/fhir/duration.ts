@@ -1,7 +1,7 @@
 import { DAY } from '../time/time-zone.ts';
 import { isObject } from './resource.ts';
 
-/** The units in which the service's extensions give lengths of time (UCUM), in milliseconds. */
+/** The UCUM units of durations in the service's extensions, in milliseconds. */
 export const units: Readonly<Record<string, number>> = {
   s: 1_000,
   min: 60_000,
@@ -10,14 +10,13 @@ export const units: Readonly<Record<string, number>> = {
   wk: 7 * DAY,
 };
 
-/** The UCUM codes of these units. */
 export const unitCodes: readonly string[] = Object.keys(units);
 
 /**
  * Reads a Duration.
  *
  * @param value - of any shape
- * @returns its length in milliseconds, or `undefined` if it is not a length of time in one of the units
+ * @returns milliseconds; `undefined` if it is not a duration in one of the units
  * @see https://hl7.org/fhir/R4/datatypes.html#duration
  */
 export function milliseconds(value: unknown): number | undefined {

@@ -1,6 +1,6 @@
 import type { HumanName } from '@medplum/fhirtypes';
 
-/** A name as text; empty if there is none. */
+/** A name as text; empty without a name. */
 function nameText(name: HumanName | undefined): string {
   if (!name || typeof name !== 'object') {
     return '';
@@ -9,7 +9,7 @@ function nameText(name: HumanName | undefined): string {
   return name.text || parts.filter((part) => typeof part === 'string' && part).join(' ');
 }
 
-/** The official name of a person, else the first one; empty if there is none. */
+/** The official name of a person, else the first one; empty without a name. */
 export function nameOf({ name }: { readonly name?: HumanName[] }): string {
   const names = Array.isArray(name) ? name : [];
   return nameText(names.find((one) => one?.use === 'official') ?? names[0]);

@@ -3,10 +3,10 @@ import type { Interval } from '../time/interval.ts';
 const pattern =
   /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2})(?:\.\d+)?(?<offset>Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/;
 
-/** The first and the last moment that FHIR can write in UTC: Medplum refuses to search for any other. */
+/** The first and the last moment of FHIR in UTC: Medplum refuses others in searches. */
 const [first, last] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
 
-/** Whether a moment lies in the UTC years 0001 to 9999. */
+/** Whether a moment is in the UTC years 0001 to 9999. */
 export const isInYears = (time: number): boolean => time >= first && time <= last;
 
 /** Whether a text is a FHIR dateTime or instant outside of the UTC years 0001 to 9999. */
@@ -18,11 +18,10 @@ export function isOutOfYears(value: string): boolean {
 }
 
 /**
- * Reads a FHIR instant: date, time to the second at least, and an offset, all of it real (no 30 February, no 24:00,
- * no leap second, which a calendar of minutes cannot hold), in the UTC years 0001 to 9999.
+ * Reads a FHIR instant in the UTC years 0001 to 9999. It must have a date, a time to the second and an offset, and it
+ * must exist: no 30 February, no 24:00, no leap second.
  *
- * @param value - anything
- * @returns milliseconds since 1970-01-01T00:00:00Z, or `undefined` if it is not such an instant
+ * @returns milliseconds since 1970-01-01T00:00:00Z; `undefined` if the value is not such an instant
  * @see https://hl7.org/fhir/R4/datatypes.html#instant
  */
 export function parseInstant(value: unknown): number | undefined {
@@ -39,15 +38,18 @@ export function parseInstant(value: unknown): number | undefined {
   return isRealDay && isRealTime && isInYears(time) ? time : undefined;
 }
 
-/** The time of an appointment, a Slot or a Period of instants; `undefined` if it has none, or it ends before it starts. */
+/**
+ * The time of an appointment, a Slot or a Period of instants; `undefined` if it is incomplete or does not end after its
+ * start.
+ */
 export function timeOf({ start, end }: { readonly start?: string; readonly end?: string } = {}): Interval | undefined {
   const [from, to] = [parseInstant(start), parseInstant(end)];
   return from !== undefined && to !== undefined && from < to ? { start: from, end: to } : undefined;
 }
 
 /**
- * Writes an instant the way the service stores it: in UTC. What lies outside of the years 0001 to 9999, such as a buffer
- * after their end, becomes their first or last moment.
+ * The stored form of an instant: in UTC. A moment outside the years 0001 to 9999, such as a buffer, becomes the nearest
+ * moment within them.
  *
  * @param time - milliseconds since 1970-01-01T00:00:00Z
  */

@@ -1,4 +1,4 @@
-/** JSON with the names in each object sorted, so that equal values give equal strings. */
+/** JSON with sorted names in each object, so that equal values result in equal strings. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -7,7 +7,7 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-/** Whether two JSON values are equal; the order of an object's names does not count. */
+/** Whether two JSON values are equal, in any order of an object's names. */
 export const isSameJson = (one: unknown, other: unknown): boolean => canonicalJson(one) === canonicalJson(other);
 
 /** Reads JSON; `undefined` if the text is not JSON. */

@@ -1,11 +1,9 @@
-/** The hosts at which dots before the @ do not count. */
+/** The hosts that ignore dots before the @. */
 const withoutDots: ReadonlySet<string> = new Set(['gmail.com', 'googlemail.com']);
 
 /**
- * What the spellings of an address have in common that reach the same person: of an e-mail address without what follows a
- * plus, of a telephone number the last digits, without those that lead to its country.
- *
- * @param address - an e-mail address or a telephone number
+ * The common form of all spellings of an address that reach the same person. An e-mail address loses its part after a
+ * plus. A telephone number keeps its last digits, without the country code.
  */
 export function mailboxOf(address: string): string {
   const text = address.trim().toLowerCase();

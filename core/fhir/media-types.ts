@@ -1,5 +1,5 @@
 /**
- * The media types that stand for FHIR's formats; the first of each is the one that the service itself uses.
+ * The media types of FHIR's formats. The service itself uses the first of each.
  *
  * @see https://hl7.org/fhir/R4/http.html#mime-type
  */
@@ -8,8 +8,8 @@ export const mediaTypes = {
   xml: ['application/fhir+xml'],
 } as const;
 
-/** The media type itself, in lower case, without parameters such as `charset`. */
+/** A media type in lower case, without parameters such as `charset`. */
 export const withoutParameters = (mediaType: string): string => (mediaType.split(';', 1)[0] ?? '').trim().toLowerCase();
 
-/** Whether a media type, with parameters or without, stands for XML. */
+/** Whether a media type, with or without parameters, is XML. */
 export const isXml = (mediaType: string): boolean => mediaTypes.xml.some((one) => one === withoutParameters(mediaType));

@@ -1,7 +1,7 @@
 import type { Coding, Resource } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from './artefacts.ts';
 
-/** The payer kinds that a resource names: of a service or slot those that it serves, of an appointment its patient's. */
+/** The payer kinds that a service or Slot serves; for an appointment, the payer kind of its patient. */
 export function payerKindsOf(resource: Resource, config: PublicConfig): Coding[] {
   const url = artefactUri(config, 'LocalPayerKind');
   const extension = 'extension' in resource && Array.isArray(resource.extension) ? resource.extension : [];

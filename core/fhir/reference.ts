@@ -1,7 +1,7 @@
 import type { CodeableConcept, HealthcareService, Reference, ResourceType, Schedule } from '@medplum/fhirtypes';
 import { isObject } from './resource.ts';
 
-/** A reference to a resource of this service, split into its parts. */
+/** The parts of a reference to a resource of this service. */
 export interface LocalReference<T extends ResourceType = ResourceType> {
   readonly type: T;
   readonly id: string;
@@ -19,13 +19,12 @@ export function isId(value: unknown): value is string {
 }
 
 /**
- * Reads a literal reference to a resource of this service: `Type/id`, `{baseUrl}/Type/id`, either of them with a version,
- * which is read as the current one.
+ * Reads a literal reference to a resource of this service: `Type/id` or `{baseUrl}/Type/id`. A version is ignored.
  *
- * @param value - anything; what is not such a reference (another server's address, a query, a path that climbs, a
- *   contained reference or a URN) gives `undefined`
+ * @param value - anything. Another server's address, a query, a path with `..`, a contained reference or a URN results
+ *   in `undefined`.
  * @param baseUrl - public base address of this service, without a trailing slash
- * @param types - the resource types that are allowed here
+ * @param types - the allowed resource types
  * @see https://hl7.org/fhir/R4/references.html#literal
  */
 export function parseReference<T extends ResourceType>(
@@ -46,23 +45,23 @@ export function parseReference<T extends ResourceType>(
   return { type: known, id };
 }
 
-/** Writes a reference the way the service stores it: `Type/id`. */
+/** The stored form of a reference: `Type/id`. */
 export function formatReference({ type, id }: LocalReference): string {
   return `${type}/${id}`;
 }
 
-/** A reference to this service with its address or a version, `Type/id` within it. */
+/** A relative reference, possibly with a version. */
 const LOCAL = /^([A-Z][A-Za-z]+\/[A-Za-z0-9\-.]{1,64})(\/_history\/[A-Za-z0-9\-.]{1,64})?$/;
 
-/** A reference as it is stored: one to this service without its address and version. */
+/** The stored form of a reference: without this service's address and without a version. Others stay unchanged. */
 export function storedReference(reference: string, baseUrl: string): string {
   const relative = reference.startsWith(`${baseUrl}/`) ? reference.slice(baseUrl.length + 1) : reference;
   return LOCAL.exec(relative)?.[1] ?? reference;
 }
 
 /**
- * What a client has sent, with its references to this service as it stores them: `Type/id`, at any depth. They then lead to
- * the same when the service gets another address, and Medplum's searches find them.
+ * Converts references to this service to their stored form, at any depth. They stay valid if the service's address
+ * changes, and Medplum's searches find them.
  *
  * @param sent - of any content, at most as deep as `DEEPEST`
  */
@@ -78,50 +77,50 @@ export function withStoredReferences(sent: unknown, baseUrl: string): unknown {
   return isObject(sent) ? Object.fromEntries(entries) : sent;
 }
 
-/** The id in a stored reference of the form `Type/id`, or `undefined`. */
+/** The id in a stored reference `Type/id`; `undefined` for other types. */
 export function idIn(reference: { readonly reference?: string } | undefined, type: ResourceType): string | undefined {
   const [found, id] = reference?.reference?.split('/') ?? [];
   return found === type ? id : undefined;
 }
 
-/** Medplum's extension by which a coded service names its HealthcareService. */
+/** Medplum's extension of a service type: a reference to its HealthcareService. */
 export const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
 
-/** The id of the HealthcareService that a coded service names. */
+/** The id of the HealthcareService in a service type. */
 export function serviceIdOf({ extension = [] }: CodeableConcept): string | undefined {
   const reference = extension.find(({ url }) => url === SERVICE_TYPE_REFERENCE)?.valueReference?.reference;
   const [type, id] = reference?.split('/') ?? [];
   return type === 'HealthcareService' ? id : undefined;
 }
 
-/** A coded service without the reference by which it names its HealthcareService. */
+/** A service type without the reference to its HealthcareService. */
 export function withoutServiceReference({ extension = [], ...type }: CodeableConcept): CodeableConcept {
   const others = extension.filter(({ url }) => url !== SERVICE_TYPE_REFERENCE);
   return others.length > 0 ? { ...type, extension: others } : type;
 }
 
-/** The ids of the services that a Schedule offers, each once: those whose calendar it is, and those that it names. */
+/** The ids of a Schedule's services, each once: services that are its actors, and services in `serviceType`. */
 export function serviceIdsOfSchedule(schedule: Schedule): string[] {
   const actors = schedule.actor.flatMap((actor) => idIn(actor, 'HealthcareService') ?? []);
   return [...new Set([...actors, ...serviceIdsOf(schedule)])];
 }
 
-/** The ids of the services that a Schedule or a Slot names, each once. */
+/** The ids of the services in a `serviceType`, each once. */
 export function serviceIdsOf({ serviceType = [] }: Pick<Schedule, 'serviceType'>): string[] {
   return [...new Set(serviceType.map(serviceIdOf).filter((id) => id !== undefined))];
 }
 
-/** Medplum's code for a Schedule that offers every service. */
+/** Medplum's code for a Schedule of all services. */
 const allServices = { system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' } as const;
 
-/** Whether a Schedule offers all services. */
+/** Whether a Schedule is for all services. */
 export function servesAll({ serviceType = [] }: Pick<Schedule, 'serviceType'>): boolean {
   return serviceType.some(({ coding = [] }) =>
     coding.some(({ system, code }) => system === allServices.system && code === allServices.code),
   );
 }
 
-/** How a published Slot names its service: by its codes, and by reference, as Medplum's `$find` does. */
+/** The `serviceType` of a published Slot: the service's codes with a reference, as in Medplum's `$find`. */
 export function serviceTypeOf(service: HealthcareService & { readonly id: string }): CodeableConcept[] {
   const valueReference: Reference<HealthcareService> = { reference: `HealthcareService/${service.id}` };
   const link = { url: SERVICE_TYPE_REFERENCE, valueReference };
@@ -141,7 +140,10 @@ export function isSameService(concept: CodeableConcept, other: CodeableConcept):
   );
 }
 
-/** Whether a Slot is for what an appointment is for; where neither says what, it is. */
+/**
+ * Whether a Slot serves one of an appointment's services. A Slot without services serves all. An appointment without
+ * codes fits every Slot of its own Schedule.
+ */
 export function servesService(
   types: readonly CodeableConcept[],
   offered: readonly CodeableConcept[],

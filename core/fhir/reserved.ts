@@ -3,17 +3,17 @@ import { type Artefact, artefacts, artefactUri, type PublicConfig } from './arte
 import { withStoredReferences } from './reference.ts';
 import { isObject, isSameToken } from './resource.ts';
 
-/** The R5 extension by which an appointment names the one that it replaces. The service alone sets it. */
+/** The R5 extension with the appointment that this one replaces. Only the service sets it. */
 export const REPLACES = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.replaces';
 
-/** The R5 extension by which an appointment of several names the one before it. The service alone sets it. */
+/** The R5 extension with the previous appointment of several. Only the service sets it. */
 export const PREVIOUS = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.previousAppointment';
 
-/** The R5 extensions by which an appointment of a series names the first one, and its number. The service alone sets them. */
+/** The R5 extensions with the first appointment of a series and the number in it. Only the service sets them. */
 export const ORIGINATING = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.originatingAppointment';
 export const RECURRENCE_ID = 'http://hl7.org/fhir/5.0/StructureDefinition/extension-Appointment.recurrenceId';
 
-/** The artefacts whose addresses clients may use in what they send; those of all others are reserved for the service. */
+/** The artefacts whose addresses clients may send; all others are reserved for the service. */
 const forClients: ReadonlySet<string> = new Set<Artefact>([
   'LocalTerminPriorityExtension',
   'LocalOwnChanges',
@@ -25,7 +25,7 @@ const forClients: ReadonlySet<string> = new Set<Artefact>([
   'LocalContextType',
 ]);
 
-/** The addresses that only the service uses, in lower case. */
+/** The reserved addresses, in lower case. */
 function reservedUris(config: PublicConfig): ReadonlySet<string> {
   const names = Object.keys(artefacts) as Artefact[];
   const own = names.filter((name) => !forClients.has(name)).map((name) => artefactUri(config, name));
@@ -33,7 +33,7 @@ function reservedUris(config: PublicConfig): ReadonlySet<string> {
   return new Set([...own, ...links].map((uri) => uri.toLowerCase()));
 }
 
-/** The elements whose entries can be reserved, and the child element that says so. */
+/** The elements with reserved entries, and the child element with the address. */
 const marks = {
   tag: 'system',
   identifier: 'system',
@@ -42,7 +42,7 @@ const marks = {
   modifierExtension: 'url',
 } as const;
 
-/** Decides whether an entry of an element, such as a tag, is reserved for the service. */
+/** Whether an entry of an element, such as a tag, is reserved for the service. */
 type IsReserved = (element: string, entry: unknown) => boolean;
 
 function reservedBy(config: PublicConfig): IsReserved {
@@ -64,7 +64,7 @@ function reservedBy(config: PublicConfig): IsReserved {
 
 const hasNothing = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0;
 
-/** Whether nothing is left of an object that held something. */
+/** Whether an object has become empty. */
 const isEmptied = (before: unknown, left: unknown): boolean => hasNothing(left) && !hasNothing(before);
 
 function listWithout(name: string, list: readonly unknown[], isReserved: IsReserved): unknown[] {
@@ -93,8 +93,8 @@ function without(value: unknown, isReserved: IsReserved): unknown {
 }
 
 /**
- * What a client has sent, without the tags, extensions, identifiers and codes that the service alone sets, at any depth,
- * and with its references as they are stored. Addresses are compared without regard to letter case, as Medplum does.
+ * A client's value without the tags, extensions, identifiers and codes that only the service sets, at any depth, and
+ * with references in their stored form. Letter case of addresses is ignored, as in Medplum.
  *
  * @param sent - of any content, at most as deep as `DEEPEST`
  */
@@ -102,13 +102,13 @@ export function withoutReserved(sent: unknown, config: PublicConfig): unknown {
   return without(withStoredReferences(sent, config.baseUrl), reservedBy(config));
 }
 
-/** An entry that the service alone sets, and the path of its element, without list indexes. */
+/** A reserved entry, and the path of its element, without list indexes. */
 export interface ReservedEntry {
   readonly path: string;
   readonly entry: Readonly<Record<string, unknown>>;
 }
 
-/** The tags, extensions, identifiers and codes of a resource that the service alone sets, at any depth. */
+/** The tags, extensions, identifiers and codes of a resource that only the service sets, at any depth. */
 export function reservedEntries(resource: unknown, path: string, config: PublicConfig): ReservedEntry[] {
   const isReserved = reservedBy(config);
   const entriesIn = (value: unknown, at: string): ReservedEntry[] => {
@@ -123,7 +123,7 @@ export function reservedEntries(resource: unknown, path: string, config: PublicC
   return entriesIn(resource, path);
 }
 
-/** Whether a tag is one that the service alone sets. */
+/** Whether only the service sets a tag. */
 export function isReservedTag(tag: unknown, config: PublicConfig): boolean {
   return reservedBy(config)('tag', tag);
 }

@@ -1,19 +1,19 @@
 import type { BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
 
-/** Whether a value is a JSON object, neither a list nor null. */
+/** Whether a value is a JSON object, not a list or null. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
- * Whether a value claims to be a resource of this type. Nothing more is checked: the rules check the shape of what they
- * read, and Medplum checks the whole when it is written.
+ * Whether a value has the `resourceType`. Nothing else is checked: the rules check the shape of the elements that they
+ * read, and Medplum checks the whole resource when it is written.
  */
 export function isResource<T extends ResourceType>(value: unknown, type: T): value is ExtractResource<T> {
   return isObject(value) && value.resourceType === type;
 }
 
-/** The parameters in what should be Parameters, of any content: whoever may call a Bot can send anything. */
+/** The parameters of Parameters with unchecked content: every caller of a Bot can send anything. */
 export function parametersIn(value: unknown): Readonly<Record<string, unknown>>[] {
   const parameter: unknown = isResource(value, 'Parameters') ? value.parameter : undefined;
   return Array.isArray(parameter) ? parameter.filter(isObject) : [];
@@ -24,8 +24,8 @@ function isEmpty(value: unknown): boolean {
 }
 
 /**
- * A resource as Medplum stores it: without elements that are sent as null, or as an empty text, list or object, at any
- * depth. FHIR forbids them, but Medplum's own apps send them. Entries of lists keep their positions.
+ * A resource as Medplum stores it: without elements that are null or an empty text, list or object, at any depth. FHIR
+ * forbids them, but Medplum's own apps send them. Entries of lists keep their positions.
  */
 export function withoutEmpty<T extends Resource>(resource: T): T {
   const text = JSON.stringify(resource, function (this: unknown, _name: string, value: unknown) {
@@ -37,8 +37,7 @@ export function withoutEmpty<T extends Resource>(resource: T): T {
 /**
  * A transaction entry that changes a stored resource, if it still has the version that was read.
  *
- * @param stored - as it was read
- * @param changed - as it is to be stored; its `id` is that of the stored one in any case
+ * @param changed - the new content; the entry uses the id of `stored`
  * @see https://hl7.org/fhir/R4/http.html#concurrency
  */
 export function updateEntry<T extends Resource>(stored: T, changed: T): BundleEntry {
@@ -49,7 +48,7 @@ export function updateEntry<T extends Resource>(stored: T, changed: T): BundleEn
   };
 }
 
-/** Whether two values are the same to Medplum, which compares tokens without regard to letter case. */
+/** Whether two tokens are equal. Medplum ignores their letter case. */
 export function isSameToken(one: string | undefined, other: string | undefined): boolean {
   return one?.toLowerCase() === other?.toLowerCase();
 }

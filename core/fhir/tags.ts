@@ -5,7 +5,7 @@ import { isReservedTag } from './reserved.ts';
 import { isSameToken } from './resource.ts';
 
 /**
- * The tag by which the requestor that owns a resource is known; AccessPolicies compare it with the caller's profile.
+ * The tag with the requestor that owns a resource. AccessPolicies compare it with the caller's profile.
  *
  * @param requestor - id of the requestor's profile in Medplum, usually of its ClientApplication
  */
@@ -13,46 +13,44 @@ export function requestorTag(requestor: string, config: PublicConfig): Coding {
   return { system: artefactUri(config, 'LocalRequestor'), code: requestor };
 }
 
-/** The value of a search by `_tag` for what a requestor owns. */
+/** The value of a search by `_tag` for a requestor's resources. */
 export function requestorQuery(requestor: string, config: PublicConfig): string {
   const { system, code } = requestorTag(requestor, config);
   return `${system}|${code}`;
 }
 
-/** Whether a tag names the owner of a resource. */
 function isOwnerTag(tag: Coding | undefined, config: PublicConfig): boolean {
   return isSameToken(tag?.system, requestorTag('', config).system);
 }
 
-/** The tags of a resource that name its owner; more than one only if the resource was tampered with. */
+/** The owner tags of a resource; several only if the resource was tampered with. */
 function ownerTags({ meta }: Pick<Resource, 'meta'>, config: PublicConfig): Coding[] {
   return (Array.isArray(meta?.tag) ? meta.tag : []).filter((tag) => isOwnerTag(tag, config));
 }
 
-/** The tags of a resource that do not name an owner, unchanged. */
+/** The tags of a resource except owner tags. */
 export function tagsOfOthers({ meta }: Pick<Resource, 'meta'>, config: PublicConfig): Coding[] {
   return (Array.isArray(meta?.tag) ? meta.tag : []).filter((tag) => !isOwnerTag(tag, config));
 }
 
-/** The id of the requestor that owns a resource, if one does. */
+/** The id of the requestor that owns a resource; `undefined` for the clinic's own. */
 export function ownerOf(resource: Pick<Resource, 'meta'>, config: PublicConfig): string | undefined {
   return ownerTags(resource, config)[0]?.code;
 }
 
-/** Whether a resource belongs to a requestor; to an empty one belongs what the clinic itself has. */
+/** Whether a resource belongs to a requestor; an empty requestor stands for the clinic. */
 export function belongsTo(resource: Pick<Resource, 'meta'>, requestor: string, config: PublicConfig): boolean {
   const owners = ownerTags(resource, config);
   return requestor === '' ? owners.length === 0 : owners.some(({ code }) => isSameToken(code, requestor));
 }
 
 /**
- * The `meta` of a resource that a requestor submits, as it is stored: its own tags and profiles are kept, the tag
- * `external` and the requestor's own are added, and every other claim (another requestor's tag, accounts, versions) is
- * dropped.
+ * The stored `meta` of a resource that a requestor submits. Its own tags and profiles are kept, and the tags `external`
+ * and of its owner are added. Every other claim (another requestor's tag, accounts, versions) is dropped.
  *
- * @param sent - `meta` as sent, of any shape
- * @param requestor - id of the requestor's profile; empty for what the clinic itself has
- * @param profiles - canonical URLs that the stored resource claims in any case
+ * @param sent - `meta` of any shape
+ * @param requestor - id of the requestor's profile; empty for the clinic
+ * @param profiles - canonical URLs that the stored resource always claims
  * @see specification 2.1 and 2.2, meta.tag
  */
 export function metaOfSubmitted(
@@ -69,13 +67,12 @@ export function metaOfSubmitted(
 }
 
 /**
- * The `meta` of a resource that a Bot writes on behalf of a profile, with a tag that says so: its code is the profile's
- * id, its version the version that is replaced. The tag therefore applies to this one change only: if another author
- * changes the resource later and leaves the tag in it, the tag no longer counts (`changedBy`).
+ * The `meta` of a resource that a Bot writes on behalf of a profile. A tag has the profile's id as code and the
+ * replaced version as version. It thus applies to this change only: if a later author leaves it in, it no longer counts
+ * (`changedBy`).
  *
- * @param meta - as it is to be written
- * @param who - id of the profile on whose behalf it is written; empty if it is the service's own change
- * @param replaced - `meta.versionId` of the version that is replaced; absent on creation
+ * @param who - id of the profile; empty for the service's own change
+ * @param replaced - `meta.versionId` of the replaced version; absent on creation
  */
 export function markChange(
   meta: Meta | undefined,
@@ -90,11 +87,11 @@ export function markChange(
 }
 
 /**
- * Who made a version of a resource: the one on whose behalf a Bot wrote it (`markChange`), else its author.
+ * The author of a version: the profile on whose behalf a Bot wrote it (`markChange`), else `meta.author`.
  *
  * @param meta - of the version; with `author`, which Medplum shows in extended mode only
  * @param previous - `meta.versionId` of the version before; absent for the first
- * @returns id of the profile, or `undefined` if neither is known
+ * @returns id of the profile; `undefined` if it is unknown
  */
 export function changedBy(
   meta: Meta | undefined,
@@ -106,13 +103,13 @@ export function changedBy(
   return mark?.code ?? meta?.author?.reference?.split('/')[1];
 }
 
-/** Reference to the client with which the gateway writes where it runs Bots itself; `undefined` if there is none. */
+/** Reference to the client of a gateway that runs Bots itself; `undefined` for other gateways. */
 export function gatewayAuthor({ gatewayClient }: BookingConfig): string | undefined {
   return gatewayClient && `ClientApplication/${gatewayClient}`;
 }
 
 /**
- * Whether the service itself has written a version: one of its Bots in Medplum, or the gateway that runs them.
+ * Whether a version was written by the service: by one of its Bots in Medplum, or by the gateway that runs them.
  *
  * @param meta - of the version; with `author`, which Medplum shows in extended mode only
  */

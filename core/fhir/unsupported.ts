@@ -1,28 +1,29 @@
 import type { Issue } from './outcome/outcome.ts';
 import { isObject } from './resource.ts';
 
-/** What the service cannot honour, by the name of the element, and why. */
+/** The unsupported elements, with the diagnostics of each. */
 const unsupported: ReadonlyMap<string, string> = new Map([
   ['implicitRules', 'implicitRules is not supported; leave it out.'],
   ['modifierExtension', 'modifierExtension is not supported, because it could change the meaning; leave it out.'],
 ]);
 
 /**
- * Why an element cannot be honoured. No FHIR element has the name of something that every object has (`toString`,
- * `constructor`), but Medplum takes these for elements, and code that converts such an object to text fails.
+ * The diagnostics of an unsupported element. FHIR has no element with the name of an object's built-in member
+ * (`toString`, `constructor`). Medplum accepts such elements, and code that converts the object to text then fails.
  */
 function problemOf(name: string): string | undefined {
   return unsupported.get(name) ?? (name in Object.prototype ? `FHIR has no element ${name}.` : undefined);
 }
 
 /**
- * Finds what would change the meaning of a resource in a way that the service does not know, and what is not an element
- * of any resource, at any depth.
+ * Finds elements that could change the meaning of a resource, and names that are no element of any resource, at any
+ * depth.
  *
  * @param sent - of any content, at most as deep as `DEEPEST`
- * @param path - FHIRPath of what was sent
+ * @param path - FHIRPath of `sent`
  * @returns a `malformed-request` for each
- * @see https://hl7.org/fhir/R4/extensibility.html#modifierExtension; https://hl7.org/fhir/R4/resource.html#implicitRules
+ * @see https://hl7.org/fhir/R4/extensibility.html#modifierExtension;
+ *   https://hl7.org/fhir/R4/resource.html#implicitRules
  */
 export function unsupportedIssues(sent: unknown, path: string): Issue[] {
   if (Array.isArray(sent)) {
@@ -37,7 +38,7 @@ export function unsupportedIssues(sent: unknown, path: string): Issue[] {
   });
 }
 
-/** A value within what was sent: the name of its element, and its FHIRPath. */
+/** A nested value with the name of its element and its FHIRPath. */
 type Located = readonly [value: unknown, name: string, path: string];
 
 function children([value, , path]: Located): Located[] {
@@ -53,12 +54,12 @@ const maxIssues = 50;
 
 /**
  * Finds conditional references (`Patient?identifier=…`). The server resolves them when it stores the resource, with the
- * rights of the client that stores it; the result can reveal resources that the sender may not read.
+ * rights of the client that stores it. The result could reveal resources that the sender may not read.
  *
- * @param value - what was sent, of any shape and depth
+ * @param value - of any shape and depth
  * @param path - FHIRPath of the value
- * @param notified - the issues found already: the elements that they name are skipped
- * @returns a `malformed-request` for each, with the path of its `reference`, and for 50 at most
+ * @param notified - issues so far; their elements are skipped
+ * @returns a `malformed-request` for each, with the path of its `reference`; at most 50
  * @see https://hl7.org/fhir/R4/http.html#trules, conditional references
  */
 export function conditionalReferenceIssues(value: unknown, path: string, notified: readonly Issue[] = []): Issue[] {

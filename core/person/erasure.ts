@@ -14,51 +14,53 @@ import { parseFilter } from '../notifications/subscription/filter.ts';
 import { isRow, newRow } from '../rows/row.ts';
 import { type History, isAbout, isForAnother, mentions, only, type PersonRecords, withoutEarlier } from './records.ts';
 
-/** A resource that is removed with all its versions; `replacement` takes its place. */
+/** A resource that is removed with all its versions. */
 export interface Removal {
   /** Reference to the resource. */
   readonly reference: string;
-  /** Created, unless it already exists, before the resource is removed. */
+  /** Created before the resource is removed, unless it already exists. */
   readonly replacement?: Appointment;
-  /** Whether the replacement is a copy for somebody else, whose appointment it is now. */
+  /** Whether the replacement is a copy for the successor patient of the appointment. */
   readonly isHandedOn?: true;
 }
 
-/** What is removed once it is over: an open appointment that is somebody else's now, or a Task about others, too. */
+/**
+ * A resource that is removed once it has ended: an open appointment of a successor patient, or a Task that is also
+ * about others.
+ */
 interface Later {
   readonly reference: string;
-  /** Ids of the erased person's patients, related persons and answers. */
+  /** Ids of the erased person's patients, related persons and questionnaire responses. */
   readonly persons: readonly string[];
-  /** The Task without what it says of the person. */
+  /** The Task without data about the person. */
   readonly redacted?: Task;
 }
 
-/** What removing a person involves. */
+/** The plan to erase a person. */
 export interface Erasure {
-  /** Sentences that say why the person must not be removed. If there are any, nothing is done. */
+  /** Sentences about what prevents the erasure. If there are any, nothing is done. */
   readonly obstacles: readonly string[];
-  /** References to the open appointments that must be cancelled first. */
+  /** References to the open appointments to cancel first. */
   readonly toCancel: readonly string[];
-  /** Written before the last removals. */
+  /** Stored before the last removals. */
   readonly later: readonly Later[];
-  /** In this order, so that a run after an interruption finds everything that is left. */
+  /** The order lets a run after an interruption find everything that is left. */
   readonly removals: readonly Removal[];
-  /** Sentences that say what stays. */
+  /** Sentences about data that stays. */
   readonly left: readonly string[];
 }
 
-/** What a removal depends on. */
 interface ErasureContext {
-  /** The named patient. It is removed last, because the other records are found through it. */
+  /** Id of the requested patient. It is removed last, because the other records are found through it. */
   readonly id: string;
   readonly config: PublicConfig;
   /** Whether open appointments are to be cancelled. */
   readonly isForced: boolean;
   /** Ids of the patients that still have a stored version. */
   readonly keptPatients: readonly string[];
-  /** The number of the clinic's own resources about the person, by type: Encounter, Observation. */
+  /** The number of the clinic's own resources about the person, by type (Encounter, Observation). */
   readonly clinical: ReadonlyMap<string, number>;
-  /** A value from which the original cannot be computed. */
+  /** Returns a value from which the original cannot be computed. */
   readonly hash: (text: string) => string;
 }
 
@@ -81,10 +83,10 @@ function withoutPersons(participants: readonly AppointmentParticipant[]): Appoin
 }
 
 /**
- * What stays of an appointment when its patient is erased: its time, status, codes, slots and the clinic's
- * participants. It has a new id and no owner, so that those who knew the appointment cannot find it.
+ * The pseudonymous replacement of an appointment: its time, status, codes, slots and the clinic's participants. It has
+ * a new id and no owner, so that nobody can find it by the appointment.
  *
- * @param hash - of the id: a second run finds the replacement of the first one by it
+ * @param hash - of the id. A second run finds the replacement of the first one by it.
  */
 export function pseudonymous(
   appointment: Appointment & { readonly id: string },
@@ -114,11 +116,11 @@ const patientsOf = ({ participant }: Appointment): string[] =>
     actor?.reference?.startsWith('Patient/') ? [actor.reference.slice('Patient/'.length)] : [],
   );
 
-/** What a copy for somebody else depends on, and the ids of the person's patients, related persons and answers. */
+/** The context of a copy; `own` has the ids of the person's patients, related persons and questionnaire responses. */
 type HandingOn = Pick<ErasureContext, 'config' | 'hash'> & { readonly own: ReadonlySet<string> };
 
 /**
- * A copy of an appointment that was this person's before and is somebody else's now, without what is left of this person:
+ * A copy of an appointment for its successor patient, without data of this person. The copy is necessary because
  * earlier versions can only be removed together with the appointment.
  */
 function handedOn(
@@ -140,7 +142,7 @@ function handedOn(
   };
 }
 
-/** What happens to an appointment that is somebody else's now. */
+/** The plan for an appointment that now belongs to a successor patient. */
 function planHandedOn(id: string, versions: readonly Resource[], context: HandingOn): Removal | Later | undefined {
   const [newest, ...older] = versions.filter((resource) => resource.resourceType === 'Appointment');
   const reference = `Appointment/${id}`;
@@ -152,12 +154,12 @@ function planHandedOn(id: string, versions: readonly Resource[], context: Handin
     : { reference, replacement: handedOn(id, newest, older, context), isHandedOn: true };
 }
 
-/** What portals submit besides patients. */
+/** The types that portals submit besides patients. */
 const submittedTypes: ReadonlySet<string> = new Set(['RelatedPerson', 'QuestionnaireResponse']);
 
 const ended: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled', 'rejected', 'entered-in-error']);
 
-/** What happens to a resource of which an earlier version names the person: it is removed, or a sentence says why not. */
+/** The plan for a resource that names the person in an earlier version only, or a sentence about why it stays. */
 function planEarlier({ id, isDeleted, versions }: History, context: HandingOn): Removal | Later | string | undefined {
   const [newest] = versions;
   if (!newest) {
@@ -183,7 +185,7 @@ const isLater = (one: Removal | Later | string): one is Later => typeof one === 
 
 const isRemoval = (one: Removal | Later | string): one is Removal => typeof one === 'object' && !('persons' in one);
 
-/** The row of what is removed later. */
+/** The row of a later removal. */
 export const laterRow = ({ reference, persons }: Later, config: PublicConfig): Task =>
   newRow(
     'erasure',
@@ -197,10 +199,10 @@ export const laterRow = ({ reference, persons }: Later, config: PublicConfig): T
   );
 
 /**
- * What such a row asks for now.
+ * The removal that such a row requires now.
  *
  * @param versions - of its focus, the newest first
- * @returns `undefined` as long as the focus is not over
+ * @returns `undefined` until the focus has ended
  */
 export function dueRemoval(
   { focus, input = [] }: Task,
@@ -228,9 +230,9 @@ function filteredPatients(subscription: Subscription, baseUrl: string): string[]
 }
 
 /**
- * Decides how to remove a person from the data of the service.
+ * Plans the erasure of a person.
  *
- * @param records - everything that is stored about the person
+ * @param records - all records of the person
  * @param ids - of all patients that are this person
  */
 export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, context: ErasureContext): Erasure {
@@ -247,7 +249,7 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
   const responses = records.responses.filter(
     (one) => isResponder(one) || (!isForAnother(one, own) && !sharedOnes.has(one.appointment.reference ?? '')),
   );
-  // An absence that goes on has a plan for others, too.
+  // An absence that has not ended contains the plan for others, too.
   const named = new Set([...own, ...ownAppointments.map(({ id }) => id)]);
   const isOfOthers = (resource: Resource): resource is Task =>
     resource.resourceType === 'Task' && isRow(resource, ['absence'], context.config) && !ended.has(resource.status);

@@ -25,7 +25,7 @@ import {
   withoutEarlier,
 } from './records.ts';
 
-/** The parts of a notification that are about the person, without those about others. */
+/** The entries of a notification that are about the person. */
 function ownMessage(message: Communication, person: Person): Communication {
   const bundle = notificationIn(message);
   const [, ...entries] = bundle?.entry ?? [];
@@ -37,15 +37,15 @@ function ownMessage(message: Communication, person: Person): Communication {
   return { ...message, payload: [{ contentString: text }] };
 }
 
-/**
- * A Subscription that names the person, without the address and secrets of the subscriber and without other people.
- */
+/** A Subscription that names the person, without the subscriber's address and secrets and without other people. */
 function ownSubscription(stored: Subscription): Subscription {
   const notified = only(stored, 'resourceType', 'id', 'meta', 'status', 'criteria');
   return { ...notified, reason: 'Its filter names this patient.', channel: { type: stored.channel.type } };
 }
 
-/** What an appointment of several patients tells about each of them: no text, reason or answer that may be another's. */
+/**
+ * The elements of an appointment of several patients that cannot belong to another patient: no text, reason or answer.
+ */
 const sharedPart = (appointment: Appointment): Appointment =>
   only(
     appointment,
@@ -67,7 +67,7 @@ const sharedPart = (appointment: Appointment): Appointment =>
 
 const isAppointment = (resource: Resource): resource is Appointment => resource.resourceType === 'Appointment';
 
-/** A version of a resource without what is left in it of somebody else, whose the resource was before. */
+/** A version of a resource without data of its earlier patient. */
 function withoutFormer(version: Resource, older: readonly Resource[], person: Person): Resource {
   return isAppointment(version)
     ? withoutEarlier(
@@ -79,7 +79,7 @@ function withoutFormer(version: Resource, older: readonly Resource[], person: Pe
     : version;
 }
 
-/** A version of an appointment without any data of other people who take part in it. */
+/** A version of an appointment without data of other people who take part in it. */
 function ownAppointment(appointment: Appointment, { persons }: Person): Appointment {
   const others = new Set(personsIn(appointment).filter((id) => !persons.has(id)));
   const isOther = ({ actor }: AppointmentParticipant): boolean => others.has(actor?.reference?.split('/')[1] ?? '');
@@ -91,18 +91,18 @@ function ownAppointment(appointment: Appointment, { persons }: Person): Appointm
 
 const patientReference = /\bPatient\/([A-Za-z0-9.-]{1,64})/g;
 
-/** Whether a value names a patient who is somebody else. */
+/** Whether a value names another patient. */
 function namesAnother(value: unknown, { patients }: Person): boolean {
   const named = (JSON.stringify(value) ?? '').matchAll(patientReference);
   return [...named].some(([, id]) => !patients.has(id ?? ''));
 }
 
-/** A version of a Task of the service; a request that is about somebody else, too, is left out. */
+/** A version of a Task of the service. A request that also names another patient is left out. */
 function ownTask({ input, ...task }: Task, person: Person): Task {
   return input && !namesAnother(input, person) ? { ...task, input } : task;
 }
 
-/** Who did what with the person's data, and when, without the logs of Bots: they may be about others. */
+/** An audit event about the person's data, without the logs of Bots, which may be about others. */
 function ownAudit(audit: AuditEvent, { ids }: Person): AuditEvent {
   const { agent, entity = [] } = audit;
   return {
@@ -129,7 +129,7 @@ function ownOf(resource: Resource, person: Person): Resource {
   }
 }
 
-/** Whether a version of a resource is about the person: another version may be about somebody else. */
+/** Whether a version of a resource is about the person. Another version may be about somebody else. */
 function isOwnVersion(version: Resource, person: Person): boolean {
   const { ids, patients, persons } = person;
   switch (version.resourceType) {
@@ -161,15 +161,15 @@ function isOwnVersion(version: Resource, person: Person): boolean {
   }
 }
 
-/** `meta` without Medplum's own fields, which say nothing about the person. */
+/** `meta` without Medplum's own fields, which contain nothing about the person. */
 const withoutInternals = (resource: Resource): Resource => ({
   ...resource,
   meta: only(resource.meta ?? {}, 'versionId', 'lastUpdated', 'profile', 'security', 'tag'),
 });
 
 /**
- * Everything that is stored about a person, as one Bundle: of each resource the versions in which the person takes part,
- * without what they tell about others.
+ * All stored data about a person as one Bundle: the versions of resources in which the person takes part, without data
+ * about others.
  *
  * @param versions - every stored version of every resource, grouped by resource, the newest first
  * @param now - milliseconds since 1970 UTC

@@ -17,33 +17,33 @@ import { isObject, isSameToken } from '../fhir/resource.ts';
 
 type Stored<T extends Resource> = T & { readonly id: string };
 
-/** The members of these names that something has. */
+/** The members of an object with these names. */
 export const only = <T extends object, K extends keyof T>(from: T, ...names: readonly K[]) =>
   Object.fromEntries(names.filter((name) => from[name] !== undefined).map((name) => [name, from[name]])) as Pick<T, K>;
 
-/** A resource with its stored versions, the newest first; of a deleted one, without the deletion itself. */
+/** A resource with its stored versions, the newest first. The deletion of a deleted resource is not a version. */
 export interface History<T extends Resource = Resource> {
   readonly id: string;
   readonly isDeleted: boolean;
   readonly versions: readonly T[];
 }
 
-/** What the service stores about one person: the resources whose current versions name it, and all others. */
+/** The stored data about one person. */
 export interface PersonRecords {
-  /** The named patient, and existing patients that were merged into it or that it was merged into. */
+  /** The requested patient, and existing patients that were merged with it. */
   readonly patients: readonly Stored<Patient>[];
   readonly relatedPersons: readonly Stored<RelatedPerson>[];
   readonly appointments: readonly Stored<Appointment>[];
   readonly answers: readonly Stored<QuestionnaireResponse>[];
-  /** The encounters to which the appointments have led; an encounter may name one of them and be about someone else. */
+  /** The encounters of the appointments. An encounter may be about somebody else. */
   readonly encounters: readonly Stored<Encounter>[];
   /** Asynchronous bookings, which contain the requests. */
   readonly jobs: readonly Stored<Task>[];
-  /** The responses of participants to the appointments, and of the person to any appointment. */
+  /** The responses of participants to the appointments, and the person's responses to any appointment. */
   readonly responses: readonly Stored<AppointmentResponse>[];
   /**
-   * Other Tasks that name the person or an appointment: Tasks of requests that wait or have waited for the clinic, with
-   * their reminders, Tasks of double bookings, and what is kept of consent to them.
+   * Other Tasks that name the person or an appointment: requests that wait or have waited for the clinic with their
+   * reminders, double bookings and the consent to them.
    */
   readonly tasks: readonly Stored<Task | Communication | Provenance>[];
   /** Events about the appointments. They name an appointment, not the person. */
@@ -52,31 +52,31 @@ export interface PersonRecords {
   readonly messages: readonly Stored<Communication>[];
   /** Subscriptions whose filters name one of the patients. */
   readonly subscriptions: readonly Stored<Subscription>[];
-  /** Resources that are deleted, or that somebody else has now, and of which a version names the person. */
+  /** Resources that were deleted or have a successor patient, with a version that names the person. */
   readonly earlier: readonly History[];
 }
 
-/** What identifies a person in texts and in submitted data. */
+/** The ids and identifiers that a person has in texts and in submitted data. */
 interface Traces {
   /** Ids of resources that are about the person. */
   readonly ids: ReadonlySet<string>;
   readonly identifiers: readonly OwnIdentifier[];
 }
 
-/** An identifier of one of the person's patients, and the id of the requestor that owns that patient, if one does. */
+/** An identifier of one of the person's patients, with the id of the requestor that owns that patient. */
 interface OwnIdentifier extends Identifier {
   readonly owner?: string | undefined;
 }
 
-/** A person, as far as it is known. */
+/** A person with the ids of all known records. */
 export interface Person extends Traces {
   /** Ids of all patients that are the person, deleted ones included. */
   readonly patients: ReadonlySet<string>;
-  /** Ids of these, of the person's related persons, and of the answers; not those of the appointments. */
+  /** Ids of the patients, related persons and questionnaire responses; without the appointments. */
   readonly persons: ReadonlySet<string>;
 }
 
-/** The ids of the patients to which a patient has links of a type. */
+/** The ids of the patients in a patient's links of a type. */
 function linkedIds({ link = [] }: Patient, wanted: 'replaces' | 'replaced-by'): string[] {
   return link.flatMap(({ type, other }) => {
     const [resourceType, id] = other?.reference?.split('/') ?? [];
@@ -87,8 +87,8 @@ function linkedIds({ link = [] }: Patient, wanted: 'replaces' | 'replaced-by'): 
 const isByStaff = ({ meta }: Patient): boolean => meta?.author?.reference?.startsWith('Practitioner/') ?? false;
 
 /**
- * The ids of the patients that are the same person according to the clinic: a patient was merged into them, which only the
- * clinic can write, or they into it, if one of its staff wrote that. Portals could once write `replaces`.
+ * The ids of patients that the clinic has merged with a patient. Only the clinic can write `replaced-by`. A `replaces`
+ * counts if staff wrote it, since portals could once write it, too.
  */
 function mergedIds({ versions }: History<Patient>): string[] {
   const [newest] = versions;
@@ -102,10 +102,10 @@ function mergedIds({ versions }: History<Patient>): string[] {
 }
 
 /**
- * The known ids of all records of one person.
+ * The ids of all patients that are one person.
  *
- * @param id - of the named patient
- * @param patients - those that were read because a known one links to them, or they to it; versions with their authors
+ * @param id - of the requested patient
+ * @param patients - patients with links to or from a known one; versions with their authors
  */
 export function recordIds(id: string, patients: readonly History<Patient>[]): Set<string> {
   const ids = new Set([id]);
@@ -130,7 +130,7 @@ export function isAbout({ subject }: Encounter, ids: ReadonlySet<string>): boole
   return type === 'Patient' && ids.has(id ?? '');
 }
 
-/** Whom a resource is for, if it says so. */
+/** The person that a resource is for. */
 function subjectOf(resource: Resource): Reference | undefined {
   switch (resource.resourceType) {
     case 'AppointmentResponse':
@@ -146,7 +146,7 @@ function subjectOf(resource: Resource): Reference | undefined {
 }
 
 /**
- * Whether a resource is for another person: an appointment of several patients has Tasks and responses of each of them.
+ * Whether a resource is for another person. An appointment of several patients has Tasks and responses of each.
  *
  * @param ids - of the person's patients and related persons
  */
@@ -163,7 +163,7 @@ export function personsIn({ participant }: Appointment): string[] {
   });
 }
 
-/** Whether an appointment has patients, none of whom is the person: a related person may have stayed. */
+/** Whether an appointment has patients, but not this person. A related person may still take part. */
 export function isHandedOn({ participant }: Appointment, patients: ReadonlySet<string>): boolean {
   const named = participant.flatMap(({ actor }) =>
     actor?.reference?.startsWith('Patient/') ? [actor.reference.slice('Patient/'.length)] : [],
@@ -171,7 +171,7 @@ export function isHandedOn({ participant }: Appointment, patients: ReadonlySet<s
   return named.length > 0 && !named.some((id) => patients.has(id));
 }
 
-/** The elements of an appointment in which something may be left of the person whose it was before. */
+/** The elements of an appointment that may still contain data of its earlier patient. */
 const lasting = [
   'identifier',
   'supportingInformation',
@@ -188,10 +188,10 @@ const lasting = [
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /**
- * A version of an appointment without the texts, identifiers and references that versions of somebody else had already:
- * what a portal does not send again stays when it gives an appointment to another patient.
+ * A version of an appointment without the texts, identifiers and references that it has in common with versions of
+ * somebody else. A portal that changes the patient leaves all elements that it does not send.
  *
- * @param others - versions in which somebody else takes part instead
+ * @param others - versions in which somebody else takes part
  */
 export function withoutEarlier(version: Appointment, others: readonly Appointment[]): Appointment {
   const kept = { ...version };
@@ -212,7 +212,9 @@ export function withoutEarlier(version: Appointment, others: readonly Appointmen
   return kept;
 }
 
-/** Whether a text within a value contains one of the ids. Medplum's ids are UUIDs, so a match is not a coincidence. */
+/**
+ * Whether a value contains one of the ids in its text. Medplum's ids are UUIDs, so that a match is not a coincidence.
+ */
 export function mentions(value: unknown, ids: ReadonlySet<string>): boolean {
   const text = JSON.stringify(value) ?? '';
   return [...ids].some((id) => text.includes(id));
@@ -243,9 +245,9 @@ function jsonIn(text: string | undefined): unknown {
 }
 
 /**
- * Whether an asynchronous booking is about a person: it names one of the resources, its result is one of the
- * appointments, or the patient that was sent along has one of the person's identifiers. An identifier that a requestor has
- * given to a patient of its own finds its own bookings only.
+ * Whether an asynchronous booking is about a person: it names one of the resources, it resulted in one of the
+ * appointments, or its patient has one of the person's identifiers. An identifier of a requestor's patient counts in
+ * bookings of that requestor only.
  */
 export function isJobOf(task: Task, { ids, identifiers }: Traces): boolean {
   const kept = (task.input ?? []).map(({ valueString }) => jsonIn(valueString));

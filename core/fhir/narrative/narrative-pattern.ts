@@ -2,16 +2,16 @@ import { allowedAttributes, allowedElements, forbiddenInStyle } from './narrativ
 
 const space = '[ \\t\\r\\n]';
 
-/** Some names, longest first, so that no name matches the beginning of a longer one. */
+/** Matches one of several names, longest first, so that no name matches the beginning of a longer one. */
 const oneOf = (names: Iterable<string>): string =>
   `(?:${[...names].sort((one, other) => other.length - one.length).join('|')})`;
 
-/** A word in any letter case. */
+/** Matches a word in any letter case. */
 const anyCase = (word: string): string => word.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 
 const styleWords = oneOf(forbiddenInStyle.map(anyCase));
 
-/** The values that attributes with rules of their own may have, within quotes. */
+/** The allowed values of attributes with their own rules, within quotes. */
 const ruled: Readonly<Record<string, string>> = {
   href: '(?:(?:https?://|mailto:|tel:)[^"<]*|[^":<&]*(?:&amp;[^":<&]*)*)',
   src: '(?:#|data:image/(?:png|jpeg|gif);base64,)[^"<]*',
@@ -20,7 +20,7 @@ const ruled: Readonly<Record<string, string>> = {
 };
 const sameRule: Readonly<Record<string, string>> = { cite: 'href', longdesc: 'href' };
 
-/** A value in either kind of quotes. */
+/** Matches a value in either kind of quotes. */
 const quoted = (value: string): string => `(?:"${value}"|'${value.replaceAll("'", '').replaceAll('"', "'")}')`;
 
 function attributes(): string {
@@ -33,9 +33,9 @@ function attributes(): string {
 }
 
 /**
- * A regular expression for narratives that are safe to display, for Medplum, which runs no code of the service where a
- * portal writes to it directly. It knows the elements, attributes and values that `narrativeProblem` lets through. It
- * takes time in proportion to the length of the text.
+ * A regular expression for narratives that are safe to display. Medplum uses it where a portal writes directly, without
+ * code of the service. It has the elements, attributes and values that `narrativeProblem` allows, and takes linear
+ * time.
  *
  * @see https://hl7.org/fhir/R4/narrative.html, txt-1
  */

@@ -4,13 +4,13 @@ import { isObject } from '../resource.ts';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
-/** The elements that a narrative may have (invariant txt-1 of FHIR's Narrative). */
+/** The allowed elements of a narrative (invariant txt-1 of FHIR's Narrative). */
 export const allowedElements = words(
   'a abbr acronym b big blockquote br caption cite code col colgroup dd dfn div dl dt em h1 h2 h3 h4 h5 h6 hr i img li ' +
     'ol p pre q samp small span strong sub sup table tbody td tfoot th thead tr tt ul var',
 );
 
-/** The attributes that a narrative may have (txt-1), those of XML, and those without a meaning to a browser. */
+/** The allowed attributes of a narrative (txt-1), with XML's attributes and attributes that browsers ignore. */
 export const allowedAttributes = words(
   'abbr accesskey align alt axis bgcolor border cellhalign cellpadding cellspacing cellvalign char charoff charset cite ' +
     'class colspan compact coords dir frame headers height href hreflang hspace id lang longdesc name nowrap rel rev ' +
@@ -18,18 +18,18 @@ export const allowedAttributes = words(
     'xml:space',
 );
 
-/** Where a link may lead: to the web, to a person, or, without a scheme, to a relative address; never to a script. */
+/** The allowed targets of links: the web, a person, or, without a scheme, a relative address; never a script. */
 const link = /^(https?:\/\/|mailto:|tel:|[^:]*$)/i;
 
-/** What an image may show: something within the resource. One from elsewhere would tell its host who reads what. */
+/** The allowed sources of images: within the resource. A remote image would notify its host of each reader. */
 const image = /^(#|data:image\/(png|jpeg|gif);base64,)/i;
 
-/** Colours, the only functions that a style may call. */
+/** Colours, the only allowed functions of a style. */
 const colour = /rgba?\([\d\s,.%]*\)/gi;
 
-/** What else a style may contain: plain words and numbers; no address, no escapes, no place on the screen. */
+/** The other allowed content of a style: plain words and numbers; no address, no escapes, no position on the screen. */
 const plainStyle = /^[\w\s:;,.#%!'-]*$/;
-/** Properties and functions that a style may not name. */
+/** Properties and functions that are forbidden in a style. */
 export const forbiddenInStyle = ['position', 'behavior', 'binding', 'content', 'expression', 'z-index'] as const;
 const forbiddenStyle = new RegExp(`\\b(${forbiddenInStyle.join('|')})\\b`, 'i');
 
@@ -45,10 +45,9 @@ const attributeRules: Readonly<Record<string, (value: string) => boolean>> = {
   xmlns: (value) => value === 'http://www.w3.org/1999/xhtml',
 };
 
-/** The longest narrative that is read, in characters. */
 const mostCharacters = 65_536;
 
-/** How many narratives one resource may have, with what is contained in it. */
+/** The largest number of narratives of a resource, including contained resources. */
 const mostNarratives = 20;
 
 function tagProblem({ name, attributes }: SaxesTagPlain): string | undefined {
@@ -65,12 +64,12 @@ function tagProblem({ name, attributes }: SaxesTagPlain): string | undefined {
 }
 
 /**
- * Checks a narrative. It must be well-formed XHTML with the elements and attributes that FHIR allows: nothing that a browser
- * would execute or load, and no CDATA sections or comments, which could hide content. The check takes linear time, and the
- * length is limited. It does not check whether the narrative has content (txt-2).
+ * Checks a narrative. It must be well-formed XHTML with the elements and attributes that FHIR allows: nothing that a
+ * browser would execute or load. CDATA sections and comments are refused, since they could hide content. The check
+ * takes linear time, and the length is limited. It does not check whether the narrative has content (txt-2).
  *
  * @param div - `Narrative.div`
- * @returns the predicate of a sentence about it, or `undefined` if nothing is wrong
+ * @returns the predicate of a sentence about the problem; `undefined` if the narrative is valid
  * @see https://hl7.org/fhir/R4/narrative.html
  */
 export function narrativeProblem(div: string): string | undefined {
@@ -98,7 +97,7 @@ export function narrativeProblem(div: string): string | undefined {
   return problem;
 }
 
-/** What is left of a narrative without its tags. It is scanned only once, whatever it holds. */
+/** The text of a narrative without its tags. A single scan, in linear time. */
 export function textOf(div: string): string {
   return div
     .replace(/<[^<>]*>/g, '')
@@ -106,13 +105,12 @@ export function textOf(div: string): string {
     .trim();
 }
 
-/** A narrative in a resource, and its path. */
 interface Found {
   readonly div: string;
   readonly path: string;
 }
 
-/** Everything called `div` that is text, at any depth: whatever resource or section it is in, a reader would display it. */
+/** The text members called `div` at any depth, since a client may display any of them. */
 function narrativesIn(value: unknown, path: string): readonly Found[] {
   if (Array.isArray(value)) {
     return value.flatMap((entry, index) => narrativesIn(entry, `${path}[${index}]`));
@@ -127,12 +125,12 @@ function narrativesIn(value: unknown, path: string): readonly Found[] {
 }
 
 /**
- * Checks the narratives of a submitted resource, and of what is contained in it, at any depth: what is stored must be
+ * Checks the narratives of a submitted resource and its contained resources, at any depth. Stored narratives must be
  * safe to display without further checks.
  *
- * @param resource - JSON of any shape, at most as deep as `DEEPEST`; anything that is not a narrative is skipped
+ * @param resource - JSON of any shape, at most as deep as `DEEPEST`
  * @param path - of the resource, for the expression of an issue
- * @param stored - the resource as it is stored, if it is changed: narratives that are already in it are not checked again
+ * @param stored - the stored resource of a change; its narratives are not checked again
  * @returns `profile-violation` for each narrative that is not safe
  * @see specification 2.3; https://hl7.org/fhir/R4/security.html#narrative
  */

@@ -1,17 +1,17 @@
 import type { OperationOutcomeIssue } from '@medplum/fhirtypes';
 
-/** A kind of error of the service: its HTTP status, the FHIR issue type it belongs to, and what it means. */
+/** A kind of error: its HTTP status, its FHIR issue type and its meaning. */
 export interface BookingError {
   readonly status: 400 | 409 | 412 | 422 | 429 | 503 | 504;
-  /** The status if the error is in the result of a patch, where that is a different one. */
+  /** The status in the result of a patch, if it differs. */
   readonly statusInPatch?: 400;
   readonly type: OperationOutcomeIssue['code'];
   readonly display: string;
 }
 
 /**
- * Every business error of the service. The CodeSystem LocalBookingError and the table in docs/errors.md are generated from
- * it; nothing else lists the codes.
+ * All business errors of the service. The CodeSystem LocalBookingError and the table in docs/errors.md are generated
+ * from it.
  */
 export const bookingErrors = {
   'malformed-request': { status: 400, type: 'structure', display: 'The request is malformed' },

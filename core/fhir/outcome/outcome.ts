@@ -3,45 +3,45 @@ import { artefactUri, type PublicConfig } from '../artefacts.ts';
 import { formatInstant } from '../instant.ts';
 import { type BookingError, type BookingErrorCode, bookingErrors } from './errors.ts';
 
-/** A time that can be booked instead of one that was refused, in milliseconds since 1970 UTC. */
+/** A time that can be booked instead of the requested one, in milliseconds since 1970 UTC. */
 export interface Alternative {
-  /** Ids of the Slots to book it in; none if it is a whole visit. */
+  /** Ids of the Slots to book; empty for a visit. */
   readonly slots: readonly string[];
   readonly start: number;
   readonly end: number;
-  /** Of a whole visit the appointments in the order of time, by the names of their steps. */
+  /** The appointments of a visit, in order of time, by the names of their steps. */
   readonly steps?: readonly (Alternative & { readonly name: string })[];
 }
 
-/** A problem found in a request: what kind, where, and a sentence that a portal's developer can act on. */
+/** A problem of a request: its kind, its element, and a sentence for the portal's developer. */
 export interface Issue {
   readonly code: BookingErrorCode;
-  /** What was sent and what is allowed, as a whole sentence. */
+  /** The value that was sent and the possible ones, as a whole sentence. */
   readonly diagnostics: string;
-  /** FHIRPath of the element at fault; absent when no single element is. */
+  /** FHIRPath of the faulty element; absent if there is no single one. */
   readonly expression?: string;
-  /** What the caller could book instead, the nearest first. */
+  /** Times that the caller could book instead, the nearest first. */
   readonly alternatives?: readonly Alternative[];
 }
 
-/** Whether an element is the same as another one, or contains it; both are FHIRPaths. */
+/** Whether an element equals another one or contains it; both are FHIRPaths. */
 export const containsPath = (outer: string, inner: string): boolean =>
   inner === outer || inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
 
-/** The issues that are not consequences of something that could not be read, which has an issue of its own. */
+/** The issues that do not result from an unreadable element. Such an element has its own issue. */
 export function withoutDependentIssues(issues: readonly Issue[], unreadable: readonly string[] = []): readonly Issue[] {
   return issues.filter(({ expression: path = '' }) =>
     unreadable.every((element) => !containsPath(element, path) && !containsPath(path, element)),
   );
 }
 
-/** The issues about elements that others do not mention. */
+/** The issues about elements that `others` do not mention. */
 export function besides(issues: readonly Issue[], others: readonly Issue[]): readonly Issue[] {
   const said = new Set(others.map(({ expression }) => expression));
   return issues.filter(({ expression }) => !said.has(expression));
 }
 
-/** The issues, each once: several appointments of one request have the same patient, for instance. */
+/** The issues, each once. Several appointments of one request have the same patient, for example. */
 export const uniqueIssues = (issues: readonly Issue[]): Issue[] => [
   ...new Map(
     issues.map((issue) => [JSON.stringify([issue.code, issue.expression, issue.diagnostics]), issue]),
@@ -62,11 +62,11 @@ const outcomeIds: Readonly<Record<BookingError['status'], string>> = {
   504: 'server-timeout',
 };
 
-/** What a request does, where the status of an error depends on it. */
+/** The kind of a request, if the status of an error depends on it. */
 export type Interaction = 'book' | 'patch';
 
 /**
- * The HTTP status of an answer that reports these issues: that of the gravest.
+ * The HTTP status of a response with these issues: that of the gravest.
  *
  * @param issues - at least one
  */
@@ -81,10 +81,9 @@ export function statusOf(
   return gravity.find((status) => found.has(status)) ?? 400;
 }
 
-/** The most issues in one outcome. */
 export const MAX_ISSUES = 50;
 
-/** The issues that are reported; if there are too many, the first ones, and then how many more there are. */
+/** The issues to report. If there are too many, the last one says how many were left out. */
 function reported(issues: readonly Issue[], interaction: Interaction): readonly Issue[] {
   if (issues.length <= MAX_ISSUES) {
     return issues;
@@ -105,19 +104,18 @@ const partsOf = ({ slots, start, end, steps = [] }: Alternative): Extension[] =>
   { url: 'end', valueInstant: formatInstant(end) },
 ];
 
-/** A time that can be booked instead, as the extension LocalAlternative of an issue. */
+/** An alternative as the extension LocalAlternative of an issue. */
 const alternativeExtension = (alternative: Alternative, config: PublicConfig): Extension => ({
   url: artefactUri(config, 'LocalAlternative'),
   extension: partsOf(alternative),
 });
 
 /**
- * The one place where issues become an OperationOutcome. Its `id` carries the HTTP status through Medplum's
- * `Bot/$execute`; each issue carries its code from the CodeSystem LocalBookingError. If there are more than fifty issues,
- * the last one says how many were left out.
+ * Converts issues to an OperationOutcome; nothing else does. Its `id` carries the HTTP status through Medplum's
+ * `Bot/$execute`. Each issue has its code from the CodeSystem LocalBookingError. With more than fifty issues, the last
+ * one says how many were left out.
  *
  * @param issues - at least one
- * @param config - the installation, for the address of the CodeSystem
  * @see specification section 7; https://hl7.org/fhir/R4/operationoutcome.html
  */
 export function toOperationOutcome(
@@ -142,11 +140,11 @@ export function toOperationOutcome(
   };
 }
 
-/** The most characters of what was sent that a sentence repeats. */
+/** The largest length of a client's text in a sentence. */
 const MAX_LENGTH = 100;
 
 /**
- * What was sent, as a sentence repeats it: in quotes, and only its beginning.
+ * A client's value in a sentence: in quotes, and shortened.
  *
  * @param sent - any JSON; an object may have members called `toString` or `valueOf`
  */
@@ -156,12 +154,12 @@ export function quoted(sent: unknown): string {
 }
 
 /**
- * Turns the OperationOutcome by which the server rejected a resource as invalid FHIR into issues of the service.
+ * Converts the OperationOutcome of a server that rejected a resource as invalid FHIR.
  *
- * @param outcome - the server's response; its expressions begin with the type of the resource at fault
+ * @param outcome - its expressions begin with the type of the faulty resource
  * @param code - the code of every issue
- * @param rejected - what the server rejected, for issues in which it gives no reason: `request`
- * @param pathOf - the path of the element in the request; by default the server's own expression
+ * @param rejected - the name of the resource for issues without a reason: `request`
+ * @param pathOf - the path of an element in the request; by default the server's expression
  * @returns one issue for each issue of the server
  */
 export function serverRejectionIssues(
@@ -178,12 +176,12 @@ export function serverRejectionIssues(
 }
 
 /**
- * What PostgreSQL says when it ends one of two transactions that wait for each other, or about the statements that follow
- * in it; and Medplum about a patch whose version has changed.
+ * PostgreSQL's texts for one of two transactions that wait for each other and for its later statements, and Medplum's
+ * text for a patch of another version.
  */
 const overtaken = /^(deadlock detected|current transaction is aborted|Test failed: )/;
 
-/** Whether a transaction can be tried again that Medplum (5.1) answers with 400, like an invalid resource. */
+/** Whether a transaction can be repeated although Medplum (5.1) responds with 400, as to an invalid resource. */
 export function saysOvertaken({ issue = [] }: OperationOutcome): boolean {
   return issue.some(({ details }) => overtaken.test(details?.text ?? ''));
 }

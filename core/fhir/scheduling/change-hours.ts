@@ -1,7 +1,7 @@
 import type { Extension, HealthcareService, HealthcareServiceAvailableTime, Schedule } from '@medplum/fhirtypes';
 import { SCHEDULING_PARAMETERS } from './scheduling-parameters.ts';
 
-/** A change to the opening hours of a service or a schedule; what is absent stays as it is. */
+/** A change of the opening hours of a service or a Schedule. Absent members stay unchanged. */
 export interface HoursChange {
   readonly hours?: readonly HealthcareServiceAvailableTime[];
   /** Minutes. */
@@ -17,8 +17,8 @@ export interface HoursChange {
 const minutes = (url: string, value: number): Extension => ({ url, valueDuration: { value, unit: 'min' } });
 
 /**
- * The scheduling parameters that a change sets. For new parameters, a duration without an interval is also the interval
- * if it divides a day: appointments follow each other.
+ * The scheduling parameters of a change. In new parameters, a duration that divides a day is the default interval, so
+ * that appointments follow each other.
  */
 function parametersOf(change: HoursChange, isNew: boolean): Extension[] {
   const { duration, bufferBefore, bufferAfter, places, timeZone } = change;
@@ -43,7 +43,7 @@ function merged(parameters: readonly Extension[] = [], changes: readonly Extensi
   return [...parameters.filter(({ url }) => !urls.has(url)), ...changes];
 }
 
-/** R5's Availability, as Medplum keeps it on a Schedule, with the closures to keep. */
+/** Opening hours as R5's Availability, as Medplum stores it in a Schedule, with the closures to keep. */
 function availability(times: readonly HealthcareServiceAvailableTime[], closures: readonly Extension[]): Extension {
   const open = times.map(({ daysOfWeek = [], allDay, availableStartTime, availableEndTime }) => ({
     url: 'availableTime',
@@ -57,7 +57,7 @@ function availability(times: readonly HealthcareServiceAvailableTime[], closures
   return { url: 'availability', extension: [...open, ...closures] };
 }
 
-/** The closures in a schedule's own hours: changing the hours leaves them as they are. */
+/** The closures in a Schedule's own hours, which a change of the hours keeps. */
 const closuresIn = (parameters: readonly Extension[]): Extension[] =>
   parameters
     .filter(({ url }) => url === 'availability')
@@ -80,19 +80,19 @@ function namedService({ extension = [] }: Extension): string | undefined {
   return extension.find(({ url }) => url === 'service')?.valueReference?.reference;
 }
 
-/** The scheduling parameters that a schedule gives for one of its services, if it gives any. */
+/** The scheduling parameters of a Schedule for one of its services; `undefined` if it has none. */
 export function ownParameters({ extension = [] }: Schedule, service: string): Extension | undefined {
   return extension.find((one) => one.url === SCHEDULING_PARAMETERS && namedService(one) === service);
 }
 
-/** A parameter of its own that a schedule can give up: then the service's value applies. */
+/** A parameter that can be removed from a Schedule, so that the service's value applies. */
 export type OwnParameter = 'availability' | 'duration' | 'alignmentInterval' | 'bufferBefore' | 'bufferAfter';
 
 /**
- * A schedule with opening hours of its own for one of its services.
+ * A Schedule with its own opening hours for one of its services.
  *
- * @param service - reference to the service, whose values apply where the schedule gives none
- * @param takenBack - the parameters that the schedule gives up
+ * @param service - reference to the service, whose values apply where the Schedule has none
+ * @param takenBack - the parameters to remove from the Schedule
  */
 export function changeSchedule(
   schedule: Schedule,

@@ -1,7 +1,7 @@
 import type { HealthcareService } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../artefacts.ts';
 
-/** Days on which everything is closed. */
+/** Days on which the whole installation is closed. */
 export interface ClosedDay {
   /** First and last day, as dates. */
   readonly start: string;
@@ -9,7 +9,7 @@ export interface ClosedDay {
   readonly reason: string;
 }
 
-/** The list of closed days as a resource, empty. */
+/** A new list of closed days as a resource. */
 export function emptyClosedDays(config: PublicConfig): HealthcareService {
   return {
     resourceType: 'HealthcareService',
@@ -19,7 +19,7 @@ export function emptyClosedDays(config: PublicConfig): HealthcareService {
   };
 }
 
-/** The closed days in a list, in the order of their start. */
+/** The closed days in a list, in order. */
 export function closedDaysIn({ notAvailable = [] }: HealthcareService): ClosedDay[] {
   return notAvailable
     .map(({ description, during }) => ({ start: during?.start ?? '', end: during?.end ?? '', reason: description }))
@@ -35,7 +35,7 @@ function withDays(list: HealthcareService, days: readonly ClosedDay[]): Healthca
   return { ...rest, ...(notAvailable.length > 0 && { notAvailable }) };
 }
 
-/** The list with more closed days; days that are already in it are not entered twice. */
+/** Adds closed days to the list, unless they are in it already. */
 export function close(list: HealthcareService, days: readonly ClosedDay[]): HealthcareService {
   const stored = closedDaysIn(list);
   const isNew = ({ start, end }: ClosedDay): boolean =>
@@ -47,8 +47,8 @@ export function close(list: HealthcareService, days: readonly ClosedDay[]): Heal
 }
 
 /**
- * The list without the closures that begin within a period, or end there if they have no start; those that name no day go
- * along with any.
+ * Removes the closures that begin within a period, or end there if they have no start. Closures without any day are
+ * removed, too.
  */
 export function reopen(list: HealthcareService, { start, end }: ClosedDay): HealthcareService {
   const isMeant = (day: string): boolean => day === '' || (start <= day && day <= end);
@@ -59,8 +59,8 @@ export function reopen(list: HealthcareService, { start, end }: ClosedDay): Heal
 }
 
 /**
- * Whether a HealthcareService is the installation's calendar of closed days: it carries an identifier of the system
- * LocalClosedDays, and its element `notAvailable` lists the days on which no Schedule is open.
+ * Whether a HealthcareService is the installation's calendar of closed days. It has an identifier of the system
+ * LocalClosedDays, and its `notAvailable` lists the days on which no Schedule is open.
  */
 export function isClosedDays({ identifier = [] }: HealthcareService, config: PublicConfig): boolean {
   return identifier.some(({ system }) => system === artefactUri(config, 'LocalClosedDays'));

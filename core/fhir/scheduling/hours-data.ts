@@ -4,15 +4,15 @@ import { servesAll, serviceIdsOf } from '../reference.ts';
 import { isResource } from '../resource.ts';
 import { isClosedDays } from './closed-days.ts';
 
-/** The types of actors that a Schedule can have. */
+/** The possible types of a Schedule's actor. */
 export const actorTypes = ['Device', 'HealthcareService', 'Location', 'Practitioner', 'PractitionerRole'] as const;
 
-/** What opening hours are made of. */
+/** The resources that define opening hours. */
 export interface HoursData {
   readonly schedules: readonly (Schedule & { readonly id: string })[];
-  /** Those that take appointments. */
+  /** The services for appointments, without the lists of closed days. */
   readonly services: readonly HealthcareService[];
-  /** The lists of closed days: one, as a rule. */
+  /** The lists of closed days, usually one. */
   readonly closed: readonly HealthcareService[];
   /** By reference. */
   readonly actors: ReadonlyMap<string, Resource>;
@@ -20,7 +20,7 @@ export interface HoursData {
 
 const hasId = <T extends Resource>(resource: T): resource is T & { readonly id: string } => resource.id !== undefined;
 
-/** Sorts what was read. A Schedule that cannot be read by the rules has no hours. */
+/** Sorts resources by their role. Schedules without an id or actors are left out. */
 export function hoursData(resources: readonly unknown[], config: PublicConfig): HoursData {
   const all = resources
     .filter((one) => isResource(one, 'HealthcareService'))
@@ -41,18 +41,18 @@ export function hoursData(resources: readonly unknown[], config: PublicConfig): 
 const offers = (schedule: Schedule, { id = '' }: HealthcareService): boolean =>
   servesAll(schedule) || serviceIdsOf(schedule).includes(id);
 
-/** The services that a Schedule offers. */
+/** The services of a Schedule. */
 export const servicesOf = (schedule: Schedule, { services }: Pick<HoursData, 'services'>): HealthcareService[] =>
   services.filter((service) => offers(schedule, service));
 
-/** The Schedules that offer a service. */
+/** The Schedules of a service. */
 export const schedulesOf = (service: HealthcareService, { schedules }: HoursData): HoursData['schedules'] =>
   schedules.filter((schedule) => offers(schedule, service));
 
-/** What hours are changed in: a service, a list of closed days, or one Schedule. */
+/** A resource with hours: a service, a list of closed days, or a Schedule. */
 export type HoursHolder = HealthcareService | Schedule;
 
-/** The data as they would be with another version of a service, of closed days, or of a Schedule. */
+/** The data with another version of a service, a list of closed days, or a Schedule. */
 export function withChange<T extends HoursData>(data: T, changed: HoursHolder, config: PublicConfig): T {
   if (changed.resourceType === 'Schedule') {
     const schedules = data.schedules.map((one) => (one.id === changed.id ? { ...changed, id: one.id } : one));
@@ -65,7 +65,7 @@ export function withChange<T extends HoursData>(data: T, changed: HoursHolder, c
     : { ...data, services: others(data.services) };
 }
 
-/** The Schedules that a change concerns, as they are after it. */
+/** The Schedules that a change affects, in their state after it. */
 export function concernedBy(changed: HoursHolder, after: HoursData, config: PublicConfig): HoursData['schedules'] {
   if (changed.resourceType === 'Schedule') {
     return after.schedules.filter(({ id }) => id === changed.id);

@@ -3,7 +3,7 @@ import { DAY } from '../../time/time-zone.ts';
 import { formatInstant } from '../instant.ts';
 import type { ClosedDay } from './closed-days.ts';
 
-/** A country or a state that has public holidays. */
+/** A country or a state with public holidays. */
 export interface HolidayRegion {
   readonly code: string;
   readonly name: string;
@@ -20,7 +20,7 @@ const regionsIn = (names: unknown): HolidayRegion[] =>
     name: String(name),
   }));
 
-/** The countries whose public holidays are known. */
+/** The countries with known public holidays. */
 export function holidayCountries(): HolidayCountry[] {
   const known = new Holidays();
   return regionsIn(known.getCountries()).map((country) => ({
@@ -33,7 +33,7 @@ export function holidayCountries(): HolidayCountry[] {
  * The public holidays of a year.
  *
  * @param region - country, or country and state: `AT`, `DE-BY`
- * @returns the holidays, or a sentence that says what is wrong with the region
+ * @returns the holidays, or a sentence about an unknown region
  */
 export function holidaysOf(region: string, year: number): readonly ClosedDay[] | { readonly problem: string } {
   const [country = '', state, district] = region.toUpperCase().split('-');
@@ -51,7 +51,7 @@ export function holidaysOf(region: string, year: number): readonly ClosedDay[] |
     .filter(({ type }) => type === 'public')
     .map(({ date, start, end, name }) => {
       const first = date.slice(0, 10);
-      // One on which the clocks are changed lacks an hour. A last day that is half a holiday is none.
+      // A day on which the clocks go forward lacks an hour. A half holiday at the end does not count.
       const days = Math.floor((end.getTime() - start.getTime() + 3_600_000) / DAY) || 1;
       return { start: first, end: formatInstant(Date.parse(first) + (days - 1) * DAY).slice(0, 10), reason: name };
     });

@@ -8,7 +8,7 @@ const minutesOf: Readonly<Record<string, number>> = { min: 1, h: 60, d: 1440, wk
 
 const MINUTES_OF_A_DAY = 1440;
 
-/** Bounds of each length, in minutes. No appointment is longer than a day. */
+/** Bounds of each length, in minutes. An appointment takes at most a day. */
 export const lengths = {
   duration: { least: 1, most: MINUTES_OF_A_DAY },
   bufferBefore: { least: 0, most: MINUTES_OF_A_DAY },
@@ -19,7 +19,7 @@ export const lengths = {
 
 export type Length = keyof typeof lengths;
 
-/** The value of a length in minutes; `undefined` if it cannot be used. */
+/** The value of a length in minutes; `undefined` if it is invalid. */
 export function lengthValue({ valueDuration }: Extension, name: Length): number | undefined {
   const { value, unit, code, comparator } = valueDuration ?? {};
   const { least, most } = lengths[name];
@@ -28,7 +28,7 @@ export function lengthValue({ valueDuration }: Extension, name: Length): number 
   return isUsable ? minutes : undefined;
 }
 
-/** A length that scheduling parameters name once, in minutes. */
+/** A length in scheduling parameters, in minutes; `undefined` if it is missing, repeated or invalid. */
 export function lengthIn(parameters: Extension | undefined, name: Length): number | undefined {
   const [found, ...more] = (parameters?.extension ?? []).filter(({ url }) => url === name);
   return found && more.length === 0 ? lengthValue(found, name) : undefined;
@@ -37,7 +37,7 @@ export function lengthIn(parameters: Extension | undefined, name: Length): numbe
 const parametersOf = ({ extension }: Schedule | HealthcareService): Extension[] =>
   (Array.isArray(extension) ? extension : []).filter((one) => one?.url === SCHEDULING_PARAMETERS);
 
-/** The length of the appointments of a service in a Schedule, in minutes: the Schedule's own, else the service's. */
+/** The length of a service's appointments in a Schedule, in minutes. The Schedule's value wins over the service's. */
 export function appointmentMinutes(schedule: Schedule, service: HealthcareService | undefined): number | undefined {
   const own = parametersOf(schedule).find(({ extension = [] }) => {
     const named = extension.find(({ url }) => url === 'service');

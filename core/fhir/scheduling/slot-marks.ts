@@ -2,7 +2,7 @@ import type { Appointment, Extension, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../artefacts.ts';
 import { formatInstant, parseInstant } from '../instant.ts';
 
-/** What a published Slot stands for. It is encoded in the identifier, so that no Slot is published twice. */
+/** The key of a published Slot. It is encoded in the identifier, so that no Slot is published twice. */
 export type PublishedKey =
   | {
       readonly kind: 'offer';
@@ -23,7 +23,7 @@ export function formatKey(key: PublishedKey): string {
     : ['closed', key.schedule, formatInstant(key.start), formatInstant(key.end)].join('/');
 }
 
-/** Reads the value of the identifier LocalPublishedSlot; `undefined` if it is not one. */
+/** Reads the value of the identifier LocalPublishedSlot; `undefined` if it is invalid. */
 function parseKey(value: string): PublishedKey | undefined {
   const [kind, schedule = '', third = '', fourth = '', fifth] = value.split('/');
   const [start, end, lane] = [parseInstant(third), parseInstant(fourth), Number(fifth)];
@@ -40,46 +40,46 @@ export function identifierIn({ identifier = [] }: Slot, wanted: string): string 
   return identifier.find(({ system }) => system === wanted)?.value;
 }
 
-/** The identifier under which a Slot was published, if it was. */
+/** The value of the identifier LocalPublishedSlot; `undefined` for a Slot that was not published. */
 export function publishedValueOf(slot: Slot, config: PublicConfig): string | undefined {
   return identifierIn(slot, artefactUri(config, 'LocalPublishedSlot'));
 }
 
-/** What a Slot was published as, if it was. */
+/** The key of a published Slot; `undefined` for other Slots. */
 export function publishedKeyOf(slot: Slot, config: PublicConfig): PublishedKey | undefined {
   return parseKey(publishedValueOf(slot, config) ?? '');
 }
 
-/** Whether a taken Slot says that it was offered: it was published, split off, or marked when it was taken. */
+/** Whether a busy Slot is marked as a bookable slot: it was published, split off, or marked when it was booked. */
 export function isMarked(slot: Slot, config: PublicConfig): boolean {
   const origin = artefactUri(config, 'LocalSlotOrigin');
   return publishedKeyOf(slot, config)?.kind === 'offer' || identifierIn(slot, origin) !== undefined;
 }
 
-/** The extension that says that time is taken although it is taken already. */
+/** The extension of a Slot or appointment that overlaps busy time on purpose. */
 export const overbookingMark = (config: PublicConfig): Extension => ({
   url: artefactUri(config, 'LocalOverbooking'),
   valueBoolean: true,
 });
 
-/** By which Medplum's own app marks an appointment that is to ignore the rules of scheduling. */
+/** The extension of Medplum's own app for an appointment that ignores the rules of scheduling. */
 const UNVALIDATED = 'https://medplum.com/fhir/StructureDefinition/SchedulingUnvalidatedBooking';
 
 /**
- * Whether a Slot or an appointment says that it deliberately takes time that is already taken (extension
- * LocalOverbooking, or Medplum's SchedulingUnvalidatedBooking).
+ * Whether a Slot or an appointment overlaps busy time on purpose (extension LocalOverbooking, or Medplum's
+ * SchedulingUnvalidatedBooking).
  */
 export function isOverbooking({ extension = [] }: Appointment | Slot, config: PublicConfig): boolean {
   const urls = [artefactUri(config, 'LocalOverbooking'), UNVALIDATED];
   return extension.some((one) => urls.includes(one.url) && one.valueBoolean === true);
 }
 
-/** How Medplum's `$find` names the buffers of an appointment. */
+/** The comments of buffers, as in Medplum's `$find`. */
 export const BUFFER_COMMENTS = { before: 'buffer before appointment', after: 'buffer after appointment' } as const;
 
 const bufferComments: ReadonlySet<string | undefined> = new Set(Object.values(BUFFER_COMMENTS));
 
-/** Whether a Slot is the buffer of an appointment: time that its Schedule needs, whatever the service. */
+/** Whether a Slot is the buffer of an appointment. */
 export function isBuffer({ status, comment }: Slot): boolean {
   return status === 'busy-unavailable' && bufferComments.has(comment);
 }

@@ -1,16 +1,16 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { parseInstant } from '../instant.ts';
 
-/** An iCalendar priority goes from 1 to 9; 0 and none say nothing. */
+/** The rank of an entry without an iCalendar priority (1 to 9). */
 const NO_PRIORITY = 10;
 
 /** The priority that the clinic gives an entry of the waitlist. */
 export const rank = ({ priority }: Appointment): number => priority || NO_PRIORITY;
 
-/** Since when somebody waits, in milliseconds since 1970 UTC. */
+/** The start of the wait, in milliseconds since 1970 UTC. */
 export const since = ({ created, meta }: Appointment): number => parseInstant(created ?? meta?.lastUpdated) ?? 0;
 
-/** The order of those who wait: by the priority that the clinic gives, then by since when. */
+/** The order of the waitlist: by the clinic's priority, then by the start of the wait. */
 export function compareEntries(appointment: Appointment, other: Appointment): number {
   return (
     rank(appointment) - rank(other) ||
@@ -19,7 +19,7 @@ export function compareEntries(appointment: Appointment, other: Appointment): nu
   );
 }
 
-/** Whether there is still something to wait for: a time that is wished for, and not over. */
+/** Whether a requested time of an entry has not passed yet. */
 export const isStillWaiting = ({ status, requestedPeriod }: Appointment, now: number): boolean =>
   status === 'waitlist' &&
   (Array.isArray(requestedPeriod) ? requestedPeriod : []).some((wish) => (parseInstant(wish?.end) ?? 0) > now);

@@ -1,20 +1,18 @@
 import { codeLists, elementLists } from './elements.ts';
 
-/** The namespace of FHIR in XML. */
 export const FHIR_NAMESPACE = 'http://hl7.org/fhir';
 
-/** The namespace of the narrative in it. */
 export const XHTML_NAMESPACE = 'http://www.w3.org/1999/xhtml';
 
-/** An element of a FHIR type, by the name that it has in JSON. */
+/** An element of a FHIR type, by its name in JSON. */
 export interface Element {
-  /** `string`, `Identifier`, `Appointment.participant`, `Resource` for any resource. */
+  /** For example `string`, `Identifier` or `Appointment.participant`; `Resource` for any resource. */
   readonly type: string;
   readonly repeats: boolean;
   readonly isAttribute: boolean;
-  /** Of an element that has one of several types: its name without the type (`value` of `valueString`). */
+  /** For an element with a choice of types: its name without the type (`value` of `valueString`). */
   readonly choice?: string | undefined;
-  /** The codes that FHIR allows, if it lists them. */
+  /** The allowed codes of a required binding. */
   readonly codes?: readonly string[] | undefined;
 }
 
@@ -23,7 +21,6 @@ export type Elements = ReadonlyMap<string, Element>;
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** The lines of a generated list, by their first word. */
 const linesOf = (list: string): ReadonlyMap<string, string> =>
   new Map(
     list
@@ -65,9 +62,9 @@ export function elementsOf(type: string): Elements | undefined {
   return elements;
 }
 
-/** Whether a type is a resource type: the id of a resource is an element, all other ids are attributes. */
+/** Whether a type is a resource type. The id of a resource is an element, all other ids are attributes. */
 export const isResourceType = (type: string): boolean =>
   type !== 'DomainResource' && elementsOf(type)?.get('id')?.isAttribute === false;
 
-/** Whether a type is primitive: the names of those begin with a lower-case letter. */
+/** Whether a type is primitive: its name begins with a lower-case letter. */
 export const isPrimitive = (type: string): boolean => /^[a-z]/.test(type);

@@ -5,17 +5,17 @@ import { type Element, type Elements, elementsOf, isPrimitive } from './element.
 
 /** The result of reading a JSON value as a FHIR type. */
 interface Structure {
-  /** The value without what could not be read. Lists keep their length: an entry that cannot be read becomes empty. */
+  /** The value without unreadable parts. Lists keep their length: an unreadable entry becomes empty. */
   readonly readable: unknown;
-  /** A `malformed-request` for each element that FHIR does not have, of another JSON type, or out of all years. */
+  /** A `malformed-request` for each unknown element, wrong JSON type, or moment out of range. */
   readonly issues: readonly Issue[];
-  /** A `profile-violation` for each code that is none of those that FHIR allows there; Medplum does not check them. */
+  /** A `profile-violation` for each code outside its required binding; Medplum does not check them. */
   readonly codes: readonly Issue[];
-  /** The paths of the elements that could not be read: nothing is known about them. */
+  /** The paths of the elements that could not be read. */
   readonly unreadable: readonly string[];
 }
 
-/** What is read: a type, and for a code the codes that it can be. */
+/** The expected type, with the allowed codes of a code. */
 type Content = Pick<Element, 'type' | 'codes'>;
 
 interface Findings {
@@ -24,12 +24,12 @@ interface Findings {
   readonly unreadable: string[];
 }
 
-/** The elements that Medplum adds to those of FHIR. */
+/** Medplum's additions to FHIR's elements. */
 const ofMedplum: ReadonlyMap<string, readonly string[]> = new Map([
   ['Meta', ['project', 'author', 'onBehalfOf', 'account', 'accounts', 'compartment', 'deleted']],
 ]);
 
-/** The primitive types that JSON does not write as strings. */
+/** The primitive types that are not strings in JSON. */
 const jsonTypes: ReadonlyMap<string, 'boolean' | 'number'> = new Map([
   ['boolean', 'boolean'],
   ['decimal', 'number'],
@@ -38,12 +38,12 @@ const jsonTypes: ReadonlyMap<string, 'boolean' | 'number'> = new Map([
   ['unsignedInt', 'number'],
 ]);
 
-/** The primitive types that name a moment. */
+/** The primitive types of moments. */
 const moments: ReadonlySet<string> = new Set(['instant', 'dateTime']);
 
 const emptyOf = { boolean: false, number: 0, string: '' } as const;
 
-/** The most characters of a name that a path repeats. */
+/** The largest length of a client's element name in a path. */
 const MAX_NAME_LENGTH = 100;
 
 function misshapen(path: string, wanted: string, { issues, unreadable }: Findings): undefined {
@@ -51,7 +51,7 @@ function misshapen(path: string, wanted: string, { issues, unreadable }: Finding
   unreadable.push(path);
 }
 
-/** The element that a name stands for; `_start` has the id and the extensions of a primitive `start`. */
+/** The element of a name; `_start` has the id and the extensions of a primitive `start`. */
 function elementNamed(name: string, elements: Elements): Element | undefined {
   const primitive = name.startsWith('_') ? elements.get(name.slice(1)) : undefined;
   return (
@@ -61,8 +61,7 @@ function elementNamed(name: string, elements: Elements): Element | undefined {
 }
 
 /**
- * A primitive and its id and extensions are side by side (`name`, `_name`); where an entry of either list is missing,
- * there is `null`.
+ * A primitive and its id and extensions are side by side (`name`, `_name`). A missing entry in either list is `null`.
  */
 const hasCounterpart = (value: object, name: string): boolean =>
   Object.hasOwn(value, name.startsWith('_') ? name.slice(1) : `_${name}`);
@@ -74,7 +73,7 @@ function isBesideElements(name: string, type: string, elements: Elements): boole
 
 function readMembers(value: object, type: string, path: string, found: Findings): unknown {
   const elements: Elements = elementsOf(type) ?? new Map();
-  /** The member that each choice of a type has fallen on. */
+  /** The chosen member of each choice of types. */
   const chosen = new Map<string, string>();
   const present = Object.entries(value).filter(([, member]) => member !== undefined);
   const members = present.flatMap(([name, member]: [string, unknown]): [string, unknown][] => {
@@ -101,7 +100,7 @@ function readMembers(value: object, type: string, path: string, found: Findings)
   return Object.fromEntries(members);
 }
 
-/** A resource of a type that the service does not know is left to the server. */
+/** A resource of an unknown type is left to the server. */
 function readAnyResource(value: object, path: string, found: Findings): unknown {
   const type = 'resourceType' in value ? value.resourceType : undefined;
   if (typeof type !== 'string') {
@@ -153,8 +152,8 @@ function readElement(value: unknown, element: Element, path: string, mayHaveGaps
 }
 
 /**
- * Compares a JSON value with the elements that FHIR gives to its type, at any depth: their names, JSON types, bound
- * codes, and the years of its moments (0001 to 9999 in UTC). The formats of dates, and what is required, are not checked.
+ * Compares a JSON value with FHIR's definition of its type, at any depth: names, JSON types, bound codes, and the years
+ * of moments (0001 to 9999 in UTC). Formats of dates and required elements are not checked.
  *
  * @param value - at most as deep and as large as `sizeProblem` allows
  * @param type - of a resource or a data type of the service; a value of any other type has no elements

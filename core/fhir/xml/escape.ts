@@ -6,14 +6,14 @@ const unknownToXml =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /**
- * Writes text so that it can stand between tags; what XML cannot express becomes the replacement character.
+ * Escapes text for XML. Characters that XML does not allow become the replacement character.
  *
  * @see https://www.w3.org/TR/xml/#charsets
  */
 export const escapeText = (text: string): string =>
   text.replace(unknownToXml, '\ufffd').replace(/[&<>"]/g, (character) => entities[character] ?? character);
 
-/** Writes an attribute, with the space before it. Line breaks are kept. */
+/** Writes an attribute with a space before it. Line breaks are kept. */
 export function attribute(name: string, value: unknown): string {
   const text = escapeText(String(value)).replace(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);
   return ` ${name}="${text}"`;

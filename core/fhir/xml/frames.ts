@@ -11,29 +11,29 @@ import { attribute, escapeText } from './escape.ts';
 
 type JsonObject = Record<string, unknown>;
 
-/** An open element: what to do with its children, with its text, and when it is closed. */
+/** The handlers of an open element: for its children, for its text, and for its end. */
 export interface Frame {
   readonly open: (tag: SaxesTagNS) => Frame;
   readonly text: (text: string) => void;
   readonly close: () => void;
 }
 
-/** Takes the value of an element, and its id and extensions (`_name` in JSON) if it is primitive. */
+/** Stores the value of an element, and its id and extensions (`_name` in JSON) if it is primitive. */
 type Store = (value: unknown, more?: JsonObject) => void;
 
-/** Notes what is wrong. */
+/** Reports a problem. */
 export type Report = (diagnostics: string, expression?: string) => void;
 
-/** The namespace of `xsi:schemaLocation`, which says nothing about the resource. */
+/** The namespace of `xsi:schemaLocation`, which is ignored. */
 const SCHEMA_INSTANCE = 'http://www.w3.org/2001/XMLSchema-instance';
 
-/** The attributes of an element, without those that belong to XML itself. */
+/** The attributes of an element, without namespaces and `xsi`. */
 const attributesOf = ({ attributes }: SaxesTagNS): SaxesAttributeNS[] =>
   Object.values(attributes).filter(
     ({ prefix, name, uri }) => prefix !== 'xmlns' && name !== 'xmlns' && uri !== SCHEMA_INSTANCE,
   );
 
-/** Notes the attributes that an element may not have. */
+/** Reports attributes that an element may not have. */
 function refuseAttributes(tag: SaxesTagNS, allowed: readonly string[], path: string, report: Report): void {
   for (const { name } of attributesOf(tag)) {
     if (!allowed.includes(name)) {
@@ -46,7 +46,7 @@ const attributeOf = ({ attributes }: SaxesTagNS, name: string): string | undefin
 
 const numbers: readonly string[] = ['decimal', 'integer', 'positiveInt', 'unsignedInt'];
 
-/** A primitive value as JSON has it; one that is not of its type stays text, and the rules report it. */
+/** A primitive value in JSON. A value of the wrong type stays text, and the rules report it. */
 function primitive(type: string, text: string): unknown {
   if (type === 'boolean' && /^(true|false)$/.test(text)) {
     return text === 'true';
@@ -54,7 +54,7 @@ function primitive(type: string, text: string): unknown {
   return numbers.includes(type) && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? Number(text) : text;
 }
 
-/** The list of a repeating element, made when it is first needed. */
+/** The list of a repeating element; created if it is missing. */
 function listIn(target: JsonObject, name: string): unknown[] {
   const list = target[name];
   if (Array.isArray(list)) {
@@ -65,9 +65,7 @@ function listIn(target: JsonObject, name: string): unknown[] {
   return fresh;
 }
 
-/**
- * Puts a value where JSON has it: repeating elements in a list, and their ids and extensions in another one beside it.
- */
+/** Stores a value as in JSON: repeating elements in a list, their ids and extensions in a second list. */
 function put(target: JsonObject, name: string, { repeats }: Element, value: unknown, more?: JsonObject): void {
   const side = `_${name}`;
   if (!repeats) {
@@ -84,7 +82,7 @@ function put(target: JsonObject, name: string, { repeats }: Element, value: unkn
   }
 }
 
-/** Notes text where only elements may be. */
+/** Reports text where only elements are allowed. */
 const noText =
   (path: string, report: Report): Frame['text'] =>
   (text) => {
@@ -95,13 +93,13 @@ const noText =
 
 const nothing = (): void => undefined;
 
-/** The content of an unknown element: skipped. */
+/** Ignores the content of an unknown element. */
 const skipped: Frame = { open: () => skipped, text: nothing, close: nothing };
 
-/** The namespaces that attributes of a narrative may have, besides none. */
+/** The allowed namespaces of attributes in a narrative. */
 const ofNarrative: readonly string[] = ['', XHTML_NAMESPACE, 'http://www.w3.org/XML/1998/namespace'];
 
-/** The narrative: it is kept as it is, except for prefixes. */
+/** The narrative is stored unchanged, except for prefixes. */
 function narrativeFrame(tag: SaxesTagNS, path: string, store: Store, report: Report): Frame {
   const parts: string[] = [];
   const inner = (tagged: SaxesTagNS): Frame => {
@@ -134,7 +132,7 @@ function narrativeFrame(tag: SaxesTagNS, path: string, store: Store, report: Rep
   return inner(tag);
 }
 
-/** An element that stands for a whole resource, such as `contained`. */
+/** An element with a whole resource, such as `contained`. */
 function containerFrame(tag: SaxesTagNS, path: string, store: Store, report: Report): Frame {
   refuseAttributes(tag, [], path, report);
   let count = 0;
@@ -184,7 +182,7 @@ function frameOf(tag: SaxesTagNS, { type }: Element, path: string, store: Store,
   return { ...complexFrame(target, type, path, report), close: () => store(target) };
 }
 
-/** The children of an element: for a primitive, its extensions. */
+/** The children of an element; for a primitive, its extensions. */
 function complexFrame(target: JsonObject, type: string, path: string, report: Report): Pick<Frame, 'open' | 'text'> {
   const elements = elementsOf(type);
   const counts = new Map<string, number>();
@@ -222,7 +220,7 @@ function resourceFrame(tag: SaxesTagNS, path: string | undefined, store: Store, 
   return { ...complexFrame(target, type, path ?? type, report), close: () => store(target) };
 }
 
-/** What surrounds the whole document: it takes one resource. */
+/** The frame of the document, which contains one resource. */
 export function outermostFrame(store: (resource: unknown) => void, report: Report): Frame {
   return { open: (tag) => resourceFrame(tag, undefined, store, report), text: nothing, close: nothing };
 }

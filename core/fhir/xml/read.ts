@@ -3,23 +3,22 @@ import { MAX_VALUES } from '../bounds.ts';
 import type { Issue } from '../outcome/outcome.ts';
 import { type Frame, outermostFrame, type Report } from './frames.ts';
 
-/** What an XML text says: the resource as JSON has it, or everything that is wrong with the text. */
+/** The result of reading an XML text: the resource as JSON, or all problems of the text. */
 export type XmlReading = { readonly value: unknown } | { readonly issues: readonly Issue[] };
 
-/** Ends reading at once: what follows is not worth reading. */
+/** Ends reading at once, because the rest cannot be read. */
 class Unreadable extends Error {}
 
-/** How many problems are reported at most. */
 const MAX_ISSUES = 50;
 
-/** No element of FHIR or of a narrative needs more. */
+/** The largest number of attributes; no element of FHIR or of a narrative needs more. */
 const MAX_ATTRIBUTES = 50;
 
-/** Reads an XML text piece by piece. */
+/** Reads an XML text in chunks. */
 interface XmlReader {
-  /** Takes the next piece; `false` if no more is wanted, because the text is beyond help. */
+  /** Reads the next chunk; `false` if the text cannot be read any further. */
   readonly write: (piece: string) => boolean;
-  /** What the whole text says. */
+  /** Returns the result after the last chunk. */
   readonly end: () => XmlReading;
 }
 
@@ -28,7 +27,7 @@ interface XmlReader {
  * Document type declarations, and with them custom entities, are refused.
  *
  * @param depth - deepest nesting of elements allowed
- * @returns a reader that gives the resource as JSON has it, or `malformed-request` for everything that is wrong
+ * @returns a reader whose result is the resource as JSON, or a `malformed-request` for each problem
  * @see https://hl7.org/fhir/R4/xml.html
  */
 export function xmlReader(depth: number): XmlReader {

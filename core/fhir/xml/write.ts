@@ -5,7 +5,7 @@ import { type Element, type Elements, elementsOf, FHIR_NAMESPACE, XHTML_NAMESPAC
 import { attribute, escapeText } from './escape.ts';
 
 /**
- * The narrative of a resource as it stands in XML: as it is if it is a well-formed `div`, else as text in one.
+ * The narrative of a resource in XML: unchanged if it is a well-formed `div`, else as text in a `div`.
  *
  * @param div - `Narrative.div`
  * @see https://hl7.org/fhir/R4/narrative.html
@@ -34,7 +34,7 @@ function writeNarrative(div: string): string {
   return isWithout ? text.replace('<div', `<div${namespace}`) : `<div${namespace}>${escapeText(div)}</div>`;
 }
 
-/** The indentation of an element; `undefined` if the text is not for human readers. */
+/** The indentation of an element; `undefined` for compact output. */
 type Indent = string | undefined;
 
 const deeper = (indent: Indent): Indent => (indent === undefined ? undefined : `${indent}  `);
@@ -48,7 +48,7 @@ function tagged(name: string, attributes: string, content: readonly string[], in
     : `${before}<${name}${attributes}>${content.join('')}${before}</${name}>`;
 }
 
-/** The names of an object's elements: those that FHIR knows in its order, then the others. */
+/** The names of an object's elements: known ones in FHIR's order, then the others. */
 function namesOf(value: object, elements: Elements | undefined): string[] {
   const present = new Set(Object.keys(value).map((key) => key.replace(/^_/, '')));
   present.delete('resourceType');
@@ -78,7 +78,7 @@ function writeOne(name: string, value: unknown, more: unknown, element: Element 
   return writeComplex(name, value, element?.type ?? '', indent);
 }
 
-/** The elements of an object, except those that are attributes. */
+/** The elements of an object, except attributes. */
 function writeElements(value: Readonly<Record<string, unknown>>, elements: Elements | undefined, indent: Indent) {
   return namesOf(value, elements).flatMap((name) => {
     const element = elements?.get(name);
@@ -104,9 +104,9 @@ function writeResource(value: object, type: string, attributes: string, indent: 
 }
 
 /**
- * Writes a resource as XML. Elements come in FHIR's order, unknown ones last: in a contained resource of a type that the
- * service does not exchange, these are all but the elements that every resource has. A narrative that is not well-formed
- * is written as text.
+ * Writes a resource as XML. Elements come in FHIR's order, unknown ones last. In a contained resource of a type that
+ * the service does not exchange, only the elements of every resource are known. A narrative that is not well-formed is
+ * written as text.
  *
  * @param pretty - with line breaks and indentation
  * @see https://hl7.org/fhir/R4/xml.html

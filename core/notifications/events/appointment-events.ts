@@ -96,8 +96,8 @@ function isOfTopic(change: Change, name: TopicName, config: PublicConfig): boole
 
 /**
  * Whether a subscriber is notified of a change, access rights aside. The requestor's own booking is not an event. Later
- * changes, and appointments that staff create, are events for every subscriber except the author. The author gets them
- * only on request.
+ * changes, and appointments that the clinic creates, are events for every subscriber except the author. The author gets
+ * them only on request.
  *
  * @see specification section 6
  */

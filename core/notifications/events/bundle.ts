@@ -115,8 +115,7 @@ function appointmentEntry({ event, appointment }: EventContent, content: Content
  * For the content `empty`, only the state contains the numbers and times of events.
  *
  * @param contents - the events, in order; none for a handshake or a heartbeat
- * @see
- *   https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription-notification-r4.html
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription-notification-r4.html
  */
 export function notification(
   report: StatusReport,
