@@ -66,7 +66,7 @@ export function hostileTexts(most: number, lengthOf = (text: string): number => 
 export const seen = { texts: 0, longest: 0 };
 
 /** The longest that one text may keep everybody else waiting, in milliseconds. */
-export const LONGEST_STAND = 200;
+export const MAX_STAND = 200;
 
 const ATTEMPTS = 4;
 
@@ -91,10 +91,16 @@ export async function standOf(act: () => Promise<unknown>): Promise<number> {
   return longest;
 }
 
-/**
- * The texts over which the process stands still for too long. Only what does so each time counts: memory is tidied up
- * now and then.
- */
+/** The shortest of several stands, if the first is too long: memory is tidied up now and then. */
+export async function steadyStandOf(act: () => Promise<unknown>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < ATTEMPTS && least >= MAX_STAND; attempt += 1) {
+    least = Math.min(least, await standOf(act));
+  }
+  return least;
+}
+
+/** The texts over which the process stands still for too long each time. */
 export async function slowTexts(texts: readonly string[], send: (text: string) => Promise<unknown>): Promise<string[]> {
   const all = async (): Promise<void> => {
     for (const text of texts) {
@@ -103,17 +109,14 @@ export async function slowTexts(texts: readonly string[], send: (text: string) =
   };
   seen.texts += texts.length;
   const longest = await standOf(all);
-  if (longest < LONGEST_STAND) {
+  if (longest < MAX_STAND) {
     seen.longest = Math.max(seen.longest, longest);
     return [];
   }
   const slow: string[] = [];
   for (const text of texts) {
-    let least = Number.POSITIVE_INFINITY;
-    for (let attempt = 0; attempt < ATTEMPTS && least >= LONGEST_STAND; attempt += 1) {
-      least = Math.min(least, await standOf(() => send(text)));
-    }
-    if (least >= LONGEST_STAND) {
+    const least = await steadyStandOf(() => send(text));
+    if (least >= MAX_STAND) {
       slow.push(`${text.slice(0, 30)}… (${text.length} characters, ${Math.round(least)} ms)`);
     }
   }
