@@ -17,9 +17,9 @@ import type { Announce, Commit, UnitOfWork } from './storage/unit-of-work.ts';
 export interface Caller {
   /** Written to `meta.author`. */
   readonly author: Reference;
-  /** The project whose resources are visible; none for the server itself. */
+  /** The project whose resources are visible; absent for the server itself. */
   readonly project?: WithId<Project>;
-  /** What may be done; without one, everything. */
+  /** The caller's rights; absent: all. */
   readonly accessPolicy?: AccessPolicy;
   /** The server itself, which bypasses all rules. */
   readonly isSystem: boolean;
@@ -27,24 +27,24 @@ export interface Caller {
   readonly isExtended: boolean;
 }
 
-/** The server acting for itself. */
+/** The server as caller. */
 export const system: Caller = {
   author: { reference: 'system' },
   isSystem: true,
   isExtended: true,
 };
 
-/** A member of the project that has proved who it is. */
+/** An authenticated member of the project. */
 export interface Session {
   readonly membership: WithId<ProjectMembership>;
-  /** The login that its tokens name: here the membership. With Basic authentication there is none. */
+  /** The login in its tokens: here the membership. With Basic authentication there is none. */
   readonly loginId: string | undefined;
   readonly project: WithId<Project>;
   readonly profile: WithId<Bot | ClientApplication | Practitioner>;
   readonly caller: Caller;
 }
 
-/** What a Bot is called with. */
+/** The input of a Bot run. */
 export interface BotRequest {
   readonly bot: WithId<Bot>;
   readonly runAs: WithId<ProjectMembership>;
@@ -56,20 +56,20 @@ export interface BotRequest {
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** The result of running a Bot. `returnValue` is what its handler returned or, as an OperationOutcome, threw. */
+/** The result of running a Bot. `returnValue` is the handler's value or, as an OperationOutcome, its error. */
 export interface BotResult {
   readonly success: boolean;
   readonly logResult: string;
   readonly returnValue?: unknown;
 }
 
-/** Where the sandbox logs what it does. Neither tokens nor resources are passed to it. */
+/** The log of the sandbox. It receives neither tokens nor resources. */
 export interface SandboxLogger {
   info(message: string, details?: Readonly<Record<string, unknown>>): void;
   warn(message: string, details?: Readonly<Record<string, unknown>>): void;
 }
 
-/** What the parts of the sandbox share; they know each other only through this. */
+/** The services that the parts of the sandbox share. A part knows the others only through this. */
 export interface Platform {
   /** Address of the server with a slash at its end; known once it listens. */
   baseUrl(): string;
@@ -84,11 +84,11 @@ export interface Platform {
   now(): Date;
   newId(): string;
   /**
-   * What taken time means. As 5.1.23 has it, a taken Slot takes all of its time, for every service. As newer servers have
-   * it, one that names services takes it from these alone, and as many appointments lie side by side as `slotCapacity` says.
+   * The meaning of a busy Slot. In 5.1.23 it blocks its time for every service. In newer servers, a Slot that names
+   * services blocks it for these only, and `slotCapacity` says how many appointments may overlap.
    */
   readonly scheduling: '5.1.23' | 'newest';
   executeBot(request: BotRequest): Promise<BotResult>;
-  /** How many Subscriptions a member has bound to websockets; `user` is the reference to its profile. */
+  /** Number of Subscriptions that a member has bound to websockets; `user` is the reference to its profile. */
   boundSubscriptions(user: string): number;
 }

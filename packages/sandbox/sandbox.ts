@@ -24,23 +24,22 @@ import { createAudience } from './websockets/audience.ts';
 import { serveWebsockets } from './websockets/endpoint.ts';
 import { createWebsocketSubscriptions, type WebsocketSubscriptions } from './websockets/subscriptions.ts';
 
-/** How a sandbox is started. */
 export interface SandboxOptions {
   /** Port to listen on; 0, the default, for any that is free. */
   readonly port?: number;
-  /** Address to listen on; only loopback makes sense, as anyone who reaches it may call Bots with fixed tokens. */
+  /** Address to listen on. Use loopback only: anyone who reaches the sandbox may call Bots with fixed tokens. */
   readonly host?: string;
-  /** Where everything is kept on disk; without it, in memory only. */
+  /** Folder of the stored data; absent: memory only. */
   readonly dataFolder?: string;
   /** Factor for the delays of retried jobs and the minutes of cron; default 1. */
   readonly delayScale?: number;
-  /** Address at which Bots reach the server, if it is a different one: Medplum's `vmContextBaseUrl`. */
+  /** Address at which Bots reach the server (Medplum's `vmContextBaseUrl`); default: the server's. */
   readonly botBaseUrl?: string | undefined;
-  /** The issuer that tokens name: Medplum's `issuer`; default: the address of the server. */
+  /** The issuer of tokens (Medplum's `issuer`); default: the address of the server. */
   readonly issuer?: string;
   /** Milliseconds from one heartbeat on websockets to the next; default 10 000, as in Medplum. */
   readonly heartbeatMilliseconds?: number;
-  /** What taken time means to Medplum's own scheduling; default 5.1.23. */
+  /** The meaning of a busy Slot in Medplum's own scheduling; default 5.1.23. */
   readonly scheduling?: Platform['scheduling'];
   readonly logger?: SandboxLogger;
 }
@@ -57,7 +56,7 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
-/** How long requests under way are waited for once it stops, in milliseconds: jobs were waited for before. */
+/** Milliseconds to wait for open requests when the sandbox stops. Jobs have ended by then. */
 const longestGoodbye = 2_000;
 
 const silent: SandboxLogger = { info: () => undefined, warn: () => undefined };
@@ -80,7 +79,7 @@ async function openFolder(
   return { ...(await openJournal(folder)), key: await readFile(path, 'utf8') };
 }
 
-/** The jobs that were not over when the sandbox stopped. */
+/** The unfinished jobs of the last run. */
 function unfinished(entries: readonly JournalEntry[]): Job[] {
   const jobs = new Map<string, Job>();
   for (const event of entries.flatMap((entry) => entry.jobs ?? [])) {
@@ -187,7 +186,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       cron.close();
       await queue?.close();
       await websockets.close();
-      // A connection on which nothing comes would hold it up for minutes.
+      // An idle connection would delay the stop for minutes.
       setTimeout(() => app.server.closeAllConnections(), longestGoodbye).unref();
       await app.close();
       await journal.close();

@@ -4,7 +4,6 @@ import type { ClientApplication, Project, ProjectMembership } from '@medplum/fhi
 import { fixedTokens } from './auth/sessions.ts';
 import type { SandboxRepository } from './repository/repository.ts';
 
-/** The project of the sandbox, and who administers it. */
 interface Seed {
   readonly project: WithId<Project>;
   readonly administrator: WithId<ClientApplication>;
@@ -23,7 +22,7 @@ async function findSeed(repository: SandboxRepository): Promise<Seed | undefined
 }
 
 /**
- * Creates the project with the features that the booking service needs, and its administrator, unless they exist already.
+ * Creates the project with the features that the booking service needs, and its administrator. Existing ones are kept.
  * The sandbox itself creates nothing else.
  *
  * @param repository - of the server itself

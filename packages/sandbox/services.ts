@@ -4,13 +4,13 @@ import type { Tokens } from './auth/tokens.ts';
 import type { Platform, Session } from './platform.ts';
 import { SandboxRepository } from './repository/repository.ts';
 
-/** What the HTTP routes share. */
+/** The services that the HTTP routes share. */
 export interface Services {
   readonly platform: Platform;
   readonly sessions: Sessions;
   readonly tokens: Tokens;
   readonly logins: Logins;
-  /** The server acting for itself, bypassing all rules. */
+  /** Bypasses all rules. */
   readonly systemRepository: SandboxRepository;
 }
 

@@ -1,8 +1,8 @@
 import { projectAdminResourceTypes } from '@medplum/core';
 
 /**
- * The types of project administration in Medplum 5.1: no rule for `*` covers them, and only administrators have access to
- * them. Newer versions of `@medplum/core` list more.
+ * The types of project administration in Medplum 5.1: a rule for `*` does not cover them, and only administrators can
+ * access them. Newer versions of `@medplum/core` list more.
  */
 export const adminTypes: readonly string[] = [
   'Package',

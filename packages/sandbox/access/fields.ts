@@ -50,10 +50,8 @@ function visibleMeta(meta: Meta | undefined): Meta | undefined {
 }
 
 /**
- * A resource as the caller gets to see it: without hidden fields, and without Medplum's own fields in `meta` unless the
- * caller asked for them. The content of a Binary is never shown here.
- *
- * @param resource - not modified
+ * Returns a copy of a resource without the fields hidden from the caller. Medplum's own fields in `meta` are included
+ * only if the caller asked for them. The content of a Binary is always left out.
  */
 export function visible<T extends StoredResource>(caller: Caller, resource: T): T {
   const hidden = satisfiedAccessPolicy(resource, 'read', caller.accessPolicy)?.hiddenFields ?? [];
@@ -68,7 +66,7 @@ export function visible<T extends StoredResource>(caller: Caller, resource: T): 
 }
 
 /**
- * What is to be written, with the fields that the caller may not write set back to what they were.
+ * Resets the fields that the caller may not write to their previous values.
  *
  * @param original - the previous version; without one, such fields are removed
  */

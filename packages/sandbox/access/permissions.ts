@@ -16,7 +16,7 @@ import { type Predicate, predicateOf } from '../search/predicate.ts';
 import type { SearchSource } from '../search/source.ts';
 import { adminTypes } from './admin-types.ts';
 
-/** Refuses anything that is not a resource type. */
+/** Throws for a name that is not a resource type. */
 export function assertResourceType(type: string): asserts type is ResourceType {
   validateResourceType(type);
 }
@@ -32,7 +32,7 @@ function supports(caller: Caller, interaction: AccessPolicyInteraction, type: Re
   return !caller.accessPolicy || accessPolicySupportsInteraction(caller.accessPolicy, interaction, type);
 }
 
-/** Refuses with 403 what `supports` denies. */
+/** Throws 403 if the caller may do this with no resource of the type. */
 export function assertSupports(caller: Caller, interaction: AccessPolicyInteraction, type: ResourceType): void {
   if (!supports(caller, interaction, type)) {
     throw new OperationOutcomeError(forbidden);
@@ -40,10 +40,8 @@ export function assertSupports(caller: Caller, interaction: AccessPolicyInteract
 }
 
 /**
- * The rule by which the caller may do this with this very resource, as Medplum decides it in memory: criteria are matched
- * by `@medplum/core`, which does not support chained search.
- *
- * @returns the rule, or `undefined` if there is none
+ * Finds the rule that lets the caller do this with a resource, as Medplum decides it in memory: criteria are matched by
+ * `@medplum/core`, which does not support chained search.
  */
 export function permission(
   caller: Caller,
@@ -59,9 +57,9 @@ export function permission(
 }
 
 /**
- * Whether a resource may be written in the form it has now.
+ * Whether the caller may write a resource in its present form.
  *
- * @param previous - what it replaces
+ * @param previous - the version that it replaces
  */
 export function isWriteable(
   caller: Caller,
@@ -93,8 +91,8 @@ function rulesFor(caller: Caller, type: ResourceType, interaction: AccessPolicyI
 }
 
 /**
- * The caller's rights on a type as Medplum puts them into its SQL: one of the criteria must hold, chained ones included.
- * A rule without criteria, or with criteria for another type, lets everything pass.
+ * The criteria for reading a type, as Medplum puts them into its SQL: one of them must hold, chained ones included. A
+ * rule without criteria, or with criteria for another type, matches every resource.
  */
 export function readable(
   source: SearchSource,

@@ -8,7 +8,6 @@ import type {
 } from '@medplum/fhirtypes';
 import { adminTypes, typesUnderWildcard } from './admin-types.ts';
 
-/** Reads an AccessPolicy by reference; `undefined` if there is none. */
 type ReadPolicy = (reference: Reference<AccessPolicy>) => AccessPolicy | undefined;
 
 const readOnly: AccessPolicyResource['interaction'] = ['search', 'read', 'history', 'vread'];
@@ -100,7 +99,7 @@ function adminRules(project: string): AccessPolicyResource[] {
   ];
 }
 
-/** A rule for all types, and the same rule for those types that the wildcard does not cover by itself. */
+/** Repeats a rule for `*` for the types that the wildcard does not cover. */
 function spelledOut(rule: AccessPolicyResource): AccessPolicyResource[] {
   if (rule.resourceType !== '*') {
     return [rule];
@@ -114,7 +113,7 @@ function spelledOut(rule: AccessPolicyResource): AccessPolicyResource[] {
 }
 
 /**
- * The rights that a member of a project has: its policies with their parameters filled in, Medplum's defaults, and the
+ * The effective rights of a project member: its policies with their parameters filled in, Medplum's defaults, and the
  * rules for the types of project administration, which only administrators see.
  *
  * @param read - reads the policies that the membership names

@@ -5,7 +5,7 @@ import { resourcesOf, type UnitOfWork } from '../storage/unit-of-work.ts';
 import { isPassword } from './passwords.ts';
 import { isSame } from './tokens.ts';
 
-/** What a person signs in with, as sent to `POST /auth/login`. */
+/** The body of `POST /auth/login`. */
 interface LoginRequest {
   readonly clientId?: string | undefined;
   readonly email: string;
@@ -54,7 +54,7 @@ export function isVerified({ codeChallenge = '', codeChallengeMethod }: Login, v
   return isSame(answer, codeChallenge);
 }
 
-/** The addresses to which a client may send people back. */
+/** The redirect URIs that a client has registered. */
 export function redirectUris({ redirectUri, redirectUris: others = [] }: ClientApplication): string[] {
   return [...(redirectUri ? [redirectUri] : []), ...others];
 }

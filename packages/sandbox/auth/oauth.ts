@@ -9,7 +9,7 @@ import { resourceOf } from '../storage/unit-of-work.ts';
 import { isVerified, type Login, newSecret } from './logins.ts';
 import { isSame } from './tokens.ts';
 
-/** Why no token is issued, in Medplum's words: error code and description (RFC 6749, section 5.2). */
+/** Error code and description of a refused token request, in Medplum's words (RFC 6749, section 5.2). */
 interface Refusal {
   readonly error: string;
   readonly error_description: string;
@@ -64,7 +64,7 @@ function clientOf(
   return isUsable ? (sessions.client(given.id, given.secret) ?? refusal('Invalid secret')) : refusal('Invalid client');
 }
 
-/** What every token response says besides the tokens. */
+/** The fields that all token responses share. */
 function tokenResponse({ platform }: Services, { project, profile }: ProjectMembership) {
   return {
     project,
@@ -94,7 +94,7 @@ function grantToClient(server: Services, client: WithId<ClientApplication>, scop
   };
 }
 
-/** Tokens for a person who has signed in; each login has its own. */
+/** Issues tokens to a person who has signed in. Each login has its own tokens. */
 function grantToPerson(server: Services, login: Login): object {
   const { user, membership, scope, clientId, refreshSecret } = login;
   const client = resourceOf(server.platform.unit, 'ClientApplication', clientId);
@@ -115,11 +115,7 @@ function grantToPerson(server: Services, login: Login): object {
   };
 }
 
-/**
- * The grant `authorization_code` with PKCE.
- *
- * @see https://www.rfc-editor.org/rfc/rfc7636#section-4.5
- */
+/** The grant `authorization_code` with PKCE (RFC 7636, section 4.5). */
 function exchangeCode(server: Services, form: Form): object | Refusal {
   if (!form.code) {
     return refusal('Missing code');
@@ -148,7 +144,7 @@ function exchangeCode(server: Services, form: Form): object | Refusal {
   return grantToPerson(server, login);
 }
 
-/** The grant `refresh_token`: the token that comes back replaces the one that was used. */
+/** The grant `refresh_token`. Each use replaces the refresh token. */
 function refresh(server: Services, form: Form): object | Refusal {
   const claims = server.tokens.verify(form.refresh_token ?? '');
   const login = server.logins.byId(claims?.session_id ?? '');
@@ -167,7 +163,6 @@ function refresh(server: Services, form: Form): object | Refusal {
 
 type Form = Readonly<Record<string, string>>;
 
-/** The grants, by `grant_type`. */
 const grants: Readonly<
   Record<string, (server: Services, authorization: string | undefined, form: Form) => object | Refusal>
 > = {
@@ -191,7 +186,7 @@ function send(reply: FastifyReply, result: object): FastifyReply {
   return reply.code('error' in result ? 400 : 200).send(result);
 }
 
-/** What Medplum tells the holder of a token about it. */
+/** The response of `/oauth2/introspect` (RFC 7662). */
 function introspection({ platform, tokens }: Services, token: string): object {
   const claims = tokens.verify(token);
   if (!claims || !resourceOf(platform.unit, 'ProjectMembership', claims.login_id)) {

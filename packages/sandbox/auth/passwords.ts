@@ -8,7 +8,7 @@ export function hashPassword(password: string): string {
   return `${salt.toString('base64url')}.${scryptSync(password, salt, LENGTH).toString('base64url')}`;
 }
 
-/** Whether a password is the one that was stored. */
+/** Whether a password matches its stored salt and hash. */
 export function isPassword(password: string, stored: string): boolean {
   const [salt = '', hash = ''] = stored.split('.').map((part) => Buffer.from(part, 'base64url'));
   const given = scryptSync(password, salt, LENGTH);

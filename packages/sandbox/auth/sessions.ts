@@ -8,7 +8,7 @@ import { resourceOf, resourcesOf, type UnitOfWork } from '../storage/unit-of-wor
 import type { Logins } from './logins.ts';
 import { isSame, type Tokens } from './tokens.ts';
 
-/** Fixed bearer tokens of the sandbox, and the names of the ClientApplications they stand for. */
+/** Fixed bearer tokens of the sandbox, each with the name of its ClientApplication. */
 export const fixedTokens: Readonly<Record<string, string>> = {
   'portal-a': 'Portal A',
   'portal-b': 'Portal B',
@@ -16,17 +16,17 @@ export const fixedTokens: Readonly<Record<string, string>> = {
   admin: 'Administrator',
 };
 
-/** Finds out who a caller is. */
+/** Authenticates callers. */
 export interface Sessions {
   /**
-   * The member that an `Authorization` header stands for; `undefined` if it stands for no one (401).
+   * The session of the member that an `Authorization` header identifies; `undefined` if it identifies none (401).
    *
-   * @param isExtended - whether the caller wants to see Medplum's own fields in `meta`
-   * @throws OperationOutcomeError (400) if the member has been deleted since its token was issued, or its access policy
-   *   is missing
+   * @param isExtended - whether the caller asked for Medplum's own fields in `meta`
+   * @throws OperationOutcomeError (400) if the member was deleted after its token was issued, or its access policy is
+   *   missing
    */
   authenticate(authorization: string | undefined, isExtended: boolean): Session | undefined;
-  /** The session of a member that is known already. */
+  /** The session of a member that is already authenticated. */
   of(membership: WithId<ProjectMembership>, isExtended: boolean): Session | undefined;
   /** The ClientApplication with this id and secret. */
   client(id: string, secret: string): WithId<ClientApplication> | undefined;
@@ -34,7 +34,6 @@ export interface Sessions {
 
 type Reader = Pick<UnitOfWork, 'find' | 'newest'>;
 
-/** What a literal reference points to, if it exists. */
 function follow(unit: Reader, reference: string | undefined): StoredResource | undefined {
   const [type = '', id = ''] = reference?.split('/') ?? [];
   return isResourceType(type) ? unit.find(type, id)?.resource : undefined;
@@ -46,7 +45,10 @@ function isProfile(resource: StoredResource | undefined): resource is Session['p
   return resource !== undefined && profileTypes.includes(resource.resourceType);
 }
 
-/** Caches policies: working one out takes longer than most requests, and it stays the same as long as its sources do. */
+/**
+ * Caches effective policies: computing one takes longer than most requests. An entry is valid as long as its sources do
+ * not change.
+ */
 function policyCache(unit: Reader): (membership: ProjectMembership) => AccessPolicy {
   interface Entry {
     readonly made: AccessPolicy;
@@ -73,9 +75,9 @@ function policyCache(unit: Reader): (membership: ProjectMembership) => AccessPol
 }
 
 /**
- * @param unit - where members, projects and policies are read, bypassing all rules
- * @param tokens - checks tokens that were issued
- * @param logins - tells which sign-ins are over
+ * @param unit - reads members, projects and policies, bypassing all rules
+ * @param tokens - checks issued tokens
+ * @param logins - knows which sign-ins have ended
  */
 export function createSessions(unit: Reader, tokens: Tokens, logins: Logins): Sessions {
   const policyOf = policyCache(unit);
@@ -120,7 +122,7 @@ export function createSessions(unit: Reader, tokens: Tokens, logins: Logins): Se
     return claims && !isOver ? holderOf(claims.login_id) : undefined;
   }
 
-  /** Who a genuine token was issued to. Medplum does not answer 401 when that member, or its client, is gone. */
+  /** The member that a valid token was issued to. If that member or its client is gone, Medplum does not answer 401. */
   function holderOf(login: string): WithId<ProjectMembership> {
     const found = resourceOf(unit, 'ProjectMembership', login);
     if (!found || !follow(unit, found.profile.reference)) {

@@ -16,7 +16,7 @@ label{display:block;margin:1rem 0 .25rem}input{font:inherit;width:100%;padding:.
 button{font:inherit;margin-top:1.5rem;padding:.5rem 1.5rem;background:#1a4f8b;color:#fff;border:0;cursor:pointer}
 [role=alert]{border-left:4px solid #b3261e;padding-left:.75rem}`;
 
-/** The page may load nothing, and send its form to this server and on to the client that asked. */
+/** Content-Security-Policy: the page may load nothing. Its form goes to this server and is redirected to the client. */
 function signInPolicy(redirectUri: string): string {
   const digest = createHash('sha256').update(style).digest('base64');
   const { origin } = new URL(redirectUri);
@@ -24,7 +24,7 @@ function signInPolicy(redirectUri: string): string {
 }
 
 /**
- * The page where people sign in, in place of the page of Medplum's app to which `GET /oauth2/authorize` leads.
+ * The sign-in page that `GET /oauth2/authorize` leads to, in place of the page of Medplum's app.
  *
  * @param parameters - of the authorization request, sent along with the form
  * @param problem - why the last attempt failed
@@ -77,7 +77,7 @@ function parametersIn(value: unknown): Parameters {
   return parsed.success ? parsed.data : {};
 }
 
-/** What keeps people from being sent back to the client; it is shown on a page, never sent by a redirect. */
+/** Error that forbids a redirect to the client. It is shown on a page instead. */
 function clientProblem({ platform }: Services, { client_id, redirect_uri }: Parameters): string | undefined {
   const client = resourceOf(platform.unit, 'ClientApplication', client_id);
   if (!client) {
@@ -89,7 +89,7 @@ function clientProblem({ platform }: Services, { client_id, redirect_uri }: Para
   return redirectUris(client).includes(redirect_uri) ? undefined : 'Invalid redirect URI';
 }
 
-/** What else is wrong with the request: error and description for the client. */
+/** Any other error of the request: error code and description, sent to the client by a redirect. */
 function requestProblem(parameters: Parameters): readonly [string, string] | undefined {
   if (!parameters.scope) {
     return ['invalid_request', 'Missing scope'];
@@ -102,7 +102,7 @@ function requestProblem(parameters: Parameters): readonly [string, string] | und
     : undefined;
 }
 
-/** The client's address with the answer to the client and its `state`. */
+/** The client's redirect URI with the response parameters and `state`. */
 function backTo({ redirect_uri = '', state = '' }: Parameters, said: Parameters): string {
   const url = new URL(redirect_uri);
   for (const [name, value] of Object.entries({ ...said, state })) {
@@ -138,8 +138,7 @@ function signIn({ logins }: Services, parameters: Parameters): Login | string {
 }
 
 /**
- * How people sign in: `GET /oauth2/authorize`, the page that it leads to, `POST /auth/login` behind such a page, and
- * `POST /oauth2/logout`.
+ * Routes of the sign-in: `GET /oauth2/authorize`, its page, `POST /auth/login` and `POST /oauth2/logout`.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.1
  */

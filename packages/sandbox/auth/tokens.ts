@@ -1,7 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
-/** What an access token says. */
 interface Claims {
   readonly client_id?: string | undefined;
   /** Id of the ProjectMembership that the token stands for. */
@@ -9,16 +8,16 @@ interface Claims {
   readonly sub: string;
   readonly profile: string;
   readonly scope: string;
-  /** In a binding token only: the Subscription to which a websocket may be bound, and for whom. */
+  /** In a binding token only: the Subscription to which a websocket may be bound, and the membership. */
   readonly subscription_id?: string | undefined;
   readonly membership_id?: string | undefined;
-  /** Which sign-in of a person the token belongs to. */
+  /** The sign-in of a person. */
   readonly session_id?: string | undefined;
   /** In a refresh token only: it gives new tokens but no access. */
   readonly refresh_secret?: string | undefined;
 }
 
-/** What an issued token says; it expires at `exp`, which, like `iat`, is in seconds since 1970-01-01T00:00:00Z. */
+/** Claims of an issued token. `exp` and `iat` are in seconds since 1970-01-01T00:00:00Z. */
 export type VerifiedClaims = Claims & { readonly exp: number; readonly iat: number; readonly iss: string };
 
 /** Issues and checks access tokens: JWTs that only this sandbox can read. */
@@ -65,7 +64,6 @@ export function isSame(left: string, right: string): boolean {
 /**
  * @param key - secret with which tokens are signed (HS256)
  * @param issuer - the server's address
- * @param now - the time
  * @see https://www.rfc-editor.org/rfc/rfc7519
  */
 export function createTokens(key: string, issuer: () => string, now: () => Date): Tokens {

@@ -16,8 +16,8 @@ import type { BotResult, Session } from '../platform.ts';
 import { repositoryOf, type Services } from '../services.ts';
 
 /**
- * Runs a Bot for a member of the project that may read it. The Bot acts with its own membership, or with the caller's if
- * it has none or is set to `runAsUser`.
+ * Runs a Bot for a project member that may read it. The Bot acts with its own membership. Without one, or with
+ * `runAsUser`, it acts with the caller's.
  */
 async function callBot(
   server: Services,
@@ -51,7 +51,7 @@ async function findBot(server: Services, session: Session, id: string | undefine
 
 const mirrored = ['text/plain', 'x-application/hl7-v2+er7'];
 
-/** Answers with a value that is not a resource. What has no JSON form, such as a function, is a server error. */
+/** Sends a value that is not a resource. A value without a JSON form, such as a function, is a server error. */
 function sendValue(request: FastifyRequest, reply: FastifyReply, status: number, value: unknown): FastifyReply {
   const given = request.headers['content-type'] ?? '';
   const type = mirrored.includes(given) ? given : 'application/json';
@@ -64,8 +64,8 @@ function sendValue(request: FastifyRequest, reply: FastifyReply, status: number,
 }
 
 /**
- * Turns what a Bot returned into an answer, as Medplum does: an OperationOutcome by its id, a resource or any other
- * value with 200, or with 400 if the Bot failed.
+ * Sends the result of a Bot as Medplum does. An OperationOutcome decides the status by its id. Any other value is sent
+ * with 200, or with 400 if the Bot failed.
  */
 function sendBotResult(
   request: FastifyRequest,
@@ -84,7 +84,7 @@ function sendBotResult(
 }
 
 /**
- * `Bot/{id}/$execute` and `Bot/$execute?identifier=…`, by GET with the query or by POST with the body as input.
+ * `Bot/{id}/$execute` and `Bot/$execute?identifier=…`. The input is the query of a GET or the body of a POST.
  *
  * @param id - of the Bot; without one, the query's `identifier` names it
  * @see https://www.medplum.com/docs/api/fhir/operations/bot-execute

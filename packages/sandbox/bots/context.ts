@@ -13,7 +13,6 @@ import {
 import type { ProjectSetting } from '@medplum/fhirtypes';
 import type { BotRequest, BotResult } from '../platform.ts';
 
-/** Everything a run needs besides the request. */
 interface BotRun extends BotRequest {
   readonly accessToken: string;
   readonly baseUrl: string;
@@ -33,8 +32,8 @@ function createConsole() {
 }
 
 /**
- * Compiles the code of a Bot, with what Medplum puts around it: `exports` and `module` before it, and after it the call
- * of `exports.handler` with a client that passes the trace id on.
+ * Compiles the code of a Bot with Medplum's wrapper: `exports` and `module` before it, a call of `exports.handler`
+ * after it. The client of that call passes the trace id on.
  *
  * @throws SyntaxError if the code is not JavaScript
  */
@@ -98,10 +97,10 @@ function globalsOf(run: BotRun, console: ReturnType<typeof createConsole>): vm.C
 }
 
 /**
- * Runs a Bot in a context of its own that has the globals of Medplum's VM context and no others. As in Medplum, the time
- * limit (`Bot.timeout` in seconds, default 10) ends code that computes, not code that waits.
+ * Runs a Bot in a new context that has only the globals of Medplum's VM context. As in Medplum, the time limit
+ * (`Bot.timeout` in seconds, default 10) ends code that computes, not code that waits.
  *
- * @returns what the handler returned; `success` is false if it threw, or returned an OperationOutcome that is not ok
+ * @returns the handler's value; `success` is false if it threw, or returned an OperationOutcome that is not ok
  */
 export async function runBot(run: BotRun): Promise<BotResult> {
   const console = createConsole();

@@ -38,7 +38,7 @@ async function storeCode(server: Services, session: Session, bot: WithId<Bot>, c
 }
 
 /**
- * `POST Bot/{id}/$deploy`: stores the code in the body, and from then on the Bot runs it.
+ * `POST Bot/{id}/$deploy`: stores the code in the body, which the Bot runs from then on.
  *
  * @param body - `{ code, filename }`; without code the Bot must have some already
  * @see https://www.medplum.com/docs/api/fhir/operations/bot-deploy

@@ -6,7 +6,6 @@ import type { BotRequest, BotResult } from '../platform.ts';
 import { resourceOf, type UnitOfWork } from '../storage/unit-of-work.ts';
 import { compileBot, runBot } from './context.ts';
 
-/** What the sandbox provides for running Bots. */
 interface BotHost {
   readonly unit: Pick<UnitOfWork, 'find'>;
   readonly tokens: Tokens;
@@ -19,7 +18,7 @@ function failure(logResult: string): BotResult {
   return { success: false, logResult };
 }
 
-/** The project's own reasons not to run a Bot, in Medplum's words. */
+/** The project's reasons not to run a Bot, in Medplum's words. */
 function refusal(host: BotHost, bot: Bot): string | undefined {
   if (!resourceOf(host.unit, 'Project', bot.meta?.project)?.features?.includes('bots')) {
     return 'Bots not enabled';
@@ -33,11 +32,7 @@ function refusal(host: BotHost, bot: Bot): string | undefined {
   return bot.executableCode.url.startsWith('Binary/') ? undefined : 'Executable code is not a Binary';
 }
 
-/**
- * Makes the function that runs Bots. The code of a Bot is compiled once per version of its Binary.
- *
- * @param host - where code, project and tokens come from
- */
+/** Creates the function that runs Bots. The code of a Bot is compiled once per version of its Binary. */
 export function createBotExecutor(host: BotHost): (request: BotRequest) => Promise<BotResult> {
   const scripts = new WeakMap<Binary, vm.Script>();
 

@@ -77,8 +77,9 @@ async function createBot(server: Services, session: Session, body: unknown): Pro
 }
 
 /**
- * `/admin/projects/{id}/…`: how Medplum's app and command line create clients, Bots and people, each with a membership.
- * For administrators of the project only (otherwise 403); the id in the path does not matter, as in Medplum.
+ * `/admin/projects/{id}/…`: Medplum's app and command line create clients, Bots and people here, each with a
+ * membership. Only administrators of the project are allowed (otherwise 403). As in Medplum, the id in the path is
+ * ignored.
  */
 export function adminRoutes(app: FastifyInstance, server: Services, authenticate: Authenticate): void {
   function administrator(request: FastifyRequest, reply: FastifyReply): Session {

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const tracingUrl = 'https://medplum.com/fhir/StructureDefinition/tracing';
 
-/** The id under which a request is followed through the system: the caller's own, or a new one. */
+/** The trace id of a request: the caller's own, or a new one. */
 export function traceIdOf(request: FastifyRequest): string {
   const given = request.headers['x-trace-id'] ?? request.headers.traceparent;
   return typeof given === 'string' ? given : randomUUID();
@@ -28,7 +28,7 @@ function sendJson(request: FastifyRequest, reply: FastifyReply, body: unknown, c
 }
 
 /**
- * Answers with an OperationOutcome; its id decides the status.
+ * Sends an OperationOutcome; its id decides the status.
  *
  * @param outcome - its `diagnostics` become the `Content-Location` of a 202
  */
@@ -42,7 +42,7 @@ export function sendOutcome(request: FastifyRequest, reply: FastifyReply, outcom
 }
 
 /**
- * Answers with a resource, with `ETag`, `Last-Modified` and, if it was created, `Location`.
+ * Sends a resource with `ETag`, `Last-Modified` and, if it was created, `Location`.
  *
  * @param baseUrl - of the server, with a slash at its end
  */

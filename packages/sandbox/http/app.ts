@@ -97,9 +97,9 @@ function authenticator({ sessions, platform }: Services): Authenticate {
 }
 
 /**
- * The HTTP face of the sandbox. No answer is sent before everything written so far is on disk.
+ * Creates the HTTP server of the sandbox. A response is sent only after everything written so far is on disk.
  *
- * @param flushed - resolves when everything is
+ * @param flushed - resolves when everything is on disk
  */
 export function createApp(server: Services, flushed: () => Promise<void>): FastifyInstance {
   const app = fastify({

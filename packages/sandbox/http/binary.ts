@@ -6,7 +6,7 @@ import { repositoryOf, type Services } from '../services.ts';
 import { resourceOf } from '../storage/unit-of-work.ts';
 import { sendResource } from './answer.ts';
 
-/** Identifies the caller, or answers 401. */
+/** Identifies the caller, or throws 401. */
 export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Session;
 
 function asBinary(request: FastifyRequest, content: Buffer): Binary {
@@ -21,7 +21,7 @@ function asBinary(request: FastifyRequest, content: Buffer): Binary {
 }
 
 /**
- * `Binary`: written as it is sent, and read as it was written, unless FHIR JSON is asked for.
+ * `Binary`: the content is stored as sent, and returned unchanged unless FHIR JSON is requested.
  *
  * @see https://hl7.org/fhir/R4/binary.html#rest
  */

@@ -30,7 +30,7 @@ const parsers: readonly { readonly types: RegExp; readonly parse: Parse }[] = [
 /**
  * Reads a request's body by its content type. As in Medplum, an unknown type gives an empty object.
  *
- * @throws OperationOutcomeError (400) if it claims to be JSON and is not
+ * @throws OperationOutcomeError (400) for invalid JSON
  */
 export function parseBody(contentType: string | undefined, body: Buffer): unknown {
   const parser = parsers.find(({ types }) => types.test(contentType ?? ''));

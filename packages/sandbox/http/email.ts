@@ -7,13 +7,13 @@ import type { Services } from '../services.ts';
 import { sendOutcome } from './answer.ts';
 import type { Authenticate } from './binary.ts';
 
-/** What Medplum passes on to nodemailer; files and addresses to fetch are not among it. */
+/** The fields that Medplum passes on to nodemailer. Files and URLs to fetch are left out. */
 const mailShape = z.looseObject({
   to: z.string({ error: 'To is required' }).min(1, { error: 'To is required' }),
   subject: z.string({ error: 'Subject is required' }).min(1, { error: 'Subject is required' }),
 });
 
-/** The mail server of a project, as its secrets name it; `undefined` if they name none. */
+/** The mail server in the secrets of a project. */
 function mailServerOf({ secret = [] }: Project) {
   const secretOf = (name: string) => secret.find((one) => one.name === name);
   const [host, port] = [secretOf('smtpHost')?.valueString, secretOf('smtpPort')?.valueInteger];
@@ -30,15 +30,16 @@ function mailServerOf({ secret = [] }: Project) {
   return { transport: { host, port, secure, auth: { user, pass } }, from, approved };
 }
 
-/** The sender that was asked for, if the project approves of it. */
+/** The requested sender, if the project allows it. */
 const senderOf = (
   asked: unknown,
   { from, approved }: { readonly from: string; readonly approved: readonly string[] },
 ) => (typeof asked === 'string' && approved.includes(/<([^<>]*)>/.exec(asked)?.[1] ?? asked) ? asked : from);
 
 /**
- * `POST /email/v1/send`, for administrators in projects with the feature `email`: sends over SMTP by the server that the
- * secrets of the project name. Without one, as a Medplum with `emailProvider` none does, it accepts and sends nothing.
+ * `POST /email/v1/send`, for administrators in projects with the feature `email`: sends over the SMTP server in the
+ * secrets of the project. Without one it accepts the e-mail and sends nothing, as Medplum does with `emailProvider`
+ * none.
  */
 export function emailRoutes(app: FastifyInstance, { platform }: Services, authenticate: Authenticate): void {
   app.post('/email/v1/send', async (request, reply) => {

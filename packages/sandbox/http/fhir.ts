@@ -26,9 +26,8 @@ function withoutFhirPathPatch(entry: BundleEntry): BundleEntry {
 }
 
 /**
- * Medplum 5.1 supports FHIRPath Patch only in a request of its own; inside a Bundle it misses the `op` of its form of
- * JSON Patch and answers 400. The router used here is newer and would carry it out, so the part by which it tells the two
- * apart is removed.
+ * Medplum 5.1 supports FHIRPath Patch only in a request of its own. Inside a Bundle it expects the `op` of JSON Patch
+ * and answers 400. The newer router would accept such a patch, so this removes the part by which it recognizes one.
  */
 export function asMedplum51(body: unknown): unknown {
   if (!isResource<Bundle>(body, 'Bundle') || !Array.isArray(body.entry)) {
@@ -63,7 +62,7 @@ function fhirRequest(request: FastifyRequest, session: Session, url: string): Fh
   };
 }
 
-/** The query of a request; a parameter that is given several times becomes a list. */
+/** The query of a request. A repeated parameter becomes a list. */
 function queryOf(url: string): Record<string, string | string[]> {
   const { searchParams } = new URL(url, 'http://localhost');
   return Object.fromEntries(
@@ -79,7 +78,7 @@ async function validateBody({ platform }: Services, body: Resource): Promise<Fhi
   return [allOk];
 }
 
-/** Medplum reports success whether or not there was such a resource. */
+/** As in Medplum, a missing resource is a success, too. */
 async function expunge({ platform }: Services, session: Session, reference: string): Promise<FhirResponse> {
   const [type = '', id = ''] = reference.split('/');
   if (!session.membership.admin) {
@@ -91,10 +90,10 @@ async function expunge({ platform }: Services, session: Session, reference: stri
   return [allOk];
 }
 
-/** What carries out an operation; `id` is what the first group of its path matched. */
+/** Executes an operation; `id` is the first group of its path. */
 type Operation = (server: Services, session: Session, id: string, request: FhirRequest) => Promise<FhirResponse>;
 
-/** The operations that Medplum adds to the plain FHIR interactions, by method and path. */
+/** Medplum's operations besides the plain FHIR interactions, by method and path. */
 const operations: readonly (readonly [HttpMethod, RegExp, Operation])[] = [
   ['POST', /^\/Bot\/([^/]+)\/\$deploy$/, (server, session, id, { body }) => deployBot(server, session, id, body)],
   ['GET', /^\/Subscription\/([^/]+)\/\$get-ws-binding-token$/, websocketBindingToken],
@@ -143,7 +142,7 @@ async function builtIn(server: Services, session: Session, request: FhirRequest)
 }
 
 /**
- * Everything below `/fhir/R4` that needs a token: FHIR's interactions, Bots, operations.
+ * The routes below `/fhir/R4` that need a token: FHIR's interactions, Bots, operations.
  *
  * @see https://hl7.org/fhir/R4/http.html
  */

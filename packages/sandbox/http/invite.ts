@@ -8,7 +8,7 @@ import type { Services } from '../services.ts';
 
 const referenceShape = z.object({ reference: z.string() });
 
-/** The people whom an administrator invites: staff, with or without rights of their own. */
+/** The body of an invitation: a member of staff, with or without administrator rights. */
 export const inviteShape = z.object({
   resourceType: z.literal('Practitioner'),
   firstName: z.string().min(1),

@@ -68,11 +68,11 @@ interface Cron {
 const minute = 60_000;
 
 /**
- * Runs the Bots that have a `cronString` at the minutes it names; their input is the Bot itself. A Bot that still runs is
- * not started again: where minutes are short, or the machine is slow, runs would pile up.
+ * Runs the Bots that have a `cronString` at its minutes; their input is the Bot itself. A Bot that still runs is not
+ * started again, because runs would pile up where minutes are short or the machine is slow.
  *
- * @param unit - where Bots are read
- * @param delayScale - how long a minute lasts; 1 for a real one
+ * @param unit - reads the Bots
+ * @param delayScale - length of a minute; 1 for a real one
  */
 export function startCron(platform: Platform, unit: Pick<UnitOfWork, 'find' | 'newest'>, delayScale: number): Cron {
   const length = minute * delayScale;

@@ -11,11 +11,11 @@ export interface Job {
   readonly interaction: Interaction;
   /** Instant of the change, ISO 8601 in UTC. */
   readonly requestTime: string;
-  /** How many runs have failed. */
+  /** Number of failed runs. */
   readonly attemptsMade: number;
   /** Earliest time of the next run, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly notBefore: number;
 }
 
-/** What the journal records about jobs: one that is to be run (again), or one that is over. */
+/** A change of a job in the journal: due (again), or over. */
 export type JobEvent = { readonly due: Job } | { readonly over: string };

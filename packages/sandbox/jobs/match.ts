@@ -13,7 +13,7 @@ function isAbout({ criteria }: Subscription, type: string): boolean {
 /**
  * Whether a Subscription is to be notified of a change after it has been made.
  *
- * @param resource - the one that the change is about
+ * @param resource - the subject of the change
  */
 export async function isMatched(
   change: Change,
@@ -40,9 +40,9 @@ export async function isMatched(
 }
 
 /**
- * The jobs that changes give rise to: one for each active Subscription that matches, decided at the moment of the change.
+ * The jobs of a commit: one for each active Subscription that matches a change when it is made.
  *
- * @param unit - where the Subscriptions are read
+ * @param unit - reads the Subscriptions
  * @param changes - of one commit
  */
 export async function jobsFor(

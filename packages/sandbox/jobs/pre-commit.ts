@@ -15,7 +15,7 @@ import { resourceOf, resourcesOf, type UnitOfWork } from '../storage/unit-of-wor
 
 const preCommitUrl = 'https://medplum.com/fhir/StructureDefinition/pre-commit-bot';
 
-/** Whether a Subscription names a Bot that is asked before a write instead of told afterwards. */
+/** Whether a Subscription names a Bot that is called before a write instead of after it. */
 export function isPreCommit(subscription: Subscription): boolean {
   return getExtension(subscription, preCommitUrl)?.valueBoolean === true;
 }
@@ -41,10 +41,10 @@ function botOf(unit: UnitOfWork, { channel: { endpoint } }: Subscription): WithI
 }
 
 /**
- * Asks the first pre-commit Bot whose Subscription matches what is about to be written. As in Medplum, a creation counts
- * as an update, and no Bot is asked about the server's own writes.
+ * Calls the first pre-commit Bot whose Subscription matches a pending write. As in Medplum, a creation counts as an
+ * update, and the server's own writes call no Bot.
  *
- * @returns what the Bot answered; `undefined` if there is none
+ * @returns the Bot's result; `undefined` if no Bot was called
  * @throws OperationOutcomeError with the Bot's own outcome if it refuses or fails
  */
 export async function runPreCommit(

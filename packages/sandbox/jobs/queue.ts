@@ -2,23 +2,19 @@ import { once } from 'node:events';
 import type { Job, JobEvent } from './job.ts';
 import type { RunResult } from './run.ts';
 
-/** The jobs that are waiting to be run. */
+/** Runs jobs in order. */
 export interface JobQueue {
-  /** Accepts jobs, in order. */
   enqueue(jobs: readonly Job[]): void;
-  /**
-   * Starts no further jobs, and waits up to ten seconds for those that are running; the others are left to the journal.
-   */
+  /** Starts no further jobs, and waits up to ten seconds for running ones; the others stay in the journal. */
   close(): Promise<void>;
 }
 
-/** What the queue works with. */
 interface JobQueueOptions {
   run(job: Job): Promise<RunResult>;
   /** Records the state of a job, so that it survives a restart. */
   record(event: JobEvent): void;
   now(): Date;
-  /** By how much the delays between attempts are multiplied; 1 for Medplum's own (20 s, 40 s … 8 h). */
+  /** Factor for the delays between attempts; 1 for Medplum's own (20 s, 40 s … 8 h). */
   readonly delayScale: number;
   onRetry(job: Job, reason: string): void;
 }
@@ -27,7 +23,7 @@ const concurrency = 20;
 const longestGoodbye = 10_000;
 const firstDelay = 20_000;
 const longestDelay = 8 * 60 * 60_000;
-/** The longest delay that a timer can have. */
+/** The longest delay of a timer in Node.js. */
 const longestTimer = 2 ** 31 - 1;
 
 /** Milliseconds until the next attempt: exponential, with 10 % jitter, at most 8 hours. */
@@ -35,7 +31,7 @@ function retryDelay(attemptsMade: number, random: number): number {
   return Math.min(firstDelay * 2 ** (attemptsMade - 1) * (0.9 + 0.2 * random), longestDelay);
 }
 
-/** Creates a queue that runs up to 20 jobs at a time, first come first served. */
+/** Creates a queue that runs up to 20 jobs at a time, first in, first out. */
 export function createJobQueue({ run, record, now, delayScale, onRetry }: JobQueueOptions): JobQueue {
   const ready: Job[] = [];
   const timers = new Set<NodeJS.Timeout>();

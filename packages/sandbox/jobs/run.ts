@@ -11,7 +11,7 @@ export type RunResult = 'over' | { readonly retry: string };
 
 const attemptsUrl = 'https://medplum.com/fhir/StructureDefinition/subscription-max-attempts';
 const defaultAttempts = 4;
-/** The queue's own limit, whatever the Subscription says. */
+/** The queue's own limit. A Subscription cannot raise it. */
 const mostAttempts = 19;
 
 type Reader = Pick<UnitOfWork, 'find' | 'cached' | 'versions' | 'newest'>;
@@ -46,9 +46,9 @@ function hookHeaders(
 }
 
 /**
- * Sends a change to the address of a Subscription: Medplum's own rest-hook, which posts the bare resource.
+ * Medplum's own rest-hook: posts the bare resource to the endpoint of a Subscription.
  *
- * @throws Error if there is no answer, or its status is 400 or above
+ * @throws Error if there is no response, or its status is 400 or above
  */
 async function sendRestHook(subscription: Subscription, job: Job, resource: StoredResource): Promise<void> {
   const body = job.interaction === 'delete' ? '{}' : stringify(resource);
@@ -83,7 +83,7 @@ async function callBot(
   }
   const input = job.interaction === 'delete' ? { deletedResource: resource } : resource;
   const headers = hookHeaders(subscription, job, resource);
-  // The Bot's answer is ignored: as in Medplum 5.1, a Bot that throws is not run again.
+  // The Bot's result is ignored: as in Medplum 5.1, a Bot that throws is not run again.
   await platform.executeBot({
     subscription,
     bot,
@@ -96,7 +96,7 @@ async function callBot(
   });
 }
 
-/** What the job still has to do, or nothing if Medplum would drop it by now. */
+/** The Subscription and resource of a job; `undefined` if Medplum would drop the job by now. */
 function stillDue(unit: Reader, job: Job): { subscription: Subscription; resource: StoredResource } | undefined {
   const id = job.subscriptionId;
   const subscription = (unit.cached('Subscription', id) ?? unit.find('Subscription', id))?.resource;
@@ -118,10 +118,10 @@ function stillDue(unit: Reader, job: Job): { subscription: Subscription; resourc
 }
 
 /**
- * Runs a job once, with Medplum's rules: nothing is done if the Subscription is gone or no longer active, if the resource
- * is gone, or, on a retry, if it has a newer version.
+ * Runs a job once, with Medplum's rules. It does nothing if the Subscription is gone or inactive, or the resource is
+ * gone. A retry also does nothing if the resource has a newer version.
  *
- * @param unit - where Subscription, Bot and resource are read, bypassing all rules
+ * @param unit - reads Subscription, Bot and resource, bypassing all rules
  */
 export async function runJob(platform: Platform, unit: Reader, job: Job): Promise<RunResult> {
   const due = stillDue(unit, job);

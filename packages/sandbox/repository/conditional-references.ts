@@ -40,9 +40,9 @@ async function inValue(value: unknown, path: string, search: Search): Promise<un
 }
 
 /**
- * Replaces references that are a search (`Patient?identifier=…`) with references to what they find, with its name.
+ * Replaces conditional references (`Patient?identifier=…`) with literal ones and the display name of their target.
  *
- * @throws OperationOutcomeError (400) if one finds nothing, or more than one resource
+ * @throws OperationOutcomeError (400) if a search finds no resource, or more than one
  * @see https://hl7.org/fhir/R4/http.html#trules
  */
 export async function resolveConditionalReferences<T extends Resource>(resource: T, search: Search): Promise<T> {

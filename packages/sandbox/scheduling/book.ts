@@ -28,7 +28,7 @@ function appointmentIn(body: unknown): Appointment {
 
 const minutesOf = (slot: Slot): number => (Date.parse(slot.end) - Date.parse(slot.start)) / MINUTE;
 
-/** Demands the one Slot `busy-unavailable` of a buffer, as long as the service says. */
+/** Throws unless the only Slot of a buffer is `busy-unavailable` and as long as the service requires. */
 function assertBuffer(side: 'Before' | 'After', slots: readonly Slot[], busy: Slot, wanted: number): void {
   if (wanted === 0) {
     return;
@@ -52,7 +52,10 @@ function assertBuffer(side: 'Before' | 'After', slots: readonly Slot[], busy: Sl
   }
 }
 
-/** Medplum books what `$find` returns: one Slot of the service's duration on its grid, with its buffers. */
+/**
+ * Throws unless the Slots are as `$find` proposes them: one Slot of the service's duration on its grid, and its
+ * buffers.
+ */
 function assertProposed(slots: readonly Slot[], { parameters }: Calendar): void {
   const [busy, ...others] = slots.filter(({ status }) => status === 'busy');
   if (!busy || others.length > 0) {
@@ -68,7 +71,7 @@ function assertProposed(slots: readonly Slot[], { parameters }: Calendar): void 
   assertBuffer('After', slots, busy, parameters.bufferAfter);
 }
 
-/** The refusal names the Slots that are in the way, except those of holds. */
+/** The error names the conflicting Slots, except those of holds. */
 function unavailable({ id }: Schedule, slots: readonly Slot[]): OperationOutcomeError {
   const inTheWay = slots.filter(({ status }) => status === 'busy' || status === 'busy-unavailable');
   const blockingSlots = inTheWay.map((slot) => ({
@@ -83,7 +86,7 @@ function unavailable({ id }: Schedule, slots: readonly Slot[]): OperationOutcome
   return new OperationOutcomeError({ resourceType: 'OperationOutcome', issue });
 }
 
-/** Demands that a Schedule has free time for Slots. */
+/** Throws unless a Schedule has free time for the Slots. */
 export async function assertAvailable(
   repository: SandboxRepository,
   { schedule, parameters }: Calendar,
@@ -137,7 +140,7 @@ async function calendarsOf(
   return { service, calendars: await readCalendars(repository, references, paths, service, 'HealthcareService') };
 }
 
-/** How `$book` and `$hold` write what was proposed. */
+/** The statuses that `$book` and `$hold` write. */
 const written = {
   book: { appointment: 'booked', busy: 'busy' },
   hold: { appointment: 'pending', busy: 'busy-tentative' },
@@ -150,7 +153,7 @@ interface Booking {
   readonly calendars: readonly Calendar[];
 }
 
-/** What was proposed, or one appointment of a series, with what it is judged by. */
+/** Validates a proposed appointment, or one of a series, and reads its context. */
 async function validated(repository: SandboxRepository, proposed: Appointment): Promise<Booking> {
   const { contained = [], ...appointment } = proposed;
   const slots = contained.filter((resource) => isResource<Slot>(resource, 'Slot'));
@@ -168,7 +171,7 @@ async function validated(repository: SandboxRepository, proposed: Appointment): 
   return { appointment, slots: stampedSlots, service, calendars };
 }
 
-/** Books one appointment; what a series has booked before it is in its way like anything else. */
+/** Books one appointment. Earlier appointments of its series count as conflicts, too. */
 async function store(
   transaction: SandboxRepository,
   { appointment, slots, service, calendars }: Booking,
@@ -192,8 +195,8 @@ async function store(
 }
 
 /**
- * `POST Appointment/$book` and `$hold`: creates the contained Slots of a proposed appointment and the appointment, if
- * their time is available; of a weekly series, those of all weeks or none. Existing free Slots are left unchanged.
+ * `POST Appointment/$book` and `$hold`: creates a proposed appointment and its contained Slots if their time is
+ * available. A weekly series is booked for all weeks or none. Existing free Slots are left unchanged.
  *
  * @see https://www.medplum.com/docs/scheduling
  */

@@ -4,24 +4,24 @@ import type { SandboxRepository } from '../repository/repository.ts';
 import type { Interval } from './availability.ts';
 import { refusal, type SchedulingParameters, schedulingParameters } from './parameters.ts';
 
-/** How many Slots Medplum reads for a period. */
+/** Number of Slots that Medplum reads for a period. */
 const MAX_SLOTS = 1000;
 
 /** A Schedule with the parameters of the requested service. */
 export interface Calendar {
   readonly schedule: WithId<Schedule>;
   readonly parameters: SchedulingParameters;
-  /** Where the request names it. */
+  /** Path of the Schedule in the request. */
   readonly path: string;
 }
 
 const isLoaded = <T extends Resource>(found: WithId<T> | Error): found is WithId<T> => isResource(found);
 
 /**
- * The calendars of a service.
+ * Reads the Schedules of a service with their parameters.
  *
- * @param paths - where the request names each Schedule
- * @param servicePath - where it names the service
+ * @param paths - of each Schedule in the request
+ * @param servicePath - of the service in the request
  * @throws OperationOutcomeError (400) when one cannot be read or lacks parameters
  */
 export async function readCalendars(
@@ -88,9 +88,9 @@ export async function readSlots(
 }
 
 /**
- * The part of a period that is within a Schedule's planning horizon.
+ * The part of a period within a Schedule's planning horizon.
  *
- * @throws OperationOutcomeError (400) when none of it is
+ * @throws OperationOutcomeError (400) when all of it is outside
  */
 export function withinHorizon({ schedule: { planningHorizon }, path }: Calendar, { start, end }: Interval): Interval {
   const [from, to] = [Date.parse(planningHorizon?.start ?? ''), Date.parse(planningHorizon?.end ?? '')];

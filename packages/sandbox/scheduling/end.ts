@@ -4,7 +4,11 @@ import type { Appointment, Slot } from '@medplum/fhirtypes';
 import type { SandboxRepository } from '../repository/repository.ts';
 import { refusal } from './parameters.ts';
 
-/** The Slots of an appointment; refuses one that cannot be read. */
+/**
+ * The Slots of an appointment.
+ *
+ * @throws OperationOutcomeError if one cannot be read
+ */
 export async function slotsOf(repository: SandboxRepository, { slot = [] }: Appointment): Promise<WithId<Slot>[]> {
   const found = await repository.readReferences<Slot>(slot);
   return found.map((one, index) => {

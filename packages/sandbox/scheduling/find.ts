@@ -28,12 +28,12 @@ import { isSeriesLength, seriesTemplate, weeksLater } from './series.ts';
 
 const WEEK = 7 * 24 * 60 * MINUTE;
 const MAX_LENGTH = 31 * 24 * 60 * MINUTE;
-/** By how much the clocks may change within a week. */
+/** Largest change of the clocks within a week. */
 const CHANGE = 60 * MINUTE;
 
 const instant = (time: number): string => new Date(time).toISOString();
 
-/** The types of a service, each with the reference to it. */
+/** The service types of a service, each with a reference to it. */
 function serviceTypeOf(service: WithId<HealthcareService>): CodeableConcept[] {
   const extension = { url: SERVICE, valueReference: createReference(service) };
   return (service.type ?? [{}]).map((concept) => ({
@@ -63,7 +63,7 @@ async function readService(repository: SandboxRepository, reference: string): Pr
   }
 }
 
-/** The Slots that an appointment takes in a Schedule: its time, and the buffers before and after it. */
+/** The Slots of an appointment in a Schedule: its time, and the buffers before and after it. */
 export function slotsFor(
   { schedule, parameters }: Calendar,
   { start, end }: Interval,
@@ -91,7 +91,7 @@ export function slotsFor(
 const slotsOfSchedule = ({ schedule }: Calendar, slots: readonly Slot[]): Slot[] =>
   slots.filter((slot) => slot.schedule.reference === `Schedule/${schedule.id}`);
 
-/** The time of a calendar in which an appointment fits with its buffers. */
+/** The free time of a calendar for appointments, without their buffers. */
 function freeTime(
   calendar: Calendar,
   slots: readonly Slot[],
@@ -109,7 +109,7 @@ function freeTime(
     .filter(({ start, end }) => end - start >= parameters.duration * MINUTE);
 }
 
-/** Whether others lie in what a service needs around an appointment, where several appointments may lie at one time. */
+/** Whether other Slots overlap the buffers of an appointment, for services with several appointments at a time. */
 const isBufferTaken = (calendar: Calendar, slots: readonly Slot[], { start, end }: Interval): boolean => {
   const { slotCapacity, bufferBefore, bufferAfter } = calendar.parameters;
   const around = [
@@ -120,7 +120,7 @@ const isBufferTaken = (calendar: Calendar, slots: readonly Slot[], { start, end 
   return taken.some((interval) => around.some((other) => other.start < other.end && common(interval, other)));
 };
 
-/** The first appointments on the grid of all calendars that fit into the open time. */
+/** The first appointments that begin on the grid of all calendars and fit into the open time. */
 function appointmentTimes(
   open: readonly Interval[],
   [first]: readonly Calendar[],
@@ -141,13 +141,13 @@ function appointmentTimes(
   return times;
 }
 
-/** Whether an appointment could be booked in a week: one of a series must be in each. */
+/** One week of a series. An appointment must be bookable in each. */
 interface Week {
   readonly open: readonly Interval[];
   readonly isPossible: (time: Interval) => boolean;
 }
 
-/** The Slots that an appointment has, which is to be moved: they are not in its way. */
+/** The Slots of an appointment that is to be moved: they are no conflict. */
 async function ignoredSlots(repository: SandboxRepository, query: URLSearchParams): Promise<Set<string | undefined>> {
   const reference = query.get('ignore-appointment');
   if (reference === null) {
@@ -164,7 +164,7 @@ async function ignoredSlots(repository: SandboxRepository, query: URLSearchParam
   return new Set((found.slot ?? []).map((slot) => resolveId(slot)));
 }
 
-/** How many weeks the series has that is asked for; 1 if none is. */
+/** The requested number of weeks of a series; default 1. */
 function weeksIn(query: URLSearchParams): number {
   const count = query.has('occurrence-count') ? Number(query.get('occurrence-count')) : undefined;
   if (count !== undefined && !isSeriesLength(count)) {
@@ -173,7 +173,7 @@ function weeksIn(query: URLSearchParams): number {
   return count ?? 1;
 }
 
-/** Demands that the Schedules name the service. */
+/** Throws unless the Schedules name the service. */
 export function assertOffered(calendars: readonly Calendar[], service: WithId<HealthcareService>): void {
   for (const { schedule, path } of calendars) {
     if (!serviceTypeIncludesService(schedule.serviceType, service)) {
@@ -183,7 +183,7 @@ export function assertOffered(calendars: readonly Calendar[], service: WithId<He
 }
 
 /**
- * `GET Appointment/$find`: proposed appointments at the times that all Schedules have free for a service.
+ * `GET Appointment/$find`: proposes appointments of a service at times that are free in all Schedules.
  *
  * @see https://www.medplum.com/docs/scheduling
  */

@@ -11,7 +11,7 @@ interface Hours {
   readonly end: string;
 }
 
-/** How appointments of a service are made in a Schedule. Times are in minutes. */
+/** Scheduling parameters of a service in a Schedule. Times are in minutes. */
 export interface SchedulingParameters {
   readonly duration: number;
   readonly bufferBefore: number;
@@ -40,7 +40,7 @@ const defaults = {
 
 const minutesPerUnit: Readonly<Record<string, number>> = { min: 1, h: 60, d: 1440, wk: 10_080 };
 
-/** Refuses a request as Medplum does: 400, with the elements at fault. */
+/** An error in Medplum's form: 400, with the invalid elements. */
 export function refusal(message: string, ...expression: readonly string[]): OperationOutcomeError {
   const outcome = badRequest(message);
   const issue = outcome.issue.map((one) => (expression.length > 0 ? { ...one, expression: [...expression] } : one));
@@ -55,7 +55,7 @@ function minutes(extension: Extension, url: string): number | undefined {
   return found && (found.value ?? 0) * (minutesPerUnit[found.unit ?? ''] ?? 1);
 }
 
-/** Hours that are given as extensions; those without a start and an end do not count. */
+/** Opening hours from extensions. An extension without start or end is ignored. */
 function hoursIn(availability: Extension): Hours[] {
   return extensionsOf(availability, 'availableTime').flatMap((time): Hours[] => {
     const days = extensionsOf(time, 'daysOfWeek').flatMap(({ valueCode }) => valueCode ?? []);
@@ -108,8 +108,8 @@ function ownLayer(schedule: Schedule, service: HealthcareService & { readonly id
 }
 
 /**
- * The parameters of a service in a Schedule, field by field: those of the Schedule, of the service, of its actor (for the
- * time zone), and Medplum's own.
+ * The scheduling parameters of a service in a Schedule. Each field comes from the first that has it: the Schedule, the
+ * service, its actor (time zone only), Medplum's default.
  *
  * @param paths - of the Schedule and the service in the request
  * @throws OperationOutcomeError (400) without a duration or a time zone
@@ -138,7 +138,7 @@ export function schedulingParameters(
   return { ...defaults, ...found, duration: found.duration, timezone: found.timezone };
 }
 
-/** The references to services that concepts carry. */
+/** The references to services in the extensions of concepts. */
 export function servicesIn(
   concepts: readonly { readonly extension?: Extension[] }[] = [],
 ): { readonly reference: string }[] {

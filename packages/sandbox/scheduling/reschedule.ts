@@ -17,7 +17,6 @@ import { slotsOf } from './end.ts';
 import { assertOffered, slotsFor } from './find.ts';
 import { refusal, servicesIn } from './parameters.ts';
 
-/** Where an appointment is to be. */
 interface Target {
   readonly start: number;
   readonly schedules: readonly Reference<Schedule>[];
@@ -38,7 +37,7 @@ function targetIn(body: unknown): Target {
   return { start, schedules: schedules.filter((reference) => isReference<Schedule>(reference, 'Schedule')) };
 }
 
-/** The actors of the Schedules that the appointment leaves give way to those of the new ones; all others stay. */
+/** Participants after a move: the actors of the old Schedules are replaced by those of the new ones. */
 async function participantsOf(
   repository: SandboxRepository,
   { participant }: Appointment,
@@ -78,8 +77,8 @@ async function participantsOf(
 }
 
 /**
- * `POST Appointment/{id}/$reschedule`, of servers newer than 5.1.23: gives an appointment another time or other Schedules.
- * Its Slots are deleted before the availability is asked for, and others created. Its service stays.
+ * `POST Appointment/{id}/$reschedule`, of servers newer than 5.1.23: moves an appointment to another time or other
+ * Schedules. Its Slots are deleted before the availability is checked, then new ones are created. Its service stays.
  */
 export async function rescheduleAppointment(
   repository: SandboxRepository,

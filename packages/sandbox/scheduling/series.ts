@@ -13,7 +13,7 @@ import { refusal } from './parameters.ts';
 const path = 'Parameters.appointment';
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
-/** How many weeks a series has. */
+/** Whether a number of weeks is allowed for a series. */
 export const isSeriesLength = (count: number | undefined): count is number =>
   count !== undefined && Number.isInteger(count) && count >= 2 && count <= 6;
 
@@ -24,7 +24,7 @@ export function weeksLater(time: number, weeks: number, timezone: string): numbe
   return later.toPlainTime().equals(local.toPlainTime()) ? later.epochMilliseconds : undefined;
 }
 
-/** The extension by which an appointment says that it is the first of a weekly series. */
+/** The extension that marks the first appointment of a weekly series. */
 export function seriesTemplate(start: number, count: number, timezone: string): Extension {
   const { dayOfWeek } = Temporal.Instant.fromEpochMilliseconds(start).toZonedDateTimeISO(timezone);
   const zone = { system: 'https://www.iana.org/time-zones', code: timezone };
@@ -50,15 +50,15 @@ function isKnown(template: Extension, start: number, count: number, timezone: st
   try {
     return deepEquals(template, seriesTemplate(start, count, timezone));
   } catch {
-    // There is no such time zone.
+    // The time zone is unknown.
     return false;
   }
 }
 
 /**
- * The appointments of the weekly series that a proposed one begins; else that one alone.
+ * The appointments of a weekly series that begins with a proposed one. Without a series, the proposed one alone.
  *
- * @param id - names the series
+ * @param id - identifies the series
  */
 export function weeksOf(proposed: Appointment, id: string): Appointment[] {
   const { extension = [], identifier = [], start = '' } = proposed;

@@ -9,7 +9,7 @@ import {
 } from '@medplum/core';
 import type { SearchParameter } from '@medplum/fhirtypes';
 
-/** One step of a chained search, from the resources searched for towards those that are tested. */
+/** One step of a chained search, from the searched resources towards the tested ones. */
 export interface ChainLink {
   readonly direction: 'forward' | 'reverse';
   /** Type of the resources at the far end of the link. */
@@ -19,7 +19,6 @@ export interface ChainLink {
   readonly parameter: SearchParameter;
 }
 
-/** A chained filter: its links, and the filter on the resources at the end. */
 interface Chain {
   readonly links: readonly ChainLink[];
   readonly filter: Filter;

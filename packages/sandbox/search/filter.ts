@@ -10,7 +10,6 @@ import {
 } from '@medplum/core';
 import { type Column, type ColumnKind, type ColumnValues, tokenKey } from './parameter.ts';
 
-/** Whether the values that a resource has for a search parameter satisfy a filter. */
 type ValuesTest = (values: ColumnValues) => boolean;
 
 const negations = new Set<string>([Operator.NOT, Operator.NOT_EQUALS]);
@@ -62,7 +61,7 @@ function booleanTest(filter: Filter): ValuesTest {
   return hasAny([filter.value]);
 }
 
-/** A value without a type is completed where Medplum completes it, and otherwise compared unchanged. */
+/** A value without a type gets one where Medplum adds it, and is compared unchanged elsewhere. */
 function references(filter: Filter, column: Column): string[] {
   return splitSearchOnComma(filter.value).map((value) => {
     if (value.includes('/')) {
@@ -102,7 +101,7 @@ const dateForm =
   /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?(Z|[+-]((0\d|1[0-3]):[0-5]\d|14:00))?)?$/;
 const offset = /(Z|[+-]\d\d:\d\d)$/;
 
-/** Medplum compares with the start only, and takes a day as its midnight and a time without an offset as UTC. */
+/** Medplum compares with the start only. It reads a day as its midnight, and a time without an offset as UTC. */
 function dateTest(filter: Filter): ValuesTest {
   const hasTime = filter.value.length > 10;
   const time = Date.parse(hasTime && !offset.test(filter.value) ? `${filter.value}Z` : filter.value);
@@ -144,7 +143,7 @@ function words(text: string): string[] {
     .filter(Boolean);
 }
 
-/** Names and addresses: every word searched for must begin a word of the value. */
+/** Names and addresses: every searched word must begin a word of the value. */
 function wordsTest(filter: Filter): ValuesTest {
   if (filter.operator === Operator.EXACT || filter.operator === Operator.CONTAINS) {
     return stringTest(filter);
@@ -172,14 +171,14 @@ const tests: Record<ColumnKind, (filter: Filter, column: Column) => ValuesTest> 
 
 const withoutSets = new Set<ColumnKind>(['reference', 'date', 'boolean', 'words']);
 /**
- * In SQL nothing compares with NULL: a single value that is missing does not satisfy a negated condition of these kinds,
- * nor of a code that is none of several (NOT IN).
+ * SQL compares nothing with NULL: for these kinds, a missing value does not satisfy a negated condition. The same holds
+ * for a code that must not be in a list (NOT IN).
  */
 const nullIsNeverUnequal = new Set<ColumnKind>(['reference', 'date', 'number', 'quantity']);
 const comparesItself = new Set<ColumnKind>(['date', 'number', 'quantity']);
 
 /**
- * A filter on a search parameter as Medplum's SQL decides it.
+ * The test of a filter on a search parameter, with the result of Medplum's SQL.
  *
  * @throws OperationOutcomeError (400) for a modifier or value that Medplum refuses
  * @see https://hl7.org/fhir/R4/search.html#ptypes
@@ -203,9 +202,9 @@ export function testOf(filter: Filter, column: Column): ValuesTest {
 }
 
 /**
- * The values of which a resource must have one to satisfy a filter.
+ * The values that satisfy a filter: a matching resource has at least one of them.
  *
- * @returns `undefined` if the filter cannot be expressed this way
+ * @returns `undefined` if the filter has no such values
  */
 export function wantedValues(filter: Filter, column: Column): readonly string[] | undefined {
   if (filter.operator !== Operator.EQUALS) {

@@ -15,12 +15,12 @@ function urlOf(resource: StoredResource): string[] {
   return 'url' in resource && typeof resource.url === 'string' ? [resource.url] : [];
 }
 
-/** The names by which a reference can name a resource: its URL if references are canonical, otherwise type and id. */
+/** The names of a resource in references: its URL if references are canonical, otherwise type and id. */
 export function namesOf(resource: StoredResource, isCanonical: boolean): string[] {
   return isCanonical ? urlOf(resource) : [`${resource.resourceType}/${resource.id}`];
 }
 
-/** The ids of the resources of a type with one of these names, or that once had it; see {@link namesOf}. */
+/** The ids of the resources of a type that have, or once had, one of these names; see {@link namesOf}. */
 export function idsNamed(
   source: SearchSource,
   type: ResourceType,

@@ -15,7 +15,7 @@ import {
 } from '@medplum/core';
 import type { Resource, SearchParameter } from '@medplum/fhirtypes';
 
-/** How Medplum stores the values of a search parameter, and hence how they compare. */
+/** The form in which Medplum stores the values of a search parameter. It decides how they compare. */
 export type ColumnKind =
   | 'token'
   | 'code'
@@ -37,7 +37,7 @@ export interface Column {
   readonly isArray: boolean;
   readonly isCanonical: boolean;
   readonly details: SearchParameterDetails;
-  /** The only type that the reference can point to, if there is only one. */
+  /** The target type of the reference, if only one is allowed. */
   readonly targetType?: string;
 }
 
@@ -76,7 +76,7 @@ function kindOf(resourceType: string, parameter: SearchParameter, details: Searc
 const columns = new WeakMap<SearchParameter, Map<string, Column>>();
 
 /**
- * How a search parameter is evaluated on a resource type.
+ * The evaluation of a search parameter on a resource type.
  *
  * @throws Error for composite and special parameters, which Medplum does not index
  */
@@ -101,7 +101,12 @@ export function columnOf(resourceType: string, parameter: SearchParameter): Colu
   return column;
 }
 
-/** A token as it is stored and searched for: `system|`, `system|value`, `value` and `|value` are four different keys. */
+/**
+ * Index keys of a token: `system
+ * `, `system
+ * value`, `value` and `
+ * value` are four different keys.
+ */
 export const tokenKey = {
   system: (system: string) => `s${separator}${system}`,
   both: (system: string, value: string) => `b${separator}${system}${separator}${value}`,

@@ -7,11 +7,10 @@ import { columnOf, valuesOf } from './parameter.ts';
 import { idsOf, plainFilter, special } from './predicate.ts';
 import type { SearchSource } from './source.ts';
 
-/** How to find the resources that satisfy a filter without examining all of their type. */
 interface Way {
-  /** The largest number of resources that may have to be read first. */
+  /** An upper bound on the number of resources to read first. */
   readonly most: number;
-  /** The ids of all that satisfy the filter, and perhaps of others. */
+  /** The ids of all resources that satisfy the filter, and perhaps of others. */
   readonly ids: () => Set<string>;
 }
 
@@ -29,7 +28,7 @@ function plainWay(source: SearchSource, type: ResourceType, given: Filter): Way 
   return lookup && { most: source.mostIds(type, lookup), ids: () => source.ids(type, lookup) };
 }
 
-/** From resources at the far end of a link to those at its near end. */
+/** Follows a link from its far end to its near end. */
 function nearIds(
   source: SearchSource,
   near: ResourceType,
@@ -64,9 +63,9 @@ function chainedWay(source: SearchSource, type: ResourceType, given: Filter): Wa
 }
 
 /**
- * The resources that need to be tested against all filters: those left by the one filter that begins with the fewest.
+ * The ids of the resources to test against all filters: the candidates of the most selective filter.
  *
- * @returns their ids; `undefined` if all resources of the type have to be tested
+ * @returns `undefined` if all resources of the type have to be tested
  * @throws as `predicateOf`
  */
 export function idsToTry(

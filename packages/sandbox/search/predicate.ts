@@ -22,12 +22,12 @@ import { idsNamed, lookupIn, namesOf } from './names.ts';
 import { type Column, columnOf, valuesOf } from './parameter.ts';
 import type { SearchSource } from './source.ts';
 
-/** Whether a stored resource is one of those searched for. */
+/** Whether a stored resource matches a search. */
 export type Predicate = (resource: StoredResource) => boolean;
 
 const nobody = '00000000-0000-0000-0000-000000000000';
 
-/** The ids of an `_id`-like filter: a type before the id is dropped, and anything that is not a UUID matches nothing. */
+/** The ids of an `_id`-like filter. A type before the id is dropped, and a value that is not a UUID matches nothing. */
 export function idsOf(filter: Filter): string[] {
   if (filter.operator === Operator.IN || filter.operator === Operator.NOT_IN) {
     throw new OperationOutcomeError(invalidSearchOperator(filter.operator, filter.code));
@@ -42,7 +42,7 @@ function isNegated(filter: Filter): boolean {
   return filter.operator === Operator.NOT || filter.operator === Operator.NOT_EQUALS;
 }
 
-/** Whether a row is all that is left of a deleted resource. */
+/** Whether a row stands for a deleted resource. */
 export const isDeleted = ({ meta }: StoredResource): boolean => meta?.deleted === true;
 
 function idPredicate(filter: Filter, idOf: (resource: StoredResource) => readonly (string | undefined)[]): Predicate {
@@ -50,7 +50,7 @@ function idPredicate(filter: Filter, idOf: (resource: StoredResource) => readonl
   return (resource) => idOf(resource).some((id) => ids.has(id)) !== isNegated(filter);
 }
 
-/** Filters that are not on a search parameter. */
+/** Filters that do not use a search parameter. */
 export const special: Partial<Record<string, (filter: Filter) => Predicate>> = {
   _id: (filter) => idPredicate(filter, ({ id }) => [id]),
   _project: (filter) => {
@@ -84,7 +84,7 @@ function expressionPredicate(source: SearchSource, type: ResourceType, expressio
   throw new OperationOutcomeError(badRequest('Unknown filter expression type'));
 }
 
-/** A filter on a search parameter of the type itself, with what it compares. */
+/** The column of a filter on a search parameter of the type itself. */
 export function plainFilter(type: ResourceType, filter: Filter): { readonly filter: Filter; readonly column: Column } {
   const found = getSearchParameter(type, filter.code);
   if (!found?.code) {
@@ -104,7 +104,7 @@ function plainPredicate(type: ResourceType, given: Filter): Predicate {
   return (resource) => test(valuesOf(resource, column));
 }
 
-/** Whether the resource that a reference names satisfies the condition; each is tested once. */
+/** Whether the target of a reference satisfies a condition. Each target is tested once. */
 function forwardPredicate(source: SearchSource, target: ResourceType, column: Column, atEnd: Predicate): Predicate {
   const known = new Map<string, boolean>();
   const isAsAsked = (name: string): boolean => {
@@ -122,7 +122,7 @@ function forwardPredicate(source: SearchSource, target: ResourceType, column: Co
   return (resource) => valuesOf(resource, column).some((name) => isAsAsked(String(name)));
 }
 
-/** Whether one of the resources that refer to a resource satisfies the condition. */
+/** Whether a resource that refers to this one satisfies a condition. */
 function reversePredicate(source: SearchSource, target: ResourceType, column: Column, atEnd: Predicate): Predicate {
   return (resource) => {
     const names = namesOf(resource, column.isCanonical);
@@ -175,9 +175,9 @@ function filterPredicate(source: SearchSource, type: ResourceType, filter: Filte
 /**
  * The predicate that combines all filters of a search.
  *
- * @param source - where chained filters look up resources
- * @param type - resource type that is searched
- * @throws OperationOutcomeError or Error for what Medplum refuses with 400, and for a type in a chain with 403
+ * @param source - finds the resources of chained filters
+ * @param type - the searched resource type
+ * @throws OperationOutcomeError or Error: 400 where Medplum refuses a filter, 403 for a type in a chain
  */
 export function predicateOf(source: SearchSource, type: ResourceType, filters: readonly Filter[]): Predicate {
   const predicates = filters.map((filter) => filterPredicate(source, type, filter));

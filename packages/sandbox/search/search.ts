@@ -13,7 +13,6 @@ import { idsToTry } from './plan.ts';
 import { isDeleted, type Predicate, predicateOf } from './predicate.ts';
 import type { SearchSource } from './source.ts';
 
-/** What a search found. */
 export interface SearchResult {
   readonly resources: StoredResource[];
   /** The number of matches on all pages; only when asked for. */
@@ -23,7 +22,7 @@ export interface SearchResult {
 
 const largestOffset = 10_000;
 
-/** Fills in what a search leaves open about its page, and keeps the page within Medplum's limits. */
+/** Fills in the missing page parameters, and keeps the page within Medplum's limits. */
 function paged(request: SearchRequest): PagedSearch {
   const count = Math.min(request.count ?? DEFAULT_SEARCH_COUNT, DEFAULT_MAX_SEARCH_COUNT);
   const offset = request.offset ?? 0;
@@ -52,22 +51,20 @@ function matches(
   return found;
 }
 
-/** What a search shows of a deleted resource: its type, id and time. */
+/** A deleted resource in a search result: its type, id and time. */
 const withoutMark = ({ resourceType, id, meta }: StoredResource): StoredResource =>
   rowOf({ type: resourceType, id }, { lastUpdated: meta?.lastUpdated });
 
-/** What a search sees of a deleted resource. */
 const deletedRow = (write: Write): StoredResource =>
   rowOf(write, { lastUpdated: write.lastUpdated, deleted: true, project: write.project });
 
 /**
  * Runs a search, without its includes.
  *
- * @param source - what the caller sees
+ * @param source - the resources that the caller sees
  * @param mayRead - the caller's rights, per type
  * @param baseUrl - of the server, with a slash at its end
- * @throws OperationOutcomeError as Medplum: 400 for what it does not understand, 403 for a type that the caller may not
- *   search
+ * @throws OperationOutcomeError as in Medplum: 400 for an invalid search, 403 for a type that the caller may not search
  * @see https://hl7.org/fhir/R4/search.html
  */
 export function search(

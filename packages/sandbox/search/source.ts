@@ -1,8 +1,8 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import type { UnitOfWork } from '../storage/unit-of-work.ts';
 
-/** What a search reads from. */
+/** The resources that a search reads. */
 export interface SearchSource extends Pick<UnitOfWork, 'ids' | 'mostIds' | 'newest'> {
-  /** Refuses a search that passes through a type that the caller may not search (403). */
+  /** Throws 403 for a type that the caller may not search. */
   assertSearchable(type: string): asserts type is ResourceType;
 }

@@ -1,10 +1,10 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import { type Change, isCacheOnly, type Write } from './change.ts';
 
-/** Resources kept in memory only: no search finds them, they have no history, and they are forgotten after a day. */
+/** Resources kept in memory only. They have no history, no search finds them, and they expire after a day. */
 export interface Cache {
   find(type: ResourceType, id: string): Write | undefined;
-  /** Keeps resources that are never stored; one that is stored replaces what was kept under the same id. */
+  /** Caches resources that are never stored. A stored resource removes the cached one with its id. */
   apply(changes: readonly Change[]): void;
   delete(type: ResourceType, id: string): void;
 }
@@ -15,11 +15,7 @@ function key(type: string, id: string): string {
   return `${type}/${id}`;
 }
 
-/**
- * Creates an empty cache, the part of Medplum's that has no row in its database.
- *
- * @param now - the time
- */
+/** Creates an empty cache, the part of Medplum's cache that has no row in its database. */
 export function createCache(now: () => Date): Cache {
   const writes = new Map<string, Write>();
   const isOver = ({ lastUpdated }: Write): boolean => Date.parse(lastUpdated) + lifetime <= now().getTime();

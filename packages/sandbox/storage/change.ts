@@ -4,7 +4,7 @@ import type { Meta, Resource, ResourceType } from '@medplum/fhirtypes';
 /** A resource as it is stored: with an id, and `meta` filled in by the repository. Never changed once stored. */
 export type StoredResource = WithId<Resource>;
 
-/** One version of a resource. A version without `resource` says that the resource was deleted. */
+/** One version of a resource. A version without `resource` is a deletion. */
 export interface Write {
   readonly type: ResourceType;
   readonly id: string;
@@ -12,7 +12,7 @@ export interface Write {
   /** Instant of the write, ISO 8601 in UTC. */
   readonly lastUpdated: string;
   readonly resource?: StoredResource;
-  /** Of a deletion: the project in which the resource was. */
+  /** For a deletion: the project of the resource. */
   readonly project?: string;
 }
 
@@ -21,23 +21,23 @@ export interface Version extends Write {
   readonly commit: number;
 }
 
-/** What is left of a deleted resource where resources are searched and shown: it has no values but these. */
+/** A deleted resource in searches and histories: it has no values but these. */
 export const rowOf = ({ type, id }: Pick<Write, 'type' | 'id'>, meta: Meta): StoredResource =>
   Object.assign<object, StoredResource>({}, JSON.parse(JSON.stringify({ resourceType: type, id, meta })));
 
-/** What a write does, as Medplum's subscriptions name it. */
+/** The interaction of a write, as Medplum's subscriptions name it. */
 export type Interaction = 'create' | 'update' | 'delete';
 
-/** A write together with what it replaces: what subscriptions are matched against. */
+/** A write with the version that it replaces. Subscriptions are matched against it. */
 export interface Change {
   readonly write: Write;
   readonly interaction: Interaction;
   readonly previous?: Write;
-  /** Whether its jobs have been started before it is committed. */
+  /** Whether its jobs have been started before the commit. */
   readonly isAnnounced?: boolean;
 }
 
-/** The resource that a change is about: what was written, or what existed before it was deleted. */
+/** The subject of a change: the written resource, or for a deletion the one before it. */
 export function subjectOf({ write, previous }: Change): StoredResource | undefined {
   return write.resource ?? previous?.resource;
 }

@@ -4,7 +4,7 @@ import type { ResourceType } from '@medplum/fhirtypes';
 import type { JobEvent } from '../jobs/job.ts';
 import type { Write } from './change.ts';
 
-/** One line of the journal: what one commit wrote, how the state of jobs changed, and which resource was expunged. */
+/** One line of the journal: the writes of a commit, changes of jobs, or an expunged resource. */
 export interface JournalEntry {
   readonly writes?: readonly Write[];
   readonly jobs?: readonly JobEvent[];
@@ -13,22 +13,22 @@ export interface JournalEntry {
 
 /** The append-only record of everything that was committed. */
 export interface Journal {
-  /** Hands an entry over to be written; entries keep their order. */
+  /** Queues an entry for writing; entries keep their order. */
   append(entry: JournalEntry): void;
   /** Resolves when everything appended so far is on disk; rejects when it cannot be written. */
   flushed(): Promise<void>;
-  /** Writes what is left and closes the file. */
+  /** Writes the queued entries and closes the file. */
   close(): Promise<void>;
 }
 
-/** A journal that keeps nothing: for sandboxes without a data folder. */
+/** A journal for sandboxes without a data folder: it stores nothing. */
 export const memoryOnly: Journal = {
   append: () => undefined,
   flushed: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
 
-/** Reads the complete lines of a journal, and cuts off a last line that was not completely written. */
+/** Reads the complete lines of a journal, and truncates an incomplete last line. */
 async function replay(path: string): Promise<JournalEntry[]> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') {
@@ -45,12 +45,11 @@ async function replay(path: string): Promise<JournalEntry[]> {
 }
 
 /**
- * Opens the journal of a data folder.
- *
- * Entries that arrive while the disk is busy are written together, with one fsync (group commit).
+ * Opens the journal of a data folder. Entries that arrive while the disk is busy are written together, with one fsync
+ * (group commit).
  *
  * @param folder - created if it does not exist; must not be used by two processes at once
- * @returns the journal, and the entries that it already holds
+ * @returns the journal, and its existing entries
  * @throws Error if the folder cannot be used, or a line in the middle is damaged
  */
 export async function openJournal(folder: string): Promise<{ journal: Journal; entries: JournalEntry[] }> {
@@ -75,7 +74,7 @@ export async function openJournal(folder: string): Promise<{ journal: Journal; e
     append(entry) {
       waiting.push(`${JSON.stringify(entry)}\n`);
       writing ??= writeAll();
-      // A failure is reported to all callers that wait in `flushed`, and nothing is written from then on.
+      // `flushed` reports a failure to all its callers, and nothing is written from then on.
       writing.catch(() => undefined);
     },
     flushed: () => writing ?? Promise.resolve(),

@@ -2,17 +2,17 @@ import type { ResourceType } from '@medplum/fhirtypes';
 import { type Cache, createCache } from './cache.ts';
 import type { StoredResource, Version, Write } from './change.ts';
 
-/** Values of which a resource must have one to be found. */
+/** Index values; a resource with one of them is found. */
 export interface ValueIndex {
-  /** What the values are values of; the same name always stands for the same `valuesOf`. */
+  /** Name of the index; each name has one `valuesOf`. */
   readonly name: string;
   readonly valuesOf: (resource: StoredResource) => readonly (string | number)[];
   readonly wanted: readonly (string | number)[];
 }
 
-/** All versions of all resources, in memory. A reader names the commit up to which it wants to see. */
+/** All versions of all resources, in memory. Readers name the commit whose state they read. */
 export interface Store {
-  /** The resources that are never stored. */
+  /** Resources that are never stored. */
   readonly cache: Cache;
   /** Number of the newest commit; 0 when nothing was ever written. */
   commit(): number;
@@ -49,7 +49,6 @@ function lastUpTo(versions: readonly Version[], at: number): Version | undefined
   return undefined;
 }
 
-/** Which resources of a type have a value, or once had it. */
 class Index {
   readonly #ids = new Map<string | number, Set<string>>();
   readonly #valuesOf: ValueIndex['valuesOf'];
@@ -75,7 +74,6 @@ class Index {
   }
 }
 
-/** What is stored of a resource type. */
 class Table {
   readonly rows = new Map<string, Version[]>();
   readonly #written = new Map<string, number>();
@@ -84,7 +82,7 @@ class Table {
 
   add(version: Version): void {
     const versions = this.rows.get(version.id) ?? [];
-    // What was written last comes last, as rows do in PostgreSQL.
+    // As in PostgreSQL, the most recently written row comes last.
     this.rows.delete(version.id);
     this.rows.set(version.id, versions);
     this.#written.set(version.id, ++this.#writes);
@@ -94,7 +92,6 @@ class Table {
     }
   }
 
-  /** What was written last comes last. */
   inOrder<T>(items: readonly T[], idOf: (item: T) => string): T[] {
     const orderOf = (item: T): number => this.#written.get(idOf(item)) ?? Number.MAX_SAFE_INTEGER;
     return [...items].sort((one, other) => orderOf(one) - orderOf(other));
@@ -113,11 +110,7 @@ class Table {
   }
 }
 
-/**
- * Creates an empty store.
- *
- * @param now - the time
- */
+/** Creates an empty store. */
 export function createStore(now: () => Date): Store {
   const types = new Map<string, Table>();
   let newestCommit = 0;

@@ -6,14 +6,14 @@ import type { Store, ValueIndex } from './store.ts';
 /** Makes changes durable, and all of them visible at once. */
 export type Commit = (changes: readonly Change[], stillValid: () => void) => Promise<void>;
 
-/** Starts what follows from a change that is not committed yet. */
+/** Starts the jobs of a change before it is committed. */
 export type Announce = (change: Change) => Promise<void>;
 
-/** Reads and writes as one caller sees them: directly, or inside a transaction. */
+/** Reads and writes of one caller, with or without a transaction. */
 export interface UnitOfWork {
   readonly isTransaction: boolean;
   find(type: ResourceType, id: string): Write | undefined;
-  /** What is kept in memory only; as in Medplum, a transaction does not see it. */
+  /** A resource that is kept in memory only. As in Medplum, a transaction does not see it. */
   cached(type: ResourceType, id: string): Write | undefined;
   /** All versions, the newest first. */
   versions(type: ResourceType, id: string): Write[];
@@ -28,7 +28,7 @@ export interface UnitOfWork {
    */
   newest(type: ResourceType, ids?: ReadonlySet<string>): Iterable<Write>;
   write(change: Change): Promise<void>;
-  /** Has a condition that a read relied on checked again before the transaction commits (serializable isolation). */
+  /** Checks the condition of an earlier read again before the transaction commits (serializable isolation). */
   guard(stillTrue: (current: UnitOfWork) => Promise<boolean>): void;
 }
 
@@ -40,27 +40,26 @@ export interface Transaction extends UnitOfWork {
   rollback(savepoint: number): void;
 }
 
-/** What is stored under a type is of that type. */
 type Stored<T extends ResourceType> = WithId<ExtractResource<T>>;
 
-/** A resource as it is now; `undefined` if it is unknown or deleted. */
+/** The current version of a resource; `undefined` if it is unknown or deleted. */
 export const resourceOf = <T extends ResourceType>(unit: Pick<UnitOfWork, 'find'>, type: T, id: string | undefined) =>
   unit.find(type, id ?? '')?.resource as Stored<T> | undefined;
 
-/** All resources of a type as they are now. */
+/** The current versions of all resources of a type. */
 export const resourcesOf = <T extends ResourceType>(unit: Pick<UnitOfWork, 'newest'>, type: T) =>
   [...unit.newest(type)].flatMap(({ resource }) => resource ?? []) as Stored<T>[];
 
 const serializationFailure = '40001';
 
-/** The error that PostgreSQL's serialization failure becomes in Medplum: 409. */
+/** PostgreSQL's serialization failure in Medplum's form: 409. */
 function serializationConflict(): OperationOutcomeError {
   return new OperationOutcomeError(
     conflict('could not serialize access due to concurrent update', serializationFailure),
   );
 }
 
-/** Whether an error is one for which Medplum runs a transaction a second time. */
+/** Whether Medplum runs a transaction a second time after an error. */
 export function isSerializationConflict(error: unknown): boolean {
   return (
     error instanceof OperationOutcomeError &&
@@ -68,12 +67,7 @@ export function isSerializationConflict(error: unknown): boolean {
   );
 }
 
-/**
- * Reads and writes without a transaction: everything committed is visible, and each write is a commit of its own.
- *
- * @param store - where to read
- * @param commit - makes a write durable and visible
- */
+/** Reads and writes without a transaction: everything committed is visible, and each write is a separate commit. */
 export function directUnit(store: Store, commit: Commit): UnitOfWork {
   const now = Number.POSITIVE_INFINITY;
   return {
@@ -94,12 +88,11 @@ function key(type: string, id: string): string {
 }
 
 /**
- * Begins a transaction at PostgreSQL's REPEATABLE READ: it sees what was committed before it began and its own writes; it
- * fails as soon as it writes a resource that another one has committed in the meantime (first committer wins).
+ * Begins a transaction at PostgreSQL's REPEATABLE READ. It sees its own writes and everything committed before it
+ * began. It fails as soon as it writes a resource that another transaction has committed in the meantime.
  *
- * @param store - where to read
  * @param commit - makes all writes durable and visible at once
- * @param announce - called for each deletion at once: as in Medplum, its jobs do not wait for the commit
+ * @param announce - called at once for each deletion: as in Medplum, its jobs do not wait for the commit
  */
 export function beginTransaction(store: Store, commit: Commit, announce: Announce): Transaction {
   const snapshot = store.commit();
@@ -123,7 +116,7 @@ export function beginTransaction(store: Store, commit: Commit, announce: Announc
     }
   }
 
-  /** What was written here replaces what was there before, or comes last. */
+  /** Writes of this transaction replace earlier versions, or come last. */
   function newest(type: ResourceType, ids?: ReadonlySet<string>): Write[] {
     const found = new Map<string, Write>();
     for (const version of store.newest(type, snapshot, ids)) {

@@ -8,7 +8,7 @@ import type { Change, StoredResource } from '../storage/change.ts';
 import { resourceOf, type UnitOfWork } from '../storage/unit-of-work.ts';
 import type { BindingClaims } from './binding-token.ts';
 
-/** What decides who is notified: the members of the project and what they may read. */
+/** Decides who is notified, by the members of the project and their rights. */
 export interface Audience {
   /** Whether the project of a resource has websockets. */
   isEnabled(resource: StoredResource): boolean;
@@ -19,8 +19,8 @@ export interface Audience {
 }
 
 /**
- * @param unit - where projects and memberships are read, bypassing all rules
- * @param sessions - works out what a member may do
+ * @param unit - reads projects and memberships, bypassing all rules
+ * @param sessions - computes the rights of a member
  */
 export function createAudience(unit: Pick<UnitOfWork, 'find'>, sessions: Pick<Sessions, 'of'>): Audience {
   function sessionOf({ membership_id }: BindingClaims): Session | undefined {
@@ -50,7 +50,7 @@ export function createAudience(unit: Pick<UnitOfWork, 'find'>, sessions: Pick<Se
 /**
  * Whether a change concerns a Subscription that is bound to websockets. Its status does not matter.
  *
- * @param criteria - as they were when it was bound; both these and its current criteria must be met
+ * @param criteria - those at the time of the binding; the current criteria must match, too
  */
 export async function concerns(
   change: Change,

@@ -5,10 +5,10 @@ import type { Tokens, VerifiedClaims } from '../auth/tokens.ts';
 import type { Session } from '../platform.ts';
 import { repositoryOf, type Services } from '../services.ts';
 
-/** The claims of a token with which a websocket can be bound. */
+/** The claims of a token that binds a websocket. */
 export type BindingClaims = VerifiedClaims & { readonly subscription_id: string; readonly membership_id: string };
 
-/** Why a token binds nothing; `isFatal` if the websocket is closed because of it. */
+/** The reason why a token is refused; `isFatal` if the websocket is closed because of it. */
 interface Refusal {
   readonly outcome: OperationOutcome;
   readonly isFatal: boolean;
@@ -45,8 +45,8 @@ function output({ tokens, platform }: Services, { membership, loginId = '' }: Se
 }
 
 /**
- * `GET Subscription/{id}/$get-ws-binding-token`: the token with which a websocket is bound to a Subscription, for any
- * caller that may read it. It is valid for an hour, and is an access token as well, as in Medplum.
+ * `GET Subscription/{id}/$get-ws-binding-token`: the token that binds a websocket to a Subscription, for any caller
+ * that may read it. As in Medplum, it is valid for an hour and is also an access token.
  *
  * @returns Parameters, or 400
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
@@ -69,7 +69,7 @@ function isComplete(claims: VerifiedClaims): claims is BindingClaims {
   return requiredClaims.every((name) => claims[name]);
 }
 
-/** Reads a token that a websocket has sent. */
+/** Verifies a token that a websocket has sent. */
 export function readBindingToken(tokens: Pick<Tokens, 'verify'>, token: string): BindingClaims | Refusal {
   const claims = tokens.verify(token);
   if (!claims) {

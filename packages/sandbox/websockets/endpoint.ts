@@ -7,7 +7,6 @@ import type { SandboxLogger } from '../platform.ts';
 import { readBindingToken } from './binding-token.ts';
 import type { Listener, WebsocketSubscriptions } from './subscriptions.ts';
 
-/** What the websockets work with. */
 interface WebsocketOptions {
   readonly subscriptions: WebsocketSubscriptions;
   readonly tokens: Pick<Tokens, 'verify'>;
@@ -16,9 +15,8 @@ interface WebsocketOptions {
   readonly heartbeatMilliseconds: number;
 }
 
-/** The websockets of a server. */
 interface Websockets {
-  /** Closes all of them; those that do not answer are cut off after a second. */
+  /** Closes all websockets. After a second, open ones are terminated. */
   close(): Promise<void>;
 }
 
@@ -41,7 +39,7 @@ function parse(data: string): z.infer<typeof messageShape> | undefined {
   }
 }
 
-/** As in Medplum, the second part of the path decides, whatever the first one is. */
+/** As in Medplum, only the second part of the path counts. */
 function isEndpoint(url: string | undefined): boolean {
   return url?.split('/').filter(Boolean)[1] === endpoint;
 }
@@ -87,9 +85,9 @@ function serve(socket: WebSocket, { subscriptions, tokens, logger }: WebsocketOp
 }
 
 /**
- * `/ws/subscriptions-r4`: binds websockets to Subscriptions. Any other upgrade is answered with 404.
+ * `/ws/subscriptions-r4`: binds websockets to Subscriptions. Any other upgrade gets 404.
  *
- * @param server - the HTTP server; the websockets must be closed before it is
+ * @param server - the HTTP server; close the websockets before it
  */
 export function serveWebsockets(server: Server, options: WebsocketOptions): Websockets {
   const sockets = new WebSocketServer({ noServer: true, maxPayload });

@@ -29,12 +29,12 @@ function statusOf(
   };
 }
 
-/** Tells a websocket that it is bound to a Subscription. */
+/** The message after a websocket was bound to a Subscription. */
 function handshakeBundle(source: BundleSource, subscriptionId: string): Bundle {
   return bundle(source, [{ resource: statusOf(source, 'handshake', subscriptionId) }]);
 }
 
-/** Tells a websocket that its Subscriptions still exist. */
+/** The message that lists the Subscriptions of a websocket that still exist. */
 function heartbeatBundle(source: BundleSource, subscriptionIds: Iterable<string>): Bundle {
   return bundle(
     source,
@@ -43,8 +43,7 @@ function heartbeatBundle(source: BundleSource, subscriptionIds: Iterable<string>
 }
 
 /**
- * Tells a websocket of a change. As in Medplum, events are not counted, and nothing says whether the resource was
- * created, updated or deleted.
+ * The message about a change. As in Medplum, events are not counted, and the interaction is not named.
  *
  * @param resource - sent unchanged
  */
@@ -63,32 +62,33 @@ export interface Listener {
   send(message: object): void;
 }
 
-/** Which websockets are bound to which Subscriptions. */
+/** The bindings of websockets to Subscriptions. */
 export interface WebsocketSubscriptions {
   /**
-   * Binds a websocket to a Subscription and tells it so; if the Subscription is gone, it is told nothing, as in Medplum.
+   * Binds a websocket to a Subscription and sends the handshake. As in Medplum, a missing Subscription causes no
+   * message.
    */
   bind(listener: Listener, claims: BindingClaims): void;
-  /** Ends a binding, and with it the Subscription, for all websockets bound to it. */
+  /** Ends a binding. The Subscription ends with it, for all websockets bound to it. */
   unbind(listener: Listener, claims: BindingClaims): void;
-  /** Ends all bindings of a websocket that is closed, and their Subscriptions. */
+  /** Ends all bindings of a closed websocket, and their Subscriptions. */
   leave(listener: Listener): void;
-  /** Tells every bound websocket that it is still bound. */
+  /** Sends a heartbeat to every bound websocket. */
   heartbeat(): void;
-  /** Notifies the websockets of what was committed, in the order of the calls. */
+  /** Notifies websockets of committed changes, in the order of the calls. */
   notify(changes: readonly Change[]): void;
-  /** How many Subscriptions a member has bound; `user` is the reference to its profile. */
+  /** Number of Subscriptions that a member has bound; `user` is the reference to its profile. */
   countOf(user: string): number;
 }
 
-/** What is remembered about a Subscription since it was last bound. */
+/** State of a Subscription since its last binding. */
 interface Active {
   readonly criteria: string;
   readonly claims: BindingClaims;
 }
 
 /**
- * Starts without listeners.
+ * Creates the bindings, without any websocket.
  *
  * @see https://www.medplum.com/docs/subscriptions/websocket-subscriptions
  */
