@@ -14,10 +14,7 @@ const look: Interaction[] = ['read', 'search'];
 const readVersions: Interaction[] = ['read', 'search', 'vread', 'history'];
 const write: Interaction[] = ['create', 'update'];
 
-/**
- * What a requestor looks up to find a time: the same for all requestors. No field of a Slot is hidden, because the Bots
- * write Slots back as the caller has read them.
- */
+/** Types that a requestor reads to find bookable slots; the same for all requestors. */
 const discovery: readonly ResourceType[] = [
   'CodeSystem',
   'HealthcareService',
@@ -31,13 +28,13 @@ const discovery: readonly ResourceType[] = [
   'ValueSet',
 ];
 
-/** Portals see the times of the clinic, not what it notes at them, such as why somebody is absent. */
+/** Portals see the times of the clinic. The comment stays hidden: it may say why somebody is absent. */
 const slots: AccessPolicyResource = { resourceType: 'Slot', interaction: look, hiddenFields: ['comment'] };
 
-/** What a booking writes for a requestor; only the Bots may write it. */
+/** Types that a booking writes for a requestor; only the Bots may write them. */
 const written: readonly ResourceType[] = ['Appointment', 'QuestionnaireResponse', 'RelatedPerson'];
 
-/** What clinic staff keep in Medplum, besides Tasks. */
+/** Types that staff keep in Medplum, besides Tasks. */
 const clinic: readonly ResourceType[] = [
   'Appointment',
   'AppointmentResponse',
@@ -57,13 +54,12 @@ const clinic: readonly ResourceType[] = [
   'ValueSet',
 ];
 
-/** The Bots that subscribers need. */
 const forSubscribers: readonly BotName[] = ['write-subscription', 'subscription-operations'];
 
 const permit = (types: readonly ResourceType[], interaction: Interaction[]): AccessPolicyResource[] =>
   types.map((resourceType) => ({ resourceType, interaction }));
 
-/** Read access is all that calling a Bot takes; its code stays hidden. */
+/** Calling a Bot needs read access only. Its code stays hidden. */
 function callableBots(config: BookingConfig, names: readonly string[] = callable): AccessPolicyResource {
   const system = artefactUri(config, 'LocalBot');
   return {
@@ -77,7 +73,7 @@ function callableBots(config: BookingConfig, names: readonly string[] = callable
 const taggedWith = (resourceType: ResourceType, requestor: string, config: BookingConfig): string =>
   `${resourceType}?_tag=${artefactUri(config, 'LocalRequestor')}|${requestor}`;
 
-/** Demands that the links of a type stay as they are. */
+/** Constraints that keep the links of a type unchanged. */
 function keepsLinks(type: 'replaces' | 'replaced-by'): string[] {
   const of = (patient: string): string => `${patient}.link.where(type = '${type}').other.reference`;
   return [`${of('%after')}.all($this in ${of('%before')})`, `${of('%before')}.all($this in ${of('%after')})`];
@@ -86,15 +82,15 @@ function keepsLinks(type: 'replaces' | 'replaced-by'): string[] {
 /** A string literal of FHIRPath. */
 const literal = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** Demands that the narratives of a resource are safe to display, or were there before. */
+/** Constraint on a resource's narratives: each is safe to display, or was there before. */
 const isSafe = (div: string): string =>
   `%after.${div}.all($this in %before.${div} or $this.matches(${literal(NARRATIVE_PATTERN)}))`;
 
 /**
- * A requestor's own patients: found and written only under its tag, which the criteria demand. The constraints keep it
- * from adding another requestor's tag, from removing the tag `external`, from putting active content into narratives, and
- * from merging patients or undoing the clinic's merges: appointments move to the surviving patient, which may be
- * anyone's, and merged records are one person in an export or an erasure.
+ * A requestor's own patients: the criteria demand its tag. The constraints forbid to add another requestor's tag, to
+ * remove the tag `external`, to put active content into narratives, to merge patients, and to undo the clinic's merges.
+ * Reason for the last two: appointments move to the surviving patient, which may be another requestor's, and an export
+ * or erasure treats merged records as one person.
  */
 function ownPatients(config: BookingConfig): AccessPolicyResource {
   const system = artefactUri(config, 'LocalRequestor').toLowerCase();
@@ -123,8 +119,8 @@ const owned = (types: readonly ResourceType[], requestor: string, config: Bookin
   }));
 
 /**
- * The encounters that a requestor's appointments have led to. Earlier versions stay with the clinic: one may have been
- * about another patient.
+ * The encounters of a requestor's appointments. Earlier versions stay with the clinic: one may have been about another
+ * patient.
  */
 function ownEncounters(config: BookingConfig): AccessPolicyResource[] {
   return owned(['Encounter'], '%profile.id', config).map((accessPolicyResource) => ({
@@ -133,15 +129,15 @@ function ownEncounters(config: BookingConfig): AccessPolicyResource[] {
   }));
 }
 
-/** The results of a requestor's asynchronous bookings; what the requestor sent stays hidden. */
+/** The results of a requestor's asynchronous bookings. The submitted content stays hidden. */
 function ownJobs(config: BookingConfig): AccessPolicyResource {
   const [jobs] = owned(['Task'], '%profile.id', config);
   return { resourceType: 'Task', ...jobs, interaction: look, hiddenFields: ['input'] };
 }
 
 /**
- * The rows with the reservations of Schedules: a booking and a search for free Slots read them with the rights of their
- * caller. How far a Schedule is published stays hidden.
+ * The rows with the reservations of Schedules, which a booking and a search for free Slots read with their caller's
+ * rights. The end of publication of a Schedule stays hidden.
  */
 const reservations = (config: BookingConfig): AccessPolicyResource => ({
   resourceType: 'Task',
@@ -151,7 +147,7 @@ const reservations = (config: BookingConfig): AccessPolicyResource => ({
 });
 
 /**
- * The Subscriptions that a caller has created through the service, and the messages to their websockets; the content of
+ * The Subscriptions that a caller has created through the service, and the messages to their websockets. The content of
  * their headers stays hidden.
  */
 function ownSubscriptions(config: BookingConfig): AccessPolicyResource[] {
@@ -162,7 +158,10 @@ function ownSubscriptions(config: BookingConfig): AccessPolicyResource[] {
   ];
 }
 
-/** Staff see by name which portal has asked, and Bots which one is gone; its credentials stay hidden. */
+/**
+ * Staff see the name of the portal that has requested an appointment, and Bots see which portal is gone. Its
+ * credentials stay hidden.
+ */
 const portalNames: AccessPolicyResource = {
   resourceType: 'ClientApplication',
   interaction: look,
@@ -170,8 +169,8 @@ const portalNames: AccessPolicyResource = {
 };
 
 /**
- * Staff see the Subscriptions of portals: whose they are, to what, in which state. The addresses that notifications go to
- * stay hidden, as do the headers: an address may itself be a secret.
+ * Staff see the owner, criteria and status of portals' Subscriptions. Endpoints and headers stay hidden: an address may
+ * itself be a secret.
  */
 function subscriptionsOfPortals(config: BookingConfig): AccessPolicyResource {
   return {
@@ -183,9 +182,9 @@ function subscriptionsOfPortals(config: BookingConfig): AccessPolicyResource {
 }
 
 /**
- * Staff read all Tasks but those with secrets of people, and write those that are theirs: their own, the requests that wait for them, the double bookings
- * that they resolve. What the service itself keeps in Tasks (outboxes, jobs, quotas, progress) is written only by the
- * Bots: a user who could change an outbox would decide what a subscriber is told.
+ * Staff read all Tasks except those with secrets of people. They write their own Tasks, requests that wait for staff,
+ * and double bookings to resolve. Tasks of the service itself (outboxes, jobs, quotas, progress) are written only by
+ * the Bots: a user who could change an outbox would decide what a subscriber receives.
  */
 function tasks(config: BookingConfig): AccessPolicyResource[] {
   return [
@@ -206,8 +205,8 @@ function tasks(config: BookingConfig): AccessPolicyResource[] {
 }
 
 /**
- * The Communications of messages to people. None of them can pass for an event, or for a message to a websocket: both are
- * found by an identifier of the service.
+ * The Communications of messages to people. The constraint excludes events and websocket messages: both
+ * are found by an identifier of the service.
  */
 function messages(config: BookingConfig): AccessPolicyResource {
   const events = artefactUri(config, 'LocalEvent').toLowerCase();
@@ -242,7 +241,7 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
     ...permit(clinic, [...readVersions, ...write, 'delete']),
     ...tasks(config),
     ...permit(['OperationDefinition', 'Provenance'], look),
-    // The picture of a person, uploaded in Medplum's app: by its id alone.
+    // The picture of a person, uploaded in Medplum's app; it is read by id, never searched.
     ...permit(['Binary'], ['read']),
     portalNames,
     messages(config),
@@ -261,20 +260,20 @@ const policies: Readonly<Record<PolicyName, (config: BookingConfig) => AccessPol
   ],
 };
 
-/** The name under which a policy is found in Medplum. */
+/** The name of a policy in Medplum. */
 export const policyTitle = (name: PolicyName): string => `Appointment booking: ${name}`;
 
 /**
- * The AccessPolicies of the service. The holder of a policy sees and does exactly what it lists (and reads
- * StructureDefinitions and SearchParameters, which Medplum adds by itself).
+ * The AccessPolicies of the service. The holder of a policy has exactly the rights that it lists. Medplum adds read
+ * access to StructureDefinitions and SearchParameters.
  *
- * - `requestor`: a portal. Looks up what is offered, reads what is tagged as its own, creates and updates its own
- *   patients, calls the Bots. It cannot write Appointments and Slots at all: the Bots do.
+ * - `requestor`: a portal. Reads the catalogue and the resources tagged as its own, creates and updates its own
+ *   patients, calls the Bots. It cannot write Appointments and Slots: the Bots do.
  * - `consumer`: reads the appointments of one requestor, given as the membership's access parameter `requestor` (a
  *   reference to the requestor's ClientApplication), and subscribes to their changes.
- * - `front-desk`: clinic staff; everything about scheduling and patients, the names of the portals, and the state of
- *   their Subscriptions. They read the service's own Tasks but do not write them.
- * - `bots`: what the Bots of the service need when they write.
+ * - `front-desk`: staff. Everything about scheduling and patients, the names of the portals, and the state of their
+ *   Subscriptions. They read the service's own Tasks but do not write them.
+ * - `bots`: the rights that the Bots of the service need.
  *
  * @see https://www.medplum.com/docs/access/access-policies
  */

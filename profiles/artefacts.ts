@@ -33,17 +33,15 @@ export interface Artefacts {
   /** With differential and snapshot. */
   readonly structureDefinitions: readonly StructureDefinition[];
   readonly accessPolicies: Readonly<Record<PolicyName, AccessPolicy>>;
-  /** Without the Bots that carry them out: the deployment knows those. */
+  /** Without references to Bots, which the deployment adds. */
   readonly operationDefinitions: readonly OperationDefinition[];
-  /** Likewise without the ids of the Bots that they start. */
+  /** Without the ids of Bots, which the deployment adds. */
   readonly subscriptions: readonly InternalSubscription[];
 }
 
 /**
- * The FHIR artefacts of an installation, with its URIs and names filled in. A profile that a preset takes over from a
- * specification (`isik`) is left out: its definition is published, and only its publisher's text is authoritative.
- *
- * @param config - the installation's configuration
+ * The FHIR artefacts of an installation, with its URIs and names filled in. Profiles that a preset takes from a
+ * specification (`isik`) are left out: their publisher's definition is authoritative.
  */
 export function buildArtefacts(config: BookingConfig): Artefacts {
   return {

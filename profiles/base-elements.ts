@@ -4,8 +4,8 @@ import type { ElementDefinition } from '@medplum/fhirtypes';
 let known: Readonly<Record<string, readonly ElementDefinition[]>> | undefined;
 
 /**
- * The elements of a FHIR R4 resource or data type that profiles are built on, as its snapshot lists them, without the
- * explanations of FHIR's own pages. They are an extract of FHIR's definitions, whose 35 MB nobody reads at a deployment.
+ * The elements of a FHIR R4 type that profiles are built on, from its snapshot, without explanations. They are an
+ * extract of FHIR's definitions: reading all 35 MB would slow every deployment.
  *
  * @param type - for example `Appointment` or `CodeableConcept`
  * @throws Error when the extract has no such type

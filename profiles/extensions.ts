@@ -5,7 +5,7 @@ import { withCode } from './rules.ts';
 import type { Difference } from './snapshot.ts';
 import type { Profile } from './structure-definition.ts';
 
-/** An extension has a value of one type, or parts: extensions in it, which the description lists. */
+/** An extension has a value of one type, or parts: nested extensions, listed in the description. */
 type Extension = Pick<Profile, 'title' | 'description'> & {
   /** The elements that may carry it. */
   readonly context: readonly string[];
@@ -15,7 +15,7 @@ type Extension = Pick<Profile, 'title' | 'description'> & {
         readonly constraint?: ElementDefinition['constraint'];
         readonly more?: readonly Difference[];
       }
-    /** How many there are at least. */
+    /** Minimum number of parts. */
     | { readonly parts: number }
   );
 
@@ -85,8 +85,8 @@ function table(config: BookingConfig): Partial<Record<Artefact, Extension>> {
       parts: 4,
     },
     /**
-     * The extension by which a clinic says when, how far ahead and how often portals may book. `readPolicy` reads its parts,
-     * and checks them where they are saved.
+     * Booking policy of a clinic: when, how far ahead and how often portals may book. `readPolicy` reads its parts, and
+     * checks them when they are saved.
      */
     LocalBookingPolicy: {
       title: 'Booking policy',
@@ -153,7 +153,7 @@ function table(config: BookingConfig): Partial<Record<Artefact, Extension>> {
       context: ['OperationOutcome.issue'],
       parts: 3,
     },
-    /** The extension by which a service asks for several appointments; `readVisit` reads and checks its parts. */
+    /** A service that consists of several appointments; `readVisit` reads and checks its parts. */
     LocalVisit: {
       title: 'Visit of several appointments',
       description:
@@ -217,7 +217,6 @@ function differenceOf(extension: Extension, url: string): Difference[] {
   ];
 }
 
-/** The extensions of the service. */
 export const extensions = (config: BookingConfig): Profile[] =>
   Object.entries(table(config)).map(([name, extension]) => {
     const artefact = name as Artefact;

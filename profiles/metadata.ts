@@ -1,4 +1,4 @@
-/** What all artefacts of the service have in common. The date is that of their last change in content. */
+/** Metadata of all artefacts. The date is that of their last change in content. */
 export const metadata = {
   version: '0.1.0',
   status: 'active',

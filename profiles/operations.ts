@@ -4,7 +4,7 @@ import type { BookingConfig } from '../core/config/config.ts';
 import { artefactUri } from '../core/fhir/artefacts.ts';
 import { metadata } from './metadata.ts';
 
-/** Extension by which Medplum finds the Bot that carries out an operation. */
+/** Extension that names the Bot of an operation for Medplum. */
 export const OPERATION_IMPLEMENTATION =
   'https://medplum.com/fhir/StructureDefinition/operationDefinition-implementation';
 
@@ -12,7 +12,7 @@ type Parameter = OperationDefinitionParameter;
 
 type Code = 'book' | 'hold' | 'find' | 'waitlist' | 'deliver' | 'answer' | 'feed' | 'absence';
 
-/** What an operation takes: it may be absent, and is given once at most, unless more is said. */
+/** An input parameter, by default optional and not repeated. */
 const taken = (
   name: string,
   type: Parameter['type'],
@@ -20,7 +20,7 @@ const taken = (
   { min = 0, max = '1', ...more }: Partial<Parameter> = {},
 ): Parameter => ({ name, use: 'in', min, max, ...(type && { type }), ...more, documentation });
 
-/** What an operation answers with. */
+/** An output parameter. */
 const returned = (type: Parameter['type'], documentation: string): Parameter => ({
   name: 'return',
   use: 'out',
@@ -31,8 +31,8 @@ const returned = (type: Parameter['type'], documentation: string): Parameter => 
 });
 
 /**
- * An operation, by default one of a type that affects the state. Its address is where Medplum stores it, below the
- * installation's own base; a publisher's definition that it carries out is named as its base.
+ * An operation, by default one on a type that changes data. Its URL is where Medplum stores it, below the
+ * installation's base. If it implements a publisher's definition, that is its base.
  */
 function operation(
   code: Code,
@@ -63,11 +63,11 @@ function operation(
   };
 }
 
-/** The Bot that carries an operation out, once it is deployed. */
+/** Reference to the Bot of an operation, once it is deployed. */
 const carriedOutBy = (bot: string | undefined): Pick<OperationDefinition, 'extension'> =>
   bot === undefined ? {} : { extension: [{ url: OPERATION_IMPLEMENTATION, valueReference: { reference: bot } }] };
 
-/** Who an appointment is for, and who books it. */
+/** Parameters for the people of an appointment. */
 const persons = (config: BookingConfig): Parameter[] => [
   taken(
     'patient',
@@ -115,8 +115,8 @@ const dryRun = taken(
 );
 
 /**
- * The definition of `$hold`: like that of `$book`, except that the patient need not be named yet and that no appointment
- * can be replaced.
+ * The definition of `$hold`. It differs from `$book`: the patient may still be missing, and no appointment can be
+ * replaced.
  *
  * @param bot - reference to the Bot that holds, once it is deployed
  */
@@ -135,9 +135,8 @@ export const holdOperation = (config: BookingConfig, bot?: string): OperationDef
   });
 
 /**
- * The definition of `$book`. Medplum's own handling of custom operations reads two things from it: the extension, which
- * names the Bot, and the single `out` parameter, `return`, of type Appointment, because of which the answer is exactly
- * what the Bot returns.
+ * The definition of `$book`. Medplum's handling of custom operations reads two things from it. The extension names the
+ * Bot. The single `out` parameter, `return` of type Appointment, makes the response the Bot's unchanged result.
  *
  * @param bot - reference to the Bot that books, once it is deployed
  * @see specification section 4.4
@@ -158,7 +157,7 @@ export const bookOperation = (config: BookingConfig, bot?: string): OperationDef
     ],
   });
 
-/** The definition of `$waitlist`, by which a portal puts a person on the waitlist, and learns at which place it is. */
+/** The definition of `$waitlist`: a portal puts a person on the waitlist, and reads the position. */
 export const waitlistOperation = (config: BookingConfig): OperationDefinition =>
   operation('waitlist', 'Appointment', config, {
     title: 'Wait for a time',
@@ -177,7 +176,7 @@ export const waitlistOperation = (config: BookingConfig): OperationDefinition =>
     ],
   });
 
-/** The definition of `$find`, by which a portal looks for whole visits. */
+/** The definition of `$find`: a portal searches for whole visits. */
 export const findOperation = (config: BookingConfig): OperationDefinition =>
   operation('find', 'Appointment', config, {
     title: 'Find visits',
@@ -206,7 +205,7 @@ export const findOperation = (config: BookingConfig): OperationDefinition =>
     ],
   });
 
-/** The definition of `$answer`, by which a portal passes on what a person answers to a message of the clinic. */
+/** The definition of `$answer`: a portal passes on a person's reply to a message of the clinic. */
 export const replyOperation = (config: BookingConfig): OperationDefinition =>
   operation('answer', 'Appointment', config, {
     title: 'Answer a message',
@@ -229,7 +228,7 @@ export const replyOperation = (config: BookingConfig): OperationDefinition =>
     ],
   });
 
-/** The definition of `$feed`, which gives out the calendar of a secret link, and by which staff make and end such links. */
+/** The definition of `$feed`: returns the calendar feed of a secret link. Staff create and end such links with it. */
 export const feedOperation = (config: BookingConfig): OperationDefinition =>
   operation('feed', 'Schedule', config, {
     title: 'Calendar feed',
@@ -244,7 +243,7 @@ export const feedOperation = (config: BookingConfig): OperationDefinition =>
     ],
   });
 
-/** An appointment in the plan of an absence, and what takes its place. */
+/** An appointment in the plan of an absence, and its replacement. */
 const planned: Parameter['part'] = [
   taken('appointment', 'Reference', 'The appointment.', { min: 1 }),
   taken('proposal', undefined, 'What is offered in its place; without it somebody calls.', {
@@ -257,7 +256,7 @@ const planned: Parameter['part'] = [
   }),
 ];
 
-/** The definition of `$absence`, by which staff say that somebody is absent, and what becomes of the appointments. */
+/** The definition of `$absence`: staff record an absence, and the plan for the affected appointments. */
 export function absenceOperation(config: BookingConfig): OperationDefinition {
   const calendars = { max: '*', targetProfile: [artefactUri(config, 'LocalSchedule')] };
   return operation('absence', 'Schedule', config, {
@@ -281,7 +280,7 @@ export function absenceOperation(config: BookingConfig): OperationDefinition {
   });
 }
 
-/** The definition of `$deliver`, with which staff have a subscriber's waiting notifications sent now. */
+/** The definition of `$deliver`: staff have a subscriber's waiting notifications sent now. */
 export const deliverOperation = (config: BookingConfig): OperationDefinition =>
   operation('deliver', 'Subscription', config, {
     title: 'Deliver waiting notifications',

@@ -2,7 +2,7 @@ import { type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
 import type { Difference } from './snapshot.ts';
 
 /**
- * A concept that must be coded: one coding at least, and each with system and code.
+ * A concept needs at least one coding, and each coding needs system and code.
  *
  * @param id - of an element of type CodeableConcept
  */
@@ -15,9 +15,8 @@ export function withCode(id: string): Difference[] {
 }
 
 /**
- * The tag by which a resource from outside the repository is known: once at most.
+ * The tag of a resource from outside the repository: once at most.
  *
- * @param type - the resource type
  * @see specification 2.1, meta.tag
  */
 export function externalTag(type: string, config: Pick<BookingConfig, 'metaTagSystem'>): Difference[] {
@@ -36,11 +35,9 @@ export function externalTag(type: string, config: Pick<BookingConfig, 'metaTagSy
 }
 
 /**
- * An extension of a resource: not demanded, once at most.
+ * An optional extension of a resource: once at most.
  *
- * @param type - the resource type
  * @param name - of the slice
- * @param url - canonical URL of the extension
  */
 export function optionalExtension(type: string, name: string, url: string): Difference[] {
   return [

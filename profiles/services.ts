@@ -1,4 +1,6 @@
-/** Codes of LocalServiceType: outpatient services to begin with; an installation extends the CodeSystem or uses its own. */
+/**
+ * Initial codes of LocalServiceType for outpatient services; an installation extends the CodeSystem or uses its own.
+ */
 export const services = {
   CT: 'Computed tomography',
   MR: 'Magnetic resonance imaging',

@@ -2,8 +2,8 @@ import type { ElementDefinition } from '@medplum/fhirtypes';
 import { baseElements } from './base-elements.ts';
 
 /**
- * One element of a differential: its id (`Appointment.meta.tag:external.system`) and what the profile says about it. The
- * path follows from the id.
+ * One element of a differential: its id (`Appointment.meta.tag:external.system`) and its constraints. The path follows
+ * from the id.
  */
 export type Difference = Omit<Partial<ElementDefinition>, 'path' | 'sliceName'> & { readonly id: string };
 
@@ -20,7 +20,7 @@ function lastWithin(elements: readonly ElementDefinition[], id: string): number 
   return elements.findLastIndex((element) => isWithin(element.id ?? '', id));
 }
 
-/** Lists the children of an element's data type below it, as a profile must before it can constrain one of them. */
+/** Lists the children of an element's data type below it, which a profile must do before it constrains one of them. */
 function unfold(elements: ElementDefinition[], parent: ElementDefinition): void {
   const type = parent.type?.[0]?.code;
   if (!type || parent.type?.length !== 1) {
@@ -56,7 +56,7 @@ function find(elements: ElementDefinition[], id: string): ElementDefinition {
   return unfolded;
 }
 
-/** Adds a slice: a copy of the sliced element, after it and any slices that exist already. */
+/** Adds a slice: a copy of the sliced element, after existing slices. */
 function addSlice(elements: ElementDefinition[], id: string): ElementDefinition {
   const [sliced = '', sliceName] = id.split(/:(?=[^:]+$)/);
   const { slicing: _, ...template } = find(elements, sliced);
@@ -72,9 +72,8 @@ function isSlice(id: string): boolean {
 /**
  * Applies a differential to the snapshot of a FHIR R4 type.
  *
- * @param type - the resource or data type that is profiled
+ * @param type - the profiled resource or data type
  * @param differential - in document order; constraints are added to the base's, everything else replaces it
- * @returns the elements of the profile's snapshot
  * @throws Error when an element of the differential does not exist in the type
  * @see https://hl7.org/fhir/R4/profiling.html#snapshot
  */

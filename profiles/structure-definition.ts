@@ -4,10 +4,10 @@ import { type Artefact, artefactName, artefactUri } from '../core/fhir/artefacts
 import { metadata } from './metadata.ts';
 import { applyDifferential, type Difference, pathOf } from './snapshot.ts';
 
-/** What a profile or an extension says, in the terms of the installation's configuration. */
+/** A profile or an extension, in the terms of the installation's configuration. */
 export interface Profile {
   readonly artefact: Artefact;
-  /** The FHIR type that is profiled. */
+  /** The profiled FHIR type. */
   readonly type: string;
   readonly title: string;
   readonly description: string;

@@ -7,27 +7,27 @@ import { rowCodes } from '../core/rows/row.ts';
 
 type Author = 'service' | 'others';
 
-/** What makes Medplum start a Bot by itself. */
+/** A condition on which Medplum starts a Bot. */
 interface Trigger {
   readonly bot: BotName;
   readonly reason: string;
   /** Search criteria of the resources that start it. */
   readonly criteria: (config: BookingConfig) => string;
-  /** The one interaction that starts it; absent: each does. */
+  /** The only interaction that starts it; absent: all. */
   readonly interaction?: 'create' | 'update' | 'delete';
   /** FHIRPath on `%previous` and `%current` that narrows the criteria further. */
   readonly expression?: (config: BookingConfig) => string;
   /**
-   * Whose writes (past or about to happen) count: only the service's, or only those of others; or, for each of the two,
-   * the expression that narrows them.
+   * Author of the writes (past or pending) that count: the service, or others. With an expression for each, the
+   * expression narrows its writes.
    */
   readonly author?: Author | Readonly<Record<Author, (config: BookingConfig) => string>>;
   /**
-   * Whether the Bot is asked before the write, and may refuse it. Medplum treats a creation as an update here, and its
+   * Whether the Bot is called before the write and may refuse it. Medplum treats a creation as an update here, and the
    * expression sees no `%previous`.
    */
   readonly preCommit?: true;
-  /** How often Medplum's queue tries in total: 18, the most it allows, takes more than a day. */
+  /** Maximum number of attempts of Medplum's queue: 18, its limit, takes more than a day. */
   readonly maxAttempts?: number;
 }
 
@@ -36,14 +36,14 @@ const MEDPLUM = 'https://medplum.com/fhir/StructureDefinition';
 const hasRules = (config: BookingConfig): string =>
   `%current.extension.where(url = '${artefactUri(config, 'LocalBookingPolicy')}' or url = '${artefactUri(config, 'LocalVisit')}' or url = '${SCHEDULING_PARAMETERS}').exists()`;
 
-/** Time that a booking had taken, and whose Slot is now free or no longer there. */
+/** The Slot that a booking occupied has become free or entered-in-error. */
 const isReleased =
   "((%current.status = 'free' and %current.identifier.exists() or %current.status = 'entered-in-error') and (%previous.status = 'busy' or %previous.status = 'busy-tentative'))";
 
-/** Medplum shows a deleted resource as it was, also as `%previous`; no change leaves a version as it is. */
+/** Medplum evaluates a deletion on the last version, also as `%previous`. Every other change has two versions. */
 const isDeleted = '(%previous.meta.versionId = %current.meta.versionId)';
 
-/** What the slots of an appointment depend on has changed. */
+/** The status of an appointment, its time or its Slots have changed. */
 const isStatusChange =
   "iif(%previous.status.exists(), %previous.status != %current.status or %previous.start != %current.start or %previous.end != %current.end or %previous.slot.reference.join(' ') != %current.slot.reference.join(' '), true)";
 
@@ -53,7 +53,7 @@ const isNewBuffer = (config: BookingConfig): string =>
 const isGonePatient = `(${isDeleted} or (%previous.id.exists() and (%current.active = false or %current.link.where(type = 'replaced-by').exists())))`;
 
 /**
- * A requestor's own booking, also of a time that it held, is announced to nobody (`isEventFor`): the commonest write of all
+ * Bookings by a requestor, with or without a hold before, notify nobody (`isEventFor`). So the most frequent write
  * starts no Bot.
  */
 const isRequestorsBooking = (config: BookingConfig): string => {
@@ -64,7 +64,7 @@ const isRequestorsBooking = (config: BookingConfig): string => {
   return `(%previous.id.empty() and ${isBy('')} or ${wasHeld} and ${isBy(' and version = %previous.meta.versionId')})`;
 };
 
-/** Every Subscription by which Medplum starts a Bot of the service, by name. */
+/** The Subscriptions that start the Bots of the service, by name. */
 const triggers = {
   'task-requested': {
     bot: 'process-booking',
@@ -139,7 +139,7 @@ const triggers = {
     criteria: () => 'Encounter',
     author: 'others',
   },
-  // What starts the other Bot that follows appointments is left to it: the two never run for one change.
+  // Status changes start the other Bot that follows appointments: no change starts both.
   'appointment-changed': {
     bot: 'record-events',
     reason: 'Records the events of other changes of appointments for subscribers',
@@ -166,13 +166,13 @@ const triggers = {
       'Withdraws free slots whose time is taken in Medplum or as a buffer, and gives back what is released or deleted',
     criteria: () => 'Slot',
     author: {
-      // What a deleted buffer leaves is looked at with the Slot that it belongs to, and once more (`slot-deleted`).
+      // The time of a deleted buffer is released with the Slot that it belongs to, and again by `slot-deleted`.
       others: () =>
         `iif(${isDeleted} and %current.comment.startsWith('buffer '), false, %current.status != 'free' or %previous.status.exists())`,
       service: (config) => `(${isDeleted} or ${isReleased} or ${isNewBuffer(config)})`,
     },
   },
-  // A Bot that fails is not started again: time that is released by a deletion is given back by either of two runs.
+  // A failed Bot is not started again. Two runs therefore release the time of a deleted Slot: either is enough.
   'slot-deleted': {
     bot: 'publish-slots',
     reason: 'Gives back time that is no longer taken in Medplum',
@@ -208,15 +208,14 @@ const triggers = {
   },
 } as const satisfies Record<string, Trigger>;
 
-/** Name of a Subscription by which Medplum starts a Bot. */
 type TriggerName = keyof typeof triggers;
 
-/** Where in a reference to a Bot its id says which Bot it is: its last 48 bits are random. */
+/** Position of the part of a Bot's id that identifies it within a reference: its last 48 bits are random. */
 const TELLING = 'Bot/00000000-0000-0000-0000-'.length;
 
 /**
- * An expression for what the service has written. Medplum reads it from its database, before and after each write of the
- * project: it is short, so that it is stored in one piece.
+ * Expression for writes of the service. Medplum reads it from its database before and after each write of the project.
+ * It is short, so that it is stored in one piece.
  *
  * @param authors - references to its Bots and, if there is one, to the client of the gateway
  */
@@ -227,7 +226,10 @@ export function writtenBy(authors: readonly string[]): string {
   return `iif(${author}.startsWith('Bot/') and '${bots.join(' ')}'.contains(${author}.substring(${TELLING}))${clients.join('')}, true, false)`;
 }
 
-/** The same before the ids of the Bots are known, by their names; whoever may name a Bot may also change these. */
+/**
+ * The expression for writes of the service before the ids of the Bots are known. It uses their names: a user who may
+ * name a Bot may also change these Subscriptions.
+ */
 export function writtenByNamed(names: readonly string[], client?: string): string {
   const author = '%current.meta.author';
   const isBot = `${author}.reference.startsWith('Bot/') and '|${names.join('|')}|'.contains('|' & ${author}.display & '|')`;
@@ -256,19 +258,18 @@ function extensionsOf(trigger: Trigger, isOurs: string, config: BookingConfig): 
   ];
 }
 
-/** A Subscription of the service with the Bot that it starts, whose id the deployment knows. */
+/** A Subscription of the service with the Bot that it starts. The deployment knows the Bot's id. */
 export interface InternalSubscription {
   readonly name: TriggerName;
   readonly bot: BotName;
-  /** As it is before the ids of the Bots are known. */
+  /** The resource before the ids of the Bots are known. */
   readonly resource: Subscription;
-  /** Its extensions, which may depend on the expression for what the service has written. */
+  /** Its extensions, which may depend on the expression for writes of the service. */
   readonly extension: (isOurs: string) => Extension[];
 }
 
 /**
- * The Subscriptions by which Medplum starts Bots of the service. Each carries its name as a tag, by which a deployment
- * finds it again.
+ * The Subscriptions by which Medplum starts Bots of the service. A deployment finds each again by its name, a tag.
  *
  * @see https://www.medplum.com/docs/subscriptions
  */

@@ -14,17 +14,17 @@ import { rowKinds } from '../core/rows/row.ts';
 import { metadata } from './metadata.ts';
 import { services, specialties } from './services.ts';
 
-/** The code by which a CodeSystem says in which resource types it is used (specification 4.1). */
+/** The code for the resource types in which a CodeSystem is used (specification 4.1). */
 export const RESOURCE_USAGE = 'ResourceUsage';
 
 interface CodeSystemSource {
   readonly artefact: Artefact;
   readonly title: string;
   readonly description: string;
-  /** The codes; if they are ids that the repository assigns, an example of them. */
+  /** The codes. If the repository assigns ids as codes, an example of them. */
   readonly concepts: Readonly<Record<string, string>>;
   readonly isExample?: true;
-  /** Resource types in which the codes are used; a requestor finds the code system by them. */
+  /** Resource types in which the codes are used; requestors find the code system by them. */
   readonly usedIn?: readonly string[];
   /** Whether there is a ValueSet of all its codes. */
   readonly withValueSet?: boolean;
@@ -34,7 +34,7 @@ const errors = Object.fromEntries(Object.entries(bookingErrors).map(([code, { di
 
 const rows = Object.fromEntries(Object.entries(rowKinds).map(([code, { display }]) => [code, display]));
 
-/** The form of the ids that the repository assigns, as a code. */
+/** An example of a code that is an id assigned by the repository. */
 const exampleOf = (display: string) =>
   ({ concepts: { '00000000-0000-4000-8000-000000000000': display }, isExample: true }) as const;
 
@@ -99,7 +99,7 @@ const sources: readonly CodeSystemSource[] = [
   },
 ];
 
-/** The context of a ValueSet: what its codes are about. */
+/** Context of a ValueSet: the subject of its codes. */
 const focus: Coding = { system: 'http://terminology.hl7.org/CodeSystem/usage-context-type', code: 'focus' };
 
 const usageContext = (code: Coding, resourceType: string, config: BookingConfig): UsageContext => ({
@@ -133,13 +133,13 @@ function codeSystem(source: CodeSystemSource, config: BookingConfig): CodeSystem
   };
 }
 
-/** The context type is the installation's own only if its system is the one that the artefact would have. */
+/** The context type belongs to the installation only if its system is the one of the artefact. */
 function isOwn({ artefact }: CodeSystemSource, config: BookingConfig): boolean {
   return artefact !== 'LocalContextType' || config.contextTypeSystem === artefactUri(config, artefact);
 }
 
 /**
- * The code systems of the service. LocalContextType is left out where `contextTypeSystem` belongs to another publisher.
+ * The code systems of the service. LocalContextType is left out if `contextTypeSystem` belongs to another publisher.
  *
  * @see specification section 4.1
  */
@@ -155,12 +155,12 @@ function listed(system: string, codes: readonly CodeSystemConcept[]): ValueSetEx
 }
 
 /**
- * A ValueSet with the codes of its CodeSystem.
+ * A ValueSet with an expansion: the codes of its CodeSystem.
  *
- * @param timestamp - since when these are the codes
+ * @param timestamp - time of the expansion
  */
 export function expanded(valueSet: ValueSet, { url = '', concept = [] }: CodeSystem, timestamp: string): ValueSet {
-  // Medplum computes an expansion with parameters anew: codes that the clinic adds later are offered in its app at once.
+  // Medplum recomputes an expansion that has parameters: its app shows codes of the clinic at once.
   const parameter = [{ name: 'used-codesystem', valueUri: `${url}|${metadata.version}` }];
   const contains = listed(url, concept);
   return { ...valueSet, expansion: { timestamp, total: contains.length, parameter, contains } };
@@ -199,7 +199,7 @@ const identifierSystems: Partial<Record<Artefact, string>> = {
   LocalVisitGroup: 'Identifies a visit: the same on each of its appointments.',
 };
 
-/** The naming systems of the service: the systems of the identifiers that it makes. */
+/** The naming systems of the identifiers that the service makes. */
 export function namingSystems(config: BookingConfig): NamingSystem[] {
   return (Object.keys(artefacts) as Artefact[]).flatMap((artefact) => {
     const description = identifierSystems[artefact];

@@ -1,7 +1,7 @@
 import type { ElementDefinition, StructureDefinition } from '@medplum/fhirtypes';
 import { baseElements } from './base-elements.ts';
 
-/** What FHIR demands of each element of a snapshot, and what Medplum's validation reads from it. */
+/** Keeps the mandatory parts of an element and those that Medplum's validation reads. */
 function reduced({ definition, short = definition, binding, ...element }: ElementDefinition): ElementDefinition {
   const { comment, requirements, alias, example, mapping, constraint, ...kept } = element;
   return {
@@ -12,12 +12,12 @@ function reduced({ definition, short = definition, binding, ...element }: Elemen
 }
 
 /**
- * The same profile with the shortest snapshot that makes Medplum validate the same way. Medplum parses the snapshot again
- * for each resource that names the profile, and also checks the resource against its base type. Therefore elements of
- * data types that the profile says nothing about are left out, and so are explanations and the constraints of base types.
+ * Reduces a profile to the shortest snapshot with which Medplum validates the same way. Medplum parses the snapshot
+ * again for each resource with this profile, and checks the base type separately. Elements of data types without
+ * constraints in the profile are therefore left out, as are explanations and constraints of base types.
  *
- * The price is that the stored snapshot is incomplete. A complete one can be generated from the differential, or taken
- * from the shipped bundles (`profiles/package`).
+ * The stored snapshot is incomplete. A complete one can be generated from the differential, or taken from the shipped
+ * bundles (`profiles/package`).
  *
  * @param profile - with differential and snapshot
  * @see https://hl7.org/fhir/R4/profiling.html#snapshot
