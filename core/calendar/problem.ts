@@ -1,4 +1,3 @@
-/** The problems of opening hours, with their meaning. */
 const calendarProblems = {
   'service-not-found': 'The service that the Schedule names does not exist',
   'actor-not-single': 'The Schedule does not have exactly one actor',

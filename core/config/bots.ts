@@ -1,4 +1,3 @@
-/** The Bots of the service, by source folder and by the name under which they are deployed. */
 const byFolder = {
   booking: {
     book: 'Books an appointment: the operation $book on Appointment',
@@ -102,10 +101,7 @@ export function botSource(name: BotName): string {
   return `bots/${folder}/${name}.ts`;
 }
 
-/**
- * The cron expressions (UTC) of scheduled Bots, which are started in other ways, too. Medplum starts them only in
- * projects with the feature `cron`.
- */
+/** The cron expressions (UTC) of scheduled Bots. Medplum follows them only in projects with the feature `cron`. */
 export const scheduledBots: Readonly<Partial<Record<BotName, string>>> = {
   'publish-slots': '* * * * *',
   reconcile: '* * * * *',

@@ -29,9 +29,7 @@ export interface BookingConfig extends PublicConfig {
   readonly instantiates: readonly string[];
   /** A publisher's profiles of resources for which the service has no profile of its own, by type. */
   readonly supportedProfiles: Readonly<Partial<Record<ResourceType, string>>>;
-  /**
-   * A publisher's definitions of search parameters that FHIR R4 does not define: canonical URIs by `Type.parameter`.
-   */
+  /** A publisher's definitions of search parameters that are not in FHIR R4: canonical URIs by `Type.parameter`. */
   readonly searchDefinitions: Readonly<Partial<Record<string, string>>>;
   /** The rules of a publisher's profile of Appointment beyond the specification; absent without such a profile. */
   readonly appointmentRules?: AppointmentRules;
@@ -75,29 +73,21 @@ export type MessageLanguage = (typeof messageLanguages)[number];
 
 /** The settings of messages to people. */
 export interface MessageSettings {
-  /**
-   * The sender: an e-mail address, or a name and an address (`Clinic <appointments@clinic.example>`). Without it no
-   * messages are sent.
-   */
+  /** The sender, such as `Clinic <appointments@clinic.example>`. Without it no messages are sent. */
   readonly from?: string | undefined;
   /** The address of the portal for patients, without a trailing slash; without it messages have no links. */
   readonly page?: string | undefined;
-  /** The default language. */
   readonly language: MessageLanguage;
   /** Whether messages contain the service, the practitioner and the location's name. */
   readonly details: boolean;
   /** The allowed prefixes of telephone numbers for SMS. They prevent abuse, since anybody can submit any number. */
   readonly smsPrefixes: readonly string[];
-  /** The largest number of SMS per portal and day. */
   readonly smsPerPortalAndDay: number;
 }
 
 /** The settings of the delivery of notifications. */
 export interface NotificationSettings {
-  /**
-   * Networks (CIDR, for example `10.1.0.0/16`) that are allowed although they are not public. Only there, notifications
-   * may be sent without TLS.
-   */
+  /** Networks (CIDR, such as `10.1.0.0/16`) that are allowed although they are not public; there even without TLS. */
   readonly allowedNetworks: readonly string[];
   /** The number of attempts for one notification before the Subscription is in error. */
   readonly maxAttempts: number;
@@ -121,9 +111,7 @@ export interface CodingSlice {
 /** The rules of a publisher's profile of Appointment beyond the specification. */
 export interface AppointmentRules {
   readonly needsServiceType: boolean;
-  /** Whether every participant must have `actor.display`. */
   readonly needsDisplay: boolean;
-  /** Whether a service type may be text only. */
   readonly allowsText: boolean;
   /** The codings of every specialty, at most one of each slice. They apply to Schedules and their services, too. */
   readonly specialty: readonly CodingSlice[];
@@ -138,9 +126,7 @@ export interface IdentifierSlice {
   readonly type: { readonly system: string; readonly code: string };
   /** Whether a patient must have at least one and may have several; otherwise at most one. */
   readonly isRequired?: true;
-  /** The only allowed system. */
   readonly system?: string;
-  /** The only allowed use. */
   readonly use?: string;
   /** For types with various systems: the assigner is required, and may have an identifier of this type and system. */
   readonly assigner?: Required<Pick<IdentifierSlice, 'type' | 'system'>>;

@@ -8,8 +8,8 @@ export interface Preset
     'profileBase' | 'metaTagSystem' | 'contextTypeSystem' | 'resourceTypesSystem' | 'terminologySystem'
   > {
   /**
-   * The artefacts that the preset takes over from its publisher: paths below `profileBase`, or whole addresses
-   * elsewhere. All others are the service's own, below `localBase`.
+   * The publisher's artefacts in the preset: paths below `profileBase`, or whole addresses. All others are below
+   * `localBase`.
    */
   readonly published?: Readonly<Partial<Record<Artefact, string>>>;
   /** Paths of the publisher's CapabilityStatements that the service implements. */
@@ -71,8 +71,7 @@ const germanTypes = 'http://fhir.de/CodeSystem/identifier-type-de-basis';
 const insuranceNumber = 'http://fhir.de/sid/gkv/kvid-10';
 
 /**
- * The rules of ISiKPatient: the clinic's number of the patient, and insurance numbers of the right form. The lifelong
- * number (KVZ10) is in the profile from stage 4 on.
+ * The rules of ISiKPatient: the clinic's number of the patient, and valid insurance numbers (KVZ10 from stage 4 on).
  */
 const isikPatient: PatientRules = {
   identifiers: [
@@ -92,7 +91,6 @@ const isikPatient: PatientRules = {
   },
 };
 
-/** The artefacts of every stage of ISiK Terminplanung. */
 const everyStage = {
   LocalTermin: 'StructureDefinition/ISiKTermin',
   LocalTerminPriorityExtension: 'StructureDefinition/ISiKTerminPriorityExtension',
@@ -162,7 +160,6 @@ const roles = [
   'CapabilityStatement/ISiKCapabilityStatementStammdatenRolle',
 ];
 
-/** The artefacts from stage 5 on. */
 const formsAndSubscriptions = {
   LocalQuestionnaireResponse: 'StructureDefinition/ISiKFormularDaten',
   LocalSubscriptionTermin: 'StructureDefinition/ISiKSubscriptionTermin',
@@ -226,10 +223,7 @@ const published: ReadonlySet<string> = new Set(
 );
 
 /**
- * Whether an artefact has its own publisher. The service uses such an artefact, but never creates it under the
- * publisher's address.
- *
- * @param uri - canonical URI of the artefact
+ * Whether an artefact (by its canonical URI) has its own publisher, under whose address the service creates nothing.
  */
 export function isPublishedElsewhere(uri: string): boolean {
   return published.has(uri);

@@ -94,7 +94,6 @@ const fileSchema = z.strictObject({
   calendar: calendarSchema.default(calendarSchema.parse({})),
 });
 
-/** The defaults of values that may be missing from both the preset and the file. */
 const defaults: Pick<BookingConfig, 'timeZone' | 'handling'> = { timeZone: 'UTC', handling: 'strict' };
 
 type Addresses = Pick<Preset, 'published' | 'profileBase'> &
@@ -113,7 +112,6 @@ function urisOf({ published = {}, profileBase, localBase, names }: Addresses): B
 /**
  * Checks the content of `booking.config.json` and adds values from its preset and the defaults.
  *
- * @param input - the parsed file
  * @throws Error that names every faulty field and its possible values
  */
 export function resolveConfig(input: unknown): BookingConfig {

@@ -1,9 +1,6 @@
 import type { BookingConfig } from './config.ts';
 
-/**
- * The time limits of the parts of a response, as shares of `BookingConfig.timeout`. Each part fits into the one around
- * it.
- */
+/** The time limits of parts of a response, as shares of `BookingConfig.timeout`. */
 const shares = {
   /** From the start of a request at the gateway until its headers have been read. */
   headers: 2 / 3,
@@ -15,8 +12,7 @@ const shares = {
   /** The repeated decisions of a Bot about a booking after conflicts with others. */
   decide: 8 / 15,
   /**
-   * The time after which a decision about a booking proposes no alternatives. Their search costs more than a booking
-   * and would delay everybody where many want the same times at once.
+   * The limit for proposing alternatives. Their search would delay everybody where many want the same times at once.
    */
   propose: 1 / 30,
   /** A response of Medplum to a Bot. */

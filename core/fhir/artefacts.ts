@@ -70,7 +70,6 @@ export function isArtefact(name: string): name is Artefact {
   return Object.hasOwn(artefacts, name);
 }
 
-/** The settings of publishing opening hours. */
 interface CalendarSettings {
   /** How many weeks ahead free Slots are published if a Schedule has no planning horizon. */
   readonly horizonWeeks: number;
@@ -87,8 +86,8 @@ export interface PublicConfig {
   /** The confirmation of bookings, unless the Schedule or its services have their own. */
   readonly confirmation: Confirmation;
   /**
-   * The shortest appointment in a part of a slot, and the step in which slots are divided, in minutes. The scheduling
-   * parameters of a Schedule or its HealthcareService take precedence.
+   * The shortest appointment in a part of a slot, and the step in which slots are divided, in minutes, unless
+   * scheduling parameters say otherwise.
    */
   readonly smallestBooking: number;
   /** IANA name of the time zone for dates without a time. */

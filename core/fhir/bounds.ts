@@ -4,10 +4,7 @@ import { isObject } from './resource.ts';
 /** The deepest nesting of a request. */
 export const DEEPEST = 64;
 
-/**
- * Whether a JSON value is nested deeper than a number of levels. It works without recursion, visits each value once,
- * and stops at the limit.
- */
+/** Whether a JSON value is nested deeper than a number of levels. Stops at the limit, without recursion. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
@@ -21,12 +18,11 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
 }
 
 /**
- * The largest number of values (objects, lists and their content) in a request. Medplum checks all of them at once. So
- * many take 0.1 to 0.2 seconds, in which it serves no one else.
+ * The largest number of values (objects, lists and their content) in a request. Medplum checks all of them at once, for
+ * 0.1 to 0.2 seconds in which it serves no one else.
  */
 export const MAX_VALUES = 5_000;
 
-/** The size of a JSON value. */
 interface Size {
   /** Objects, lists and their content, including the value itself. */
   readonly values: number;
@@ -49,7 +45,6 @@ const unlimited: Size = {
   listed: Number.POSITIVE_INFINITY,
 };
 
-/** The elements with files. */
 const files: ReadonlySet<string> = new Set(['data', 'valueBase64Binary']);
 
 const isOver = (size: Size, most: Size): boolean =>
@@ -89,8 +84,7 @@ function sizeOf(value: unknown, most: Size = unlimited): Size {
 }
 
 /**
- * The size limit of a stored value after a change: the limit of a request, or its current size and `more`, whichever is
- * larger.
+ * The size limit of a stored value after a change: that of a request, or its current size and `more` if that is larger.
  */
 export function sizeBeyond(stored: unknown, more: Size): Size {
   const { values, text, listed } = sizeOf(stored);
@@ -155,22 +149,15 @@ export const personBounds: Bounds = Object.fromEntries(
   ].map((name) => [name, 50]),
 );
 
-/**
- * The largest length of identifiers in the address of a search for all of them. Medplum accepts 70,000 characters in
- * all.
- */
+/** The largest length of identifiers in the address of a search; Medplum accepts 70,000 characters in all. */
 const MAX_IDENTIFIERS_LENGTH = 50_000;
 
-/** The length of a text in an address, escaped for a search. */
 function lengthInSearch(text: unknown): number {
   const escaped = typeof text === 'string' ? text.replace(/[\\,$|]/g, '\\$&') : '';
   return new URLSearchParams({ '': escaped }).toString().length;
 }
 
-/**
- * @param id - in the request's path
- * @returns a `malformed-request` if the resource has another id
- */
+/** @returns a `malformed-request` if the id of a resource differs from the id in the request's path */
 export function idIssues(resource: unknown, id: string, path: string): Issue[] {
   const diagnostics = `The id in the body must match the id in the URL, '${id}'.`;
   return isObject(resource) && resource.id === id

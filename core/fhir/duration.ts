@@ -13,10 +13,8 @@ export const units: Readonly<Record<string, number>> = {
 export const unitCodes: readonly string[] = Object.keys(units);
 
 /**
- * Reads a Duration.
+ * Reads a Duration; `undefined` if the value is not a duration in one of the units.
  *
- * @param value - of any shape
- * @returns milliseconds; `undefined` if it is not a duration in one of the units
  * @see https://hl7.org/fhir/R4/datatypes.html#duration
  */
 export function milliseconds(value: unknown): number | undefined {

@@ -1,6 +1,5 @@
 import type { HumanName } from '@medplum/fhirtypes';
 
-/** A name as text; empty without a name. */
 function nameText(name: HumanName | undefined): string {
   if (!name || typeof name !== 'object') {
     return '';

@@ -38,20 +38,15 @@ export function parseInstant(value: unknown): number | undefined {
   return isRealDay && isRealTime && isInYears(time) ? time : undefined;
 }
 
-/**
- * The time of an appointment, a Slot or a Period of instants; `undefined` if it is incomplete or does not end after its
- * start.
- */
+/** The time of an appointment, Slot or Period; `undefined` if it is incomplete or does not end after its start. */
 export function timeOf({ start, end }: { readonly start?: string; readonly end?: string } = {}): Interval | undefined {
   const [from, to] = [parseInstant(start), parseInstant(end)];
   return from !== undefined && to !== undefined && from < to ? { start: from, end: to } : undefined;
 }
 
 /**
- * The stored form of an instant: in UTC. A moment outside the years 0001 to 9999, such as a buffer, becomes the nearest
- * moment within them.
- *
- * @param time - milliseconds since 1970-01-01T00:00:00Z
+ * The stored form of an instant (milliseconds since 1970 UTC): in UTC. A moment outside the years 0001 to 9999, such as
+ * a buffer, becomes the nearest moment within them.
  */
 export function formatInstant(time: number): string {
   return new Date(Math.min(last, Math.max(first, time))).toISOString();

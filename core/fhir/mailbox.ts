@@ -2,8 +2,8 @@
 const withoutDots: ReadonlySet<string> = new Set(['gmail.com', 'googlemail.com']);
 
 /**
- * The common form of all spellings of an address that reach the same person. An e-mail address loses its part after a
- * plus. A telephone number keeps its last digits, without the country code.
+ * The common form of spellings of an address that reach the same person: an e-mail address without its part after a
+ * plus, or the last digits of a telephone number, without the country code.
  */
 export function mailboxOf(address: string): string {
   const text = address.trim().toLowerCase();

@@ -23,8 +23,6 @@ export function isId(value: unknown): value is string {
  *
  * @param value - anything. Another server's address, a query, a path with `..`, a contained reference or a URN results
  *   in `undefined`.
- * @param baseUrl - public base address of this service, without a trailing slash
- * @param types - the allowed resource types
  * @see https://hl7.org/fhir/R4/references.html#literal
  */
 export function parseReference<T extends ResourceType>(
@@ -60,10 +58,8 @@ export function storedReference(reference: string, baseUrl: string): string {
 }
 
 /**
- * Converts references to this service to their stored form, at any depth. They stay valid if the service's address
- * changes, and Medplum's searches find them.
- *
- * @param sent - of any content, at most as deep as `DEEPEST`
+ * Converts references to this service to their stored form, at any depth up to `DEEPEST`. They stay valid if the
+ * service's address changes, and Medplum's searches find them.
  */
 export function withStoredReferences<T>(sent: T, baseUrl: string): T;
 export function withStoredReferences(sent: unknown, baseUrl: string): unknown {

@@ -25,7 +25,6 @@ const forClients: ReadonlySet<string> = new Set<Artefact>([
   'LocalContextType',
 ]);
 
-/** The reserved addresses, in lower case. */
 function reservedUris(config: PublicConfig): ReadonlySet<string> {
   const names = Object.keys(artefacts) as Artefact[];
   const own = names.filter((name) => !forClients.has(name)).map((name) => artefactUri(config, name));
@@ -42,7 +41,6 @@ const marks = {
   modifierExtension: 'url',
 } as const;
 
-/** Whether an entry of an element, such as a tag, is reserved for the service. */
 type IsReserved = (element: string, entry: unknown) => boolean;
 
 function reservedBy(config: PublicConfig): IsReserved {
@@ -64,7 +62,6 @@ function reservedBy(config: PublicConfig): IsReserved {
 
 const hasNothing = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0;
 
-/** Whether an object has become empty. */
 const isEmptied = (before: unknown, left: unknown): boolean => hasNothing(left) && !hasNothing(before);
 
 function listWithout(name: string, list: readonly unknown[], isReserved: IsReserved): unknown[] {
@@ -93,10 +90,8 @@ function without(value: unknown, isReserved: IsReserved): unknown {
 }
 
 /**
- * A client's value without the tags, extensions, identifiers and codes that only the service sets, at any depth, and
- * with references in their stored form. Letter case of addresses is ignored, as in Medplum.
- *
- * @param sent - of any content, at most as deep as `DEEPEST`
+ * A client's value (at most as deep as `DEEPEST`) without the tags, extensions, identifiers and codes that only the
+ * service sets, and with references in their stored form. Letter case of addresses is ignored, as in Medplum.
  */
 export function withoutReserved(sent: unknown, config: PublicConfig): unknown {
   return without(withStoredReferences(sent, config.baseUrl), reservedBy(config));

@@ -6,8 +6,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /**
- * Whether a value has the `resourceType`. Nothing else is checked: the rules check the shape of the elements that they
- * read, and Medplum checks the whole resource when it is written.
+ * Whether a value has the `resourceType`. The rules check the elements that they read, and Medplum checks the whole.
  */
 export function isResource<T extends ResourceType>(value: unknown, type: T): value is ExtractResource<T> {
   return isObject(value) && value.resourceType === type;
@@ -35,9 +34,9 @@ export function withoutEmpty<T extends Resource>(resource: T): T {
 }
 
 /**
- * A transaction entry that changes a stored resource, if it still has the version that was read.
+ * A transaction entry that changes a stored resource, if it still has the version that was read. It uses the id of
+ * `stored`.
  *
- * @param changed - the new content; the entry uses the id of `stored`
  * @see https://hl7.org/fhir/R4/http.html#concurrency
  */
 export function updateEntry<T extends Resource>(stored: T, changed: T): BundleEntry {

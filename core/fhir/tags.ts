@@ -5,9 +5,8 @@ import { isReservedTag } from './reserved.ts';
 import { isSameToken } from './resource.ts';
 
 /**
- * The tag with the requestor that owns a resource. AccessPolicies compare it with the caller's profile.
- *
- * @param requestor - id of the requestor's profile in Medplum, usually of its ClientApplication
+ * The tag with the requestor (id of its profile) that owns a resource. AccessPolicies compare it with the caller's
+ * profile.
  */
 export function requestorTag(requestor: string, config: PublicConfig): Coding {
   return { system: artefactUri(config, 'LocalRequestor'), code: requestor };
@@ -48,7 +47,6 @@ export function belongsTo(resource: Pick<Resource, 'meta'>, requestor: string, c
  * The stored `meta` of a resource that a requestor submits. Its own tags and profiles are kept, and the tags `external`
  * and of its owner are added. Every other claim (another requestor's tag, accounts, versions) is dropped.
  *
- * @param sent - `meta` of any shape
  * @param requestor - id of the requestor's profile; empty for the clinic
  * @param profiles - canonical URLs that the stored resource always claims
  * @see specification 2.1 and 2.2, meta.tag
@@ -87,11 +85,8 @@ export function markChange(
 }
 
 /**
- * The author of a version: the profile on whose behalf a Bot wrote it (`markChange`), else `meta.author`.
- *
- * @param meta - of the version; with `author`, which Medplum shows in extended mode only
- * @param previous - `meta.versionId` of the version before; absent for the first
- * @returns id of the profile; `undefined` if it is unknown
+ * The id of a version's author: the profile on whose behalf a Bot wrote it (`markChange`), else `meta.author`. Medplum
+ * shows `author` in extended mode only. `previous` is the `meta.versionId` of the version before.
  */
 export function changedBy(
   meta: Meta | undefined,
@@ -110,8 +105,7 @@ export function gatewayAuthor({ gatewayClient }: BookingConfig): string | undefi
 
 /**
  * Whether a version was written by the service: by one of its Bots in Medplum, or by the gateway that runs them.
- *
- * @param meta - of the version; with `author`, which Medplum shows in extended mode only
+ * Medplum shows `meta.author` in extended mode only.
  */
 export function isByService(meta: Meta | undefined, config: BookingConfig): boolean {
   const author = meta?.author?.reference;

@@ -8,19 +8,17 @@ const unsupported: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The diagnostics of an unsupported element. FHIR has no element with the name of an object's built-in member
- * (`toString`, `constructor`). Medplum accepts such elements, and code that converts the object to text then fails.
+ * The diagnostics of an unsupported element. Names of an object's built-in members (`toString`, `constructor`) are
+ * refused: Medplum accepts them, and code that converts the object to text then fails.
  */
 function problemOf(name: string): string | undefined {
   return unsupported.get(name) ?? (name in Object.prototype ? `FHIR has no element ${name}.` : undefined);
 }
 
 /**
- * Finds elements that could change the meaning of a resource, and names that are no element of any resource, at any
- * depth.
+ * Finds elements that could change the meaning of a resource, and names that are no element of any resource.
  *
  * @param sent - of any content, at most as deep as `DEEPEST`
- * @param path - FHIRPath of `sent`
  * @returns a `malformed-request` for each
  * @see https://hl7.org/fhir/R4/extensibility.html#modifierExtension;
  *   https://hl7.org/fhir/R4/resource.html#implicitRules
@@ -38,7 +36,6 @@ export function unsupportedIssues(sent: unknown, path: string): Issue[] {
   });
 }
 
-/** A nested value with the name of its element and its FHIRPath. */
 type Located = readonly [value: unknown, name: string, path: string];
 
 function children([value, , path]: Located): Located[] {
@@ -56,8 +53,6 @@ const maxIssues = 50;
  * Finds conditional references (`Patient?identifier=…`). The server resolves them when it stores the resource, with the
  * rights of the client that stores it. The result could reveal resources that the sender may not read.
  *
- * @param value - of any shape and depth
- * @param path - FHIRPath of the value
  * @param notified - issues so far; their elements are skipped
  * @returns a `malformed-request` for each, with the path of its `reference`; at most 50
  * @see https://hl7.org/fhir/R4/http.html#trules, conditional references

@@ -44,11 +44,9 @@ export const feedActor = ({ id, actor }: Schedule): string =>
 
 /** The link of a calendar feed. */
 export interface CalendarLink {
-  /** Reference to the actor of the calendar. */
   readonly actor: string;
   /** The hash of the link's secret; `undefined` if the link was deleted. */
   readonly hash: string | undefined;
-  /** Whether events name the patients. */
   readonly withNames: boolean;
 }
 

@@ -85,11 +85,9 @@ function detailsOf({ serviceType, participant }: Appointment, { reference }: Rec
     .filter((one) => one !== '');
 }
 
-/** The input of a message. */
 interface Subject {
   readonly kind: MessageKind;
   readonly thread: Thread & { readonly known: Known };
-  /** Id of the thread's row. */
   readonly row: string;
   /** The stored appointments: one, or all of a visit; none if they were deleted. */
   readonly appointments: readonly Appointment[];
@@ -99,7 +97,6 @@ interface Subject {
   readonly members: readonly Member[];
   /** The address of the last message if the portal has changed it since. It is notified of the change. */
   readonly former?: string | undefined;
-  /** Milliseconds since 1970 UTC. */
   readonly now: number;
 }
 
@@ -110,7 +107,6 @@ export interface Member {
   readonly row: Task;
 }
 
-/** A message about several appointments of a series, as one subject. */
 function joined<T extends Pick<Subject, 'thread' | 'appointments' | 'members'>>(subject: T): T {
   const { thread, appointments, members } = subject;
   const steps = [thread, ...members.map((member) => member.thread)].flatMap(({ known }) => known.steps).sort(inOrder);
@@ -133,7 +129,6 @@ interface ShownStep {
   readonly appointment: Appointment | undefined;
   readonly what: readonly string[];
   readonly where: readonly string[];
-  /** The page for replies to it. */
   readonly page: string | undefined;
 }
 
@@ -250,10 +245,8 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
   };
 }
 
-/** The identifier of all messages to an address, independent of its owner and spelling. */
 const addressNumber = (address: string): string => `to/${mailboxOf(address)}`;
 
-/** The identifier of all SMS that a portal has caused. */
 const portalNumber = (portal: string): string => `sms/${portal}`;
 
 /** The limit of messages per address and day. Anybody can submit any address to a portal, so that it prevents abuse. */
@@ -285,9 +278,7 @@ export const lastToSearch = (reference: string, config: BookingConfig): string =
 
 const media = { email: 'EMAILWRIT', sms: 'SMSWRIT' } as const;
 
-/**
- * The Communication of a message that is about to be sent. It contains the kind and the recipient, but not the text.
- */
+/** The Communication of a message that is about to be sent: its kind and recipient, but not the text. */
 export function communicationOf(subject: Omit<Subject, 'row'>, config: BookingConfig): Communication {
   const { kind, thread, recipient, members, former, appointments } = joined(subject);
   const { reference, medium, language, address } = recipient;
@@ -326,10 +317,7 @@ const refusalNumber = (hash: string, config: BookingConfig): Identifier => ({
   value: `no/${hash}`,
 });
 
-/**
- * The row that stores that an address wants no messages (`accepted`) or wants them again. It contains a keyed hash
- * only.
- */
+/** The row of an address that wants no messages (`accepted`), or wants them again. It contains a keyed hash only. */
 export const refusalRow = (hash: string, isRefused: boolean, config: BookingConfig, stored?: Task): Task => {
   const status = isRefused ? ('accepted' as const) : ('cancelled' as const);
   return newRow('refusal', { status, identifier: [refusalNumber(hash, config)] }, config, stored);

@@ -37,11 +37,9 @@ export type Step =
   | { readonly do: 'give-up'; readonly thread: Thread; readonly kind: MessageKind };
 
 interface StepContext {
-  /** Id of the visit (`visitGroupOf`); `undefined` for a single appointment. */
   readonly group: string | undefined;
   /** Whether somebody wants messages and can be reached. If not, only the state is stored. */
   readonly isWanted: boolean;
-  /** Whether the message is an SMS. */
   readonly isPhone: boolean;
   /** Whether the portal has withdrawn its request. A refusal is then not sent. */
   readonly isTakenBack: boolean;
@@ -50,7 +48,6 @@ interface StepContext {
   readonly now: number;
   readonly timeZone: string;
   readonly config: PublicConfig;
-  /** Creates a secret for links. */
   readonly newKey: () => string;
 }
 
@@ -79,14 +76,10 @@ const changes: Readonly<Record<Known['status'] | 'nothing', Readonly<Partial<Rec
 const isSame = (one: Known | undefined, other: Known | undefined): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-/** The start of the first step ahead. */
 const startOf = ({ steps }: Known): number => steps[0]?.start ?? 0;
 
 /**
- * The moments of the reminders after a message that was sent at `sent`. A message names all steps, so that steps of one
- * day share a reminder.
- *
- * @param known - the steps ahead
+ * The reminders after a message that was sent at `sent`. A message names all steps: those of one day share a reminder.
  */
 const remindersAfter = ({ status, steps }: Known, sent: number): number[] =>
   status === 'booked'
@@ -107,9 +100,7 @@ function nextDue({ known, answerBy }: Thread, sent: number, now: number): number
 const NOTICE = 6 * HOUR;
 
 /**
- * Adds the deadline to confirm attendance to a thread with a reminder.
- *
- * @param attendanceBy - milliseconds before the start; `undefined` if the clinic does not ask for confirmation
+ * Adds the deadline to confirm attendance to a thread with a reminder; `attendanceBy` in milliseconds before the start.
  */
 export function askedToCome(thread: Thread, attendanceBy: number | undefined, now: number): Thread {
   const start = thread.known && startOf(ahead(thread.known, now));
@@ -124,7 +115,6 @@ const claim = (thread: Thread, kind: MessageKind, attempts: number, now: number)
   due: now + LEASE,
 });
 
-/** A thread whose claimed message was sent or given up. */
 const settled = (thread: Thread, now: number): Thread => ({
   ...thread,
   claimed: undefined,
@@ -134,11 +124,7 @@ const settled = (thread: Thread, now: number): Thread => ({
 /** A thread whose message is not sent. It then requires no reply. */
 export const unsent = (thread: Thread, now: number): Thread => settled({ ...thread, answerBy: undefined }, now);
 
-/**
- * A thread after an attempt with a response. After an attempt without one it stays unchanged until its lease has ended.
- *
- * @returns the thread and the state of its message
- */
+/** A thread after an attempt with a response. Without one it stays unchanged until its lease has ended. */
 export function afterAttempt(
   thread: Thread,
   isTaken: boolean,
@@ -200,7 +186,6 @@ const none: Omit<Thread, 'appointment' | 'group' | 'key'> = {
  * The next step for the messages of an appointment or visit. It depends on the notified and the stored state, not on
  * the changes between them. Several changes at once thus are one message, and a missed or repeated run has no effect.
  *
- * @param thread - the messages so far
  * @param appointments - the stored ones, in order of time; none if they were deleted
  */
 export function nextStep(thread: Thread | undefined, appointments: readonly Appointment[], context: StepContext): Step {

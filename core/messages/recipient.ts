@@ -18,7 +18,6 @@ export interface Recipient {
   /** An e-mail address, or a telephone number such as `+49301234567`. */
   readonly address: string;
   readonly language: MessageLanguage;
-  /** The ContactPoint of the address in the person's record. */
   readonly telecom?: ContactPoint;
   /** Id of the portal that submitted the person; `undefined` for the clinic. */
   readonly owner?: string | undefined;
@@ -29,23 +28,18 @@ function saidIn({ extension }: { readonly extension?: Extension[] }, config: Pub
   return extension?.find((one) => one.url === url)?.valueBoolean;
 }
 
-/**
- * Whether the clinic notifies about an appointment. A portal notifies its own patients, unless it leaves that to the
- * clinic.
- */
+/** Whether the clinic notifies about an appointment. By default, a portal notifies its own patients. */
 export const isOfClinic = (appointment: Appointment, config: PublicConfig): boolean =>
   saidIn(appointment, config) ?? ownerOf(appointment, config) === undefined;
 
 /** One mailbox: no list, no name, nothing that ends a header. */
 const mailbox = /^[^\s@<>()[\]\\,;:"]{1,64}@[^\s@<>()[\]\\,;:"]{1,180}\.[^\s@<>()[\]\\,;:".]{2,63}$/u;
 
-/** The characters of a telephone number, as people write it. */
 const telephone = /^(?:\+|00)?[0-9][0-9 ()/.-]{4,24}$/;
 
 /** Premium-rate numbers. */
 const premium = /^(?:0|\+49|\+43|\+41)(?:900|901|118|137|180|190)/;
 
-/** The address in a telecom; `undefined` if it is invalid. */
 function addressIn({ system, value = '' }: ContactPoint): Pick<Recipient, 'medium' | 'address'> | undefined {
   const text = value.trim();
   if (system === 'email' && mailbox.test(text)) {
@@ -104,11 +98,7 @@ const isThere = (person: Patient | RelatedPerson): boolean =>
   person.active !== false &&
   !(isResource(person, 'Patient') && (person.deceasedBoolean === true || person.deceasedDateTime !== undefined));
 
-/**
- * Whether a patient wants messages and has an address.
- *
- * @param media - the media of the clinic
- */
+/** Whether a patient wants messages and has an address for one of the clinic's media. */
 export const canBeAsked = (patient: Patient, media: readonly Medium[], now: number, config: BookingConfig): boolean =>
   isThere(patient) &&
   saidIn(patient, config) !== false &&
@@ -116,10 +106,7 @@ export const canBeAsked = (patient: Patient, media: readonly Medium[], now: numb
 
 /**
  * The people to notify about an appointment, in order: RelatedPersons who take part, then the patient. People who
- * refuse messages are left out, and so are their addresses.
- *
- * @param people - the Patient and the RelatedPersons who take part, as far as they exist
- * @param media - the media of the clinic
+ * refuse messages are left out, and so are their addresses. `media` are those of the clinic.
  */
 export function recipientsOf(
   { participant }: Appointment,
@@ -159,9 +146,7 @@ export function recipientsOf(
 /**
  * Whether the clinic has entered or confirmed an address of a person whom a portal submitted. A change of the
  * ContactPoint, such as its rank, confirms it. The author of the version that has it first is then neither the portal
- * nor the service.
- *
- * @param versions - the person's record with authors, the newest first
+ * nor the service. `versions` come with authors, the newest first.
  */
 export function isEnteredByClinic(
   { telecom, owner }: Recipient,

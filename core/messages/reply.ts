@@ -13,9 +13,7 @@ export type MessageReply = (typeof answers)[number];
 
 /** The input of `$answer`. */
 export interface ReplyRequest {
-  /** Id of the row in the link of a message. */
   readonly row: string;
-  /** The secret of the link. */
   readonly key: string;
   /** The reply; `undefined` to read the message's subject first. */
   readonly answer: MessageReply | undefined;
@@ -51,7 +49,6 @@ export const isGood = ({ key, answer }: ReplyRequest, thread: Thread, now: numbe
 /** Whether a reply concerns messages, not the appointment. */
 export const isAboutMessages = (answer: MessageReply | undefined): boolean => answer === 'stop' || answer === 'start';
 
-/** Whether the appointment is unchanged since the message. */
 function isStill(
   known: Known | undefined,
   appointments: readonly Appointment[],
@@ -69,7 +66,6 @@ function isStill(
 /**
  * The replies that are possible now.
  *
- * @param appointments - the stored appointments
  * @param isAlone - `false` for a visit, which cannot be moved: a person would have to choose all its times again
  * @param isClosed - whether it is too late to cancel
  * @param isRefused - whether the address was unsubscribed
@@ -96,11 +92,7 @@ const wantedPart = ({ serviceType, extension }: Appointment, config: PublicConfi
   ),
 ];
 
-/**
- * The result of `$answer`: the subject of the message and the possible replies.
- *
- * @param moving - the appointment that the person wants to move. Only then the result contains its service and payer.
- */
+/** The result of `$answer`: the message's subject and the possible replies; only for a move, service and payer, too. */
 export function replyParameters(
   thread: Thread,
   appointments: readonly Appointment[],

@@ -40,7 +40,6 @@ export interface Known {
 /** A claimed message: it is being sent, or must be sent again. */
 interface Claimed {
   readonly kind: MessageKind;
-  /** The number of attempts that were begun. */
   readonly attempts: number;
   /** Whether an attempt is running or has crashed; `false` if the last attempt was refused. */
   readonly isUnderWay: boolean;
@@ -52,20 +51,17 @@ export interface Thread {
   readonly appointment: string;
   /** Id of the visit (`visitGroupOf`); `undefined` for a single appointment. */
   readonly group: string | undefined;
-  /** Reference to the Patient. */
   readonly patient: string;
   /** The secret of the links in its messages. Each change replaces it, so that links of earlier messages expire. */
   readonly key: string;
   /** The number of messages so far. It identifies the last one. */
   readonly count: number;
-  /** When the last message was sent. */
   readonly sent: number | undefined;
   /** The notified state; with a claimed message, the state once that message has arrived. */
   readonly known: Known | undefined;
   readonly claimed: Claimed | undefined;
   /** The deadline to confirm attendance. Without a reply the appointment is released. */
   readonly answerBy: number | undefined;
-  /** Whether the person has confirmed attendance. */
   readonly isComing: boolean;
   /** When to check it again; `undefined` if it is over. */
   readonly due: number | undefined;
@@ -91,9 +87,7 @@ export const inOrder = (knownStep: KnownStep, other: KnownStep): number =>
   knownStep.start - other.start || (knownStep.appointment < other.appointment ? -1 : 1);
 
 /**
- * The state to notify a person of; `undefined` if no appointment is open.
- *
- * @param before - the notified state. Steps that are taking place keep theirs.
+ * The state to notify a person of; `undefined` if no appointment is open. Steps that have begun keep that of `before`.
  */
 export function knowledgeOf(
   appointments: readonly Appointment[],
@@ -130,11 +124,7 @@ function parseKnown(texts: readonly string[]): Known | undefined {
   return status && steps.length > 0 ? { status, steps } : undefined;
 }
 
-/**
- * The row that stores the messages about an appointment.
- *
- * @param stored - the row to replace, if there is one
- */
+/** The row that stores the messages about an appointment. */
 export function threadTask(thread: Thread, config: PublicConfig, stored?: Task): Task {
   const { appointment, group, patient, key, count, sent, known, claimed, answerBy, isComing, due } = thread;
   const more: Partial<Task> & Pick<Task, 'status'> = {

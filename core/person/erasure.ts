@@ -16,7 +16,6 @@ import { type History, isAbout, isForAnother, mentions, only, type PersonRecords
 
 /** A resource that is removed with all its versions. */
 export interface Removal {
-  /** Reference to the resource. */
   readonly reference: string;
   /** Created before the resource is removed, unless it already exists. */
   readonly replacement?: Appointment;
@@ -25,14 +24,12 @@ export interface Removal {
 }
 
 /**
- * A resource that is removed once it has ended: an open appointment of a successor patient, or a Task that is also
- * about others.
+ * A resource to remove once it has ended: an appointment of a successor patient, or a Task that is also about others.
  */
 interface Later {
   readonly reference: string;
   /** Ids of the erased person's patients, related persons and questionnaire responses. */
   readonly persons: readonly string[];
-  /** The Task without data about the person. */
   readonly redacted?: Task;
 }
 
@@ -40,7 +37,6 @@ interface Later {
 export interface Erasure {
   /** Sentences about what prevents the erasure. If there are any, nothing is done. */
   readonly obstacles: readonly string[];
-  /** References to the open appointments to cancel first. */
   readonly toCancel: readonly string[];
   /** Stored before the last removals. */
   readonly later: readonly Later[];
@@ -54,7 +50,6 @@ interface ErasureContext {
   /** Id of the requested patient. It is removed last, because the other records are found through it. */
   readonly id: string;
   readonly config: PublicConfig;
-  /** Whether open appointments are to be cancelled. */
   readonly isForced: boolean;
   /** Ids of the patients that still have a stored version. */
   readonly keptPatients: readonly string[];
@@ -84,9 +79,7 @@ function withoutPersons(participants: readonly AppointmentParticipant[]): Appoin
 
 /**
  * The pseudonymous replacement of an appointment: its time, status, codes, slots and the clinic's participants. It has
- * a new id and no owner, so that nobody can find it by the appointment.
- *
- * @param hash - of the id. A second run finds the replacement of the first one by it.
+ * a new id and no owner, so that nobody can find it by the appointment. A second run finds it by the hash of the id.
  */
 export function pseudonymous(
   appointment: Appointment & { readonly id: string },
@@ -116,7 +109,6 @@ const patientsOf = ({ participant }: Appointment): string[] =>
     actor?.reference?.startsWith('Patient/') ? [actor.reference.slice('Patient/'.length)] : [],
   );
 
-/** The context of a copy; `own` has the ids of the person's patients, related persons and questionnaire responses. */
 type HandingOn = Pick<ErasureContext, 'config' | 'hash'> & { readonly own: ReadonlySet<string> };
 
 /**
@@ -142,7 +134,6 @@ function handedOn(
   };
 }
 
-/** The plan for an appointment that now belongs to a successor patient. */
 function planHandedOn(id: string, versions: readonly Resource[], context: HandingOn): Removal | Later | undefined {
   const [newest, ...older] = versions.filter((resource) => resource.resourceType === 'Appointment');
   const reference = `Appointment/${id}`;
@@ -198,12 +189,7 @@ export const laterRow = ({ reference, persons }: Later, config: PublicConfig): T
     config,
   );
 
-/**
- * The removal that such a row requires now.
- *
- * @param versions - of its focus, the newest first
- * @returns `undefined` until the focus has ended
- */
+/** The removal that such a row requires now, by the versions of its focus; `undefined` until the focus has ended. */
 export function dueRemoval(
   { focus, input = [] }: Task,
   { isDeleted, versions }: Pick<History, 'isDeleted' | 'versions'>,
@@ -220,7 +206,6 @@ export function dueRemoval(
       : undefined;
 }
 
-/** Ids of the patients in the filters of a Subscription. */
 function filteredPatients(subscription: Subscription, baseUrl: string): string[] {
   return extensionValues(member(subscription, '_criteria'), backport.filterCriteria).flatMap((filter) => {
     const conditions = parseFilter(filter, '', baseUrl);
@@ -229,12 +214,7 @@ function filteredPatients(subscription: Subscription, baseUrl: string): string[]
   });
 }
 
-/**
- * Plans the erasure of a person.
- *
- * @param records - all records of the person
- * @param ids - of all patients that are this person
- */
+/** Plans the erasure of a person with all these patient ids. */
 export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, context: ErasureContext): Erasure {
   const isShared = (patients: readonly string[]): boolean => patients.some((id) => !ids.has(id));
   const shared = records.appointments.filter((one) => isShared(patientsOf(one)));

@@ -25,7 +25,6 @@ import {
   withoutEarlier,
 } from './records.ts';
 
-/** The entries of a notification that are about the person. */
 function ownMessage(message: Communication, person: Person): Communication {
   const bundle = notificationIn(message);
   const [, ...entries] = bundle?.entry ?? [];
@@ -43,9 +42,7 @@ function ownSubscription(stored: Subscription): Subscription {
   return { ...notified, reason: 'Its filter names this patient.', channel: { type: stored.channel.type } };
 }
 
-/**
- * The elements of an appointment of several patients that cannot belong to another patient: no text, reason or answer.
- */
+/** The elements of an appointment that cannot belong to another of its patients: no text, reason or answer. */
 const sharedPart = (appointment: Appointment): Appointment =>
   only(
     appointment,
@@ -91,7 +88,6 @@ function ownAppointment(appointment: Appointment, { persons }: Person): Appointm
 
 const patientReference = /\bPatient\/([A-Za-z0-9.-]{1,64})/g;
 
-/** Whether a value names another patient. */
 function namesAnother(value: unknown, { patients }: Person): boolean {
   const named = (JSON.stringify(value) ?? '').matchAll(patientReference);
   return [...named].some(([, id]) => !patients.has(id ?? ''));
@@ -161,7 +157,6 @@ function isOwnVersion(version: Resource, person: Person): boolean {
   }
 }
 
-/** `meta` without Medplum's own fields, which contain nothing about the person. */
 const withoutInternals = (resource: Resource): Resource => ({
   ...resource,
   meta: only(resource.meta ?? {}, 'versionId', 'lastUpdated', 'profile', 'security', 'tag'),
@@ -172,7 +167,6 @@ const withoutInternals = (resource: Resource): Resource => ({
  * about others.
  *
  * @param versions - every stored version of every resource, grouped by resource, the newest first
- * @param now - milliseconds since 1970 UTC
  * @returns a Bundle of type collection; the versions of a resource share its `fullUrl` and differ in `meta.versionId`
  * @see https://hl7.org/fhir/R4/bundle.html (bdl-7)
  */

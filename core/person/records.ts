@@ -42,8 +42,8 @@ export interface PersonRecords {
   /** The responses of participants to the appointments, and the person's responses to any appointment. */
   readonly responses: readonly Stored<AppointmentResponse>[];
   /**
-   * Other Tasks that name the person or an appointment: requests that wait or have waited for the clinic with their
-   * reminders, double bookings and the consent to them.
+   * Other Tasks about the person or an appointment: requests with their reminders, double bookings and the consent to
+   * them.
    */
   readonly tasks: readonly Stored<Task | Communication | Provenance>[];
   /** Events about the appointments. They name an appointment, not the person. */
@@ -56,9 +56,7 @@ export interface PersonRecords {
   readonly earlier: readonly History[];
 }
 
-/** The ids and identifiers that a person has in texts and in submitted data. */
 interface Traces {
-  /** Ids of resources that are about the person. */
   readonly ids: ReadonlySet<string>;
   readonly identifiers: readonly OwnIdentifier[];
 }
@@ -76,7 +74,6 @@ export interface Person extends Traces {
   readonly persons: ReadonlySet<string>;
 }
 
-/** The ids of the patients in a patient's links of a type. */
 function linkedIds({ link = [] }: Patient, wanted: 'replaces' | 'replaced-by'): string[] {
   return link.flatMap(({ type, other }) => {
     const [resourceType, id] = other?.reference?.split('/') ?? [];
@@ -88,7 +85,7 @@ const isByStaff = ({ meta }: Patient): boolean => meta?.author?.reference?.start
 
 /**
  * The ids of patients that the clinic has merged with a patient. Only the clinic can write `replaced-by`. A `replaces`
- * counts if staff wrote it, since portals could once write it, too.
+ * counts only if staff wrote it.
  */
 function mergedIds({ versions }: History<Patient>): string[] {
   const [newest] = versions;
@@ -101,12 +98,7 @@ function mergedIds({ versions }: History<Patient>): string[] {
   return [...(newest ? linkedIds(newest, 'replaced-by') : []), ...written];
 }
 
-/**
- * The ids of all patients that are one person.
- *
- * @param id - of the requested patient
- * @param patients - patients with links to or from a known one; versions with their authors
- */
+/** The ids of all patients that are one person, by the merges of `patients` (versions with their authors). */
 export function recordIds(id: string, patients: readonly History<Patient>[]): Set<string> {
   const ids = new Set([id]);
   let size: number;
@@ -130,7 +122,6 @@ export function isAbout({ subject }: Encounter, ids: ReadonlySet<string>): boole
   return type === 'Patient' && ids.has(id ?? '');
 }
 
-/** The person that a resource is for. */
 function subjectOf(resource: Resource): Reference | undefined {
   switch (resource.resourceType) {
     case 'AppointmentResponse':
@@ -145,11 +136,7 @@ function subjectOf(resource: Resource): Reference | undefined {
   }
 }
 
-/**
- * Whether a resource is for another person. An appointment of several patients has Tasks and responses of each.
- *
- * @param ids - of the person's patients and related persons
- */
+/** Whether a resource is for another person. An appointment of several patients has Tasks and responses of each. */
 export function isForAnother(resource: Resource, ids: ReadonlySet<string>): boolean {
   const [type, id] = subjectOf(resource)?.reference?.split('/') ?? [];
   return (type === 'Patient' || type === 'RelatedPerson') && !ids.has(id ?? '');
@@ -189,9 +176,7 @@ const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) ==
 
 /**
  * A version of an appointment without the texts, identifiers and references that it has in common with versions of
- * somebody else. A portal that changes the patient leaves all elements that it does not send.
- *
- * @param others - versions in which somebody else takes part
+ * somebody else (`others`). A portal that changes the patient leaves all elements that it does not send.
  */
 export function withoutEarlier(version: Appointment, others: readonly Appointment[]): Appointment {
   const kept = { ...version };
@@ -212,9 +197,7 @@ export function withoutEarlier(version: Appointment, others: readonly Appointmen
   return kept;
 }
 
-/**
- * Whether a value contains one of the ids in its text. Medplum's ids are UUIDs, so that a match is not a coincidence.
- */
+/** Whether a value contains one of the ids in its text. Medplum's ids are UUIDs, so a match is not a coincidence. */
 export function mentions(value: unknown, ids: ReadonlySet<string>): boolean {
   const text = JSON.stringify(value) ?? '';
   return [...ids].some((id) => text.includes(id));
@@ -245,9 +228,8 @@ function jsonIn(text: string | undefined): unknown {
 }
 
 /**
- * Whether an asynchronous booking is about a person: it names one of the resources, it resulted in one of the
- * appointments, or its patient has one of the person's identifiers. An identifier of a requestor's patient counts in
- * bookings of that requestor only.
+ * Whether an asynchronous booking is about a person: it names one of the resources, or its patient has one of the
+ * person's identifiers. An identifier of a requestor's patient counts in bookings of that requestor only.
  */
 export function isJobOf(task: Task, { ids, identifiers }: Traces): boolean {
   const kept = (task.input ?? []).map(({ valueString }) => jsonIn(valueString));

@@ -2,7 +2,6 @@ import type { BundleEntry, Coding, Task, TaskInput } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 
-/** The properties of a kind of rows. */
 interface RowKind {
   /** A description for people. */
   readonly display: string;
@@ -15,8 +14,8 @@ interface RowKind {
 }
 
 /**
- * A row is a Task that stores the state of the service: asynchronous bookings, requests, outboxes, publications and so
- * on. The keys are the codes of the CodeSystem LocalTask.
+ * A row is a Task that stores the state of the service, such as an outbox. The keys are codes of the CodeSystem
+ * LocalTask.
  */
 const kinds = {
   book: { display: 'An asynchronous booking', person: 'request', isPassing: true },
@@ -114,12 +113,7 @@ export const rowSearch = (
   config: PublicConfig,
 ): string => `Task?${new URLSearchParams({ code: rowCodes(codes, config), ...more })}`;
 
-/**
- * A row with its code.
- *
- * @param more - further elements, which depend on the kind
- * @param stored - the row to replace, if there is one
- */
+/** A row with its code. `more` depends on the kind; `stored` is the row to replace. */
 export function newRow(
   code: RowCode,
   more: Partial<Task> & Pick<Task, 'status'>,
@@ -136,17 +130,12 @@ export function newRow(
   };
 }
 
-/**
- * The entry that creates a row.
- *
- * @param query - a search for the row (`rowSearch`). If it finds one, nothing is created.
- */
+/** The entry that creates a row, unless the search `query` (`rowSearch`) finds one. */
 export const creation = (resource: Task, query?: string): BundleEntry => ({
   request: { method: 'POST', url: 'Task', ...(query !== undefined && { ifNoneExist: query.replace('Task?', '') }) },
   resource,
 });
 
-/** A named value in a row's inputs or outputs. */
 type RowValue = TaskInput;
 
 /** A named moment as a row's values; empty for `undefined`. Moments are milliseconds since 1970 UTC. */

@@ -69,10 +69,7 @@ export function hasMore({ resource }: BundleEntry): boolean {
 /** The largest number of pages of a search; Medplum returns no further ones. */
 const MAX_PAGES = 10;
 
-/**
- * All pages of a search for Slots, as batch entries. They belong in one transaction, so that no write occurs between
- * two pages.
- */
+/** All pages of a search for Slots. They belong in one transaction, so that no write occurs between two pages. */
 export function pagesOf({ request }: BundleEntry): BundleEntry[] {
   const [type = '', query] = (request?.url ?? '').split('?');
   const parameters = [...new URLSearchParams(query)];

@@ -1,11 +1,8 @@
 import type { Interval } from '../time/interval.ts';
 
 /**
- * Chooses slots that follow one another without a gap or an overlap and cover an interval. Prefers the least unused
- * time.
- *
- * @param slots - free slots of one schedule, in any order
- * @returns the chain in order of time; `undefined` if there is none
+ * Finds free slots of one Schedule that cover an interval without gaps or overlaps and with the least unused time.
+ * Returns them in order of time, or `undefined`.
  */
 export function findChain<T extends Interval>(slots: readonly T[], interval: Interval): T[] | undefined {
   const byFit = [...slots].sort((a, b) => b.start - a.start || a.end - b.end);
@@ -35,10 +32,8 @@ export function findChain<T extends Interval>(slots: readonly T[], interval: Int
 export type Mismatch = { readonly kind: 'outside' | 'overlap'; readonly id: string } | { readonly kind: 'gap' };
 
 /**
- * Compares the slots of a request with its time. Each slot must contribute to it, none may overlap another, and
- * together they must leave no gap.
- *
- * @param slots - slots of one schedule, in any order
+ * Compares the slots of a request (of one Schedule) with its time. Each slot must contribute to it, none may overlap
+ * another, and together they must leave no gap.
  */
 export function mismatches(slots: readonly (Interval & { readonly id: string })[], interval: Interval): Mismatch[] {
   const sorted = [...slots].sort((a, b) => a.start - b.start);

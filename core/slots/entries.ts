@@ -39,10 +39,7 @@ function resourceOf(slot: CalendarSlot, before: Calendar, config: PublicConfig):
   return isOffer ? bookableSlotResource(slot, config) : { ...withoutNewId(slot), status: slot.status };
 }
 
-/**
- * The changes that turn a stored calendar into another one, without deletions. A new Slot that is entered-in-error, for
- * example because it has no room yet, is not stored.
- */
+/** The changes that turn a stored calendar into another one, without deletions. New void Slots are not stored. */
 export function slotChanges(before: Calendar, after: Calendar, config: PublicConfig): SlotChange[] {
   return [...after.values()]
     .filter((slot) => isChanged(slot, before.get(slot.id)) && !(slot.isNew && slot.status === 'entered-in-error'))
@@ -67,9 +64,7 @@ export function slotChangeEntries(changes: readonly SlotChange[]): BundleEntry[]
 export const touchEntry = (slot: CalendarSlot, config: PublicConfig): BundleEntry =>
   updateEntry(slot.resource, bookableSlotResource({ ...slot, revision: slot.revision + 1 }, config));
 
-/**
- * The transaction entries that turn a stored calendar into another one. Slots that are missing in `after` are deleted.
- */
+/** The transaction entries that turn a stored calendar into another one, deletions included. */
 export function calendarEntries(before: Calendar, after: Calendar, config: PublicConfig): BundleEntry[] {
   const deleted = [...before.keys()]
     .filter((id) => !after.has(id))
@@ -80,8 +75,6 @@ export function calendarEntries(before: Calendar, after: Calendar, config: Publi
 /**
  * The free Slots that new Slots exclude. They get a new version together with the new Slots. A booking that read the
  * calendar before then fails, and its repetition withdraws the new Slots.
- *
- * @param calendar - the stored calendar
  */
 export function besideNew(
   changes: readonly SlotChange[],
@@ -110,10 +103,8 @@ function moment({ resource }: SlotChange): number {
 }
 
 /**
- * Divides the changes into chunks that can be written one after the other, the earliest time first. Changes of one
- * group stay together.
- *
- * @param size - how many changes a chunk has at least, except for the last
+ * Divides the changes into chunks of at least `size` changes, the earliest time first, to be written one after the
+ * other. Changes of one group stay together.
  */
 export function chunks(changes: readonly SlotChange[], size: number): SlotChange[][] {
   const ordered = [...Map.groupBy(changes, ({ group }) => group).values()]

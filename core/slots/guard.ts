@@ -40,12 +40,9 @@ export interface ExternalSlot extends Interval {
   readonly types?: readonly CodeableConcept[];
 }
 
-/** The effect of an external busy slot on the Slots of its Schedule. */
 interface ExternalSlotPlan {
   readonly conflict: CalendarSlot | undefined;
-  /**
-   * The bookable slots that it excludes. Each is written with the reservation before the external busy slot is stored.
-   */
+  /** The bookable slots that it excludes, to be written with the reservation before it is stored. */
   readonly excluded: readonly CalendarSlot[];
 }
 
@@ -88,7 +85,6 @@ export function planExternalSlot(
  * Adds the lane to an external busy slot that takes time from one lane only. A stored or reserved Slot keeps its lane.
  * A new Slot that is stamped with a capacity gets a lane without conflicts.
  *
- * @param reserved - the time that others have reserved
  * @param ownLanes - by id of a new Slot of the same act: the bookable Slot in whose lane it is reserved
  */
 export function inLane(
@@ -119,12 +115,11 @@ export function excludes(from: CalendarSlot, taken: CalendarSlot): boolean {
 }
 
 /**
- * Whether a Slot that was never bookable only releases its time when it is set to `free`, also when that is repeated.
- * As a bookable slot of its own it would make the time of the bookable slots under it available twice. If there are
- * none, it becomes a bookable slot.
+ * Whether an external busy slot only releases its time when it is set to `free`, also when that is repeated. As a
+ * bookable slot of its own it would make the time of the bookable slots around it available twice. If there are none,
+ * it becomes a bookable slot.
  *
  * @param opened - the Slot that is about to be stored
- * @param calendar - the Slots around it
  */
 export function givesBack(external: CalendarSlot, opened: Slot, calendar: Calendar, config: PublicConfig): boolean {
   const time = newCalendarSlot(external.id, opened, config);

@@ -7,14 +7,12 @@ import { contains, type Interval, overlaps } from '../time/interval.ts';
 import { newExternalSlot } from './guard.ts';
 import { type Calendar, type CalendarSlot, isTaken, takesTimeOf } from './slot.ts';
 
-/**
- * How long a reservation counts by itself, in milliseconds. Medplum asks all guards of one act and commits within it.
- */
+/** How long a reservation counts, in milliseconds. Medplum asks all guards of one act and commits within it. */
 export const RESERVED_FOR = 5_000;
 
 /**
- * How much longer the reservation of a stored appointment counts, in milliseconds. The job that gives the appointment
- * its Slots may be lost. The cron Bot, which runs every minute, then makes up for it.
+ * How much longer the reservation of a stored appointment counts, in milliseconds. If the job that gives it its Slots
+ * is lost, a scheduled Bot makes up for it, once a minute.
  */
 const FOLLOWED_WITHIN = 85_000;
 
@@ -90,10 +88,7 @@ export function reservationsIn(row: Task | undefined, now: number, config: Publi
   return found.filter((reservation) => isKept(reservation, now));
 }
 
-/**
- * A row with other reservations. The row's identifiers name their resources, so that the guard of the same act finds
- * the row.
- */
+/** A row with other reservations. Its identifiers name their resources, by which the guard of the same act finds it. */
 export function withReservations(row: Task, reservations: readonly Reservation[], config: PublicConfig): Task {
   const { extension = [], identifier = [], ...rest } = row;
   const system = uriOf(config);
@@ -119,10 +114,7 @@ export const reservationsOf = ({ id, slots }: Partial<Act>, config: PublicConfig
   return rowSearch(['publish'], { identifier, _include: 'Task:focus', '_include:iterate': 'Schedule:actor' }, config);
 };
 
-/**
- * Whether two writes belong to one act: a Slot and the appointment that names it, by the same author. Two appointments
- * are always two acts.
- */
+/** Whether two writes are one act: a Slot and the appointment that names it, by the same author. */
 export function isSameAct(act: Act, other: Act): boolean {
   const isPair = isOfAppointment(act) !== isOfAppointment(other);
   return (
@@ -131,7 +123,6 @@ export function isSameAct(act: Act, other: Act): boolean {
   );
 }
 
-/** Whether the calendar contains the Slot of a reservation. */
 function isStored(reservation: Reservation, calendar: Calendar): boolean {
   const own = reservation.slots.flatMap((id) => calendar.get(id) ?? []).filter((slot) => isTaken(slot));
   return own.some((slot) => contains(slot, reservation));

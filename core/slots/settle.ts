@@ -46,9 +46,7 @@ export function withTaken(
 /**
  * Releases Slots and removes their buffers. A bookable slot is free again, an external busy slot becomes
  * entered-in-error. A Slot that other appointments hold gets the status that they require. A blocked bookable slot
- * stays blocked.
- *
- * @param ids - ids of Slots, deleted Slots included
+ * stays blocked. `ids` may contain deleted Slots.
  */
 export function withGivenBack(calendar: Calendar, ids: readonly string[], config: PublicConfig): Calendar {
   const result = new Map(calendar);
@@ -79,9 +77,7 @@ interface SettleContext {
   readonly termsOf: TermsOf;
   /** Returns a new `urn:uuid:` for each new part of a bookable slot. */
   readonly newId: () => string;
-  /**
-   * Time in which every bookable slot is worked out again, whatever has changed. All Slots within reach must be known.
-   */
+  /** Time in which every bookable slot is worked out again. All Slots within reach must be known. */
   readonly renewed?: Interval;
   /** The stored calendar, if `before` differs from it. */
   readonly stored?: Calendar;
@@ -137,8 +133,8 @@ const isSameTime = (interval: Interval, other: Interval): boolean =>
   interval.start === other.start && interval.end === other.end;
 
 /**
- * The free pieces of a bookable slot. `regained` are the pieces that were neither free before nor released now: rests
- * that had been too short.
+ * The free pieces of a bookable slot. `regained` are those that had been too short: neither free before nor released
+ * now.
  */
 function piecesOf(offer: Offer, gained: IntervalSet, taken: readonly CalendarSlot[]) {
   const { whole, members, freeBefore, terms } = offer;

@@ -18,9 +18,7 @@ export type TakenStatus = Extract<Slot['status'], 'busy' | 'busy-tentative'>;
 const slotUses = {
   /** The appointment was cancelled or entered in error: the Slot is no longer its own. */
   'given-back': undefined,
-  /** The Slot belongs to the appointment, whatever its status. */
   held: undefined,
-  /** The appointment waits for confirmation by the clinic. */
   requested: 'busy-tentative',
   confirmed: 'busy',
 } as const satisfies Record<string, TakenStatus | undefined>;
@@ -61,8 +59,8 @@ export function slotIdsOf(appointment: Pick<Appointment, 'slot'> | undefined): s
 type SlotRole = 'offer' | 'buffer' | 'external' | 'void';
 
 /**
- * The model of a Slot for the calendar, bookings, notifications, pages and the consistency check. The marks on the
- * resource hold its role, lane and origin (docs/calendar-model.md).
+ * The model of a Slot for the whole service. The marks on the resource hold role, lane and origin
+ * (docs/calendar-model.md).
  */
 export interface CalendarSlot extends Interval {
   /** A new Slot has the `urn:uuid:` of its transaction entry. */
@@ -86,7 +84,6 @@ export interface CalendarSlot extends Interval {
   readonly isByHand: boolean;
   /** How many appointments were allowed at one time when it was booked (Medplum's stamp). Without a stamp: 1. */
   readonly capacity: number;
-  /** How appointments that refer to it use it, where known. */
   readonly use: SlotUse | undefined;
 }
 
@@ -108,17 +105,14 @@ export function isBooked({ status }: Pick<Slot, 'status'>): boolean {
   return status === 'busy' || status === 'busy-tentative';
 }
 
-/** Medplum's stamp on a booked Slot: how many appointments were allowed at one time. */
+/** Medplum's stamp on a booked Slot. */
 const CAPACITY = 'https://medplum.com/fhir/StructureDefinition/SchedulingSlotCapacity';
 
 /** How many appointments were allowed at one time when a Slot was booked. */
 export const capacityOf = ({ extension = [] }: Slot): number =>
   extension.find(({ url }) => url === CAPACITY)?.valuePositiveInt ?? 1;
 
-/**
- * The `LocalSlotOffer` extension of a bookable slot that is occupied or divided: it has what `start`, `end` and
- * `serviceType` of the Slot no longer say.
- */
+/** The `LocalSlotOffer` extension: the whole time and services of a bookable slot that is busy or divided. */
 interface SlotOfferMark {
   readonly period: Interval | undefined;
   readonly lane: string | undefined;
@@ -186,11 +180,7 @@ export function newCalendarSlot(id: string, resource: Slot, config: PublicConfig
   return slot && { ...slot, resource, isNew: true };
 }
 
-/**
- * The calendar of stored Slots. Slots without readable times are left out: they neither provide nor occupy time.
- *
- * @param uses - how appointments refer to the slots, where known
- */
+/** The calendar of stored Slots. Slots without readable times are left out: they neither provide nor occupy time. */
 export function calendarOf(slots: readonly Slot[], config: PublicConfig, uses: SlotUses = new Map()): Calendar {
   const found = slots.flatMap((slot) => calendarSlot(slot, config, uses.get(slot.id ?? '')) ?? []);
   return new Map(found.map((slot) => [slot.id, slot]));
@@ -202,10 +192,8 @@ export function occupies({ role, status, use }: CalendarSlot): boolean {
 }
 
 /**
- * Whether a busy Slot takes time from a service. An appointment and its buffers take time from every service. A block
- * (`busy-unavailable`) that names services takes time from these only.
- *
- * @param services - services of the bookable slot; absent or empty means any service
+ * Whether a busy Slot takes time from some services; absent or empty means any service. An appointment and its buffers
+ * take time from every service. A block (`busy-unavailable`) that names services takes time from these only.
  */
 function takesFrom(external: Slot, services: readonly CodeableConcept[] | undefined): boolean {
   const { status, serviceType = [] } = external;
@@ -237,12 +225,7 @@ export const BY_HAND = 'hand-';
 /** Whether a Slot takes its time from every lane. */
 export const isInEveryLane = ({ role, lane }: CalendarSlot): boolean => role === 'external' && lane === undefined;
 
-/**
- * Whether a Slot takes time from a bookable slot, wherever in time it lies: it is in the same lane, or takes time from
- * every lane.
- *
- * @param services - services of the bookable slot
- */
+/** Whether a Slot takes time from a bookable slot, at whatever time: it is in the same lane, or in every lane. */
 export function takesTimeOf(taken: CalendarSlot, offer: CalendarSlot, services = offer.services): boolean {
   if (taken.schedule !== offer.schedule || taken.role === 'void') {
     return false;
@@ -265,8 +248,7 @@ function marksOf({ identifier = [], extension = [] }: Slot, config: PublicConfig
 const noMarks: ReturnType<typeof marksOf> = { identifier: [], extension: [] };
 
 /**
- * Whether a write of a Slot is based on a version from before the Slot was booked. Such a write lacks marks that the
- * service has written since.
+ * Whether a write of a Slot is based on a version from before its booking: it lacks marks that the service wrote since.
  */
 export function isFromBeforeTaken(changed: Slot, stored: Slot, config: PublicConfig): boolean {
   const [own, kept] = [marksOf(stored, config), marksOf(changed, config)];
@@ -319,7 +301,6 @@ export function takenInLane(slot: Slot, lane: string, config: PublicConfig): Slo
   return { ...slot, extension: [...others, { url, extension: [{ url: 'lane', valueString: lane }] }] };
 }
 
-/** The elements that all parts of a bookable slot share. */
 const offerElements = ['schedule', 'serviceCategory', 'specialty', 'appointmentType'] as const;
 
 /** The mark of a buffer: the lane and the whole time of the bookable slot that was booked. */

@@ -15,8 +15,8 @@ type StoredService = HealthcareService & { readonly id: string };
 const hasId = (service: HealthcareService): service is StoredService => service.id !== undefined;
 
 /**
- * The services that an appointment in a slot may be for: the service that the slot was published for, else the services
- * that the given types name. If nothing matches and the Schedule has one service, it is that one.
+ * The services of an appointment in a slot: the one that the slot was published for, else those that `types` name. If
+ * nothing matches and the Schedule has one service, it is that one.
  */
 export function servicesFor(
   { resource }: CalendarSlot,
@@ -35,12 +35,7 @@ export function servicesFor(
   return named.length > 0 || stored.length > 1 ? named : stored;
 }
 
-/**
- * Whether a Slot serves a payer kind, and so does a service that an appointment in it may be for.
- *
- * @param types - the service types of the appointment
- * @param services - the services of the Schedule
- */
+/** Whether a Slot serves a payer kind, and so does a service for an appointment of these types in it. */
 export function servesPayerKind(
   { system, code }: Coding,
   slot: CalendarSlot,
@@ -68,10 +63,7 @@ export interface Granularity {
 const known = (lengths: readonly Lengths[], name: 'duration' | 'alignmentInterval'): number[] =>
   lengths.flatMap((one) => one[name] ?? []);
 
-/**
- * How long appointments in a Schedule are. The Schedule's own scheduling parameters win over those of its services.
- * With several services, the range covers all of them.
- */
+/** How long appointments in a Schedule are: by its own scheduling parameters, else by those of its services. */
 export function granularityOf(
   schedule: Schedule | undefined,
   services: readonly HealthcareService[],
@@ -92,10 +84,7 @@ export function granularityOf(
 export const splits = ({ start, end }: Interval, slot: Interval): boolean =>
   [start, end].some((moment) => moment > slot.start && moment < slot.end);
 
-/**
- * Whether a bookable slot may be divided at a moment: a whole number of steps after its start. A moment outside of the
- * slot divides nothing and is allowed.
- */
+/** Whether a bookable slot may be divided at a moment: a whole number of steps after its start, or outside of it. */
 export const isOnStep = (moment: number, slot: Interval, step: number): boolean =>
   moment <= slot.start || moment >= slot.end || (moment - slot.start) % step === 0;
 
@@ -122,16 +111,13 @@ export interface Terms extends Buffers {
   /** The shortest appointment. A shorter rest of a bookable slot is not bookable. */
   readonly shortest: number;
   readonly services: readonly CodeableConcept[] | undefined;
-  /** How many appointments there may be at the same time. */
   readonly capacity: number;
 }
 
 /** Returns the terms of a bookable slot. */
 export type TermsOf = (offer: CalendarSlot) => Terms;
 
-/**
- * The terms of the bookable slots of some Schedules. A slot for several services must suit the most demanding of them.
- */
+/** The terms of the bookable slots of some Schedules. Of several services, the most demanding counts. */
 export function termsFor(schedules: readonly ScheduleServices[], config: PublicConfig): TermsOf {
   const byId = new Map(schedules.map((calendar) => [calendar.schedule.id, calendar]));
   const found = new Map<string, Terms>();
@@ -163,7 +149,7 @@ export function termsFor(schedules: readonly ScheduleServices[], config: PublicC
 }
 
 /**
- * How far apart two times of a Schedule can affect each other, in milliseconds: buffers on both sides, and the shortest
+ * How far apart two times of a Schedule can affect each other, in milliseconds: the buffers and the shortest
  * appointment.
  */
 export function reachOf(schedules: readonly ScheduleServices[], config: PublicConfig): number {
@@ -184,10 +170,7 @@ export function longestBuffers({ schedule, services }: ScheduleServices): Buffer
 
 /**
  * The buffers of an appointment in a Schedule, by the scheduling parameters of its service. With several services, the
- * longest buffers count.
- *
- * @param slot - the first Slot of the appointment in this Schedule
- * @param types - the service types of the appointment
+ * longest buffers count. `slot` is the first Slot of the appointment in this Schedule.
  */
 export function neededBuffers(
   { schedule, services }: ScheduleServices,
@@ -207,10 +190,8 @@ export function withBuffers({ start, end }: Interval, { before, after }: Buffers
 }
 
 /**
- * The buffers of an appointment in one Schedule, as they are to be stored. Medplum's own `$book` writes the same, so
- * that its `$find` sees them. They name no service: the time is taken from every service.
- *
- * @param slot - the first Slot of the appointment in this Schedule
+ * The buffers of an appointment, as they are to be stored; `slot` is its first Slot. Medplum's own `$book` writes the
+ * same, so that its `$find` sees them. They name no service: the time is taken from every service.
  */
 export function bufferSlots(
   interval: Interval,

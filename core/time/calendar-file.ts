@@ -19,7 +19,6 @@ export interface CalendarEvent {
   readonly summary: string;
   readonly place: string;
   readonly description: string;
-  /** A page about the appointment. */
   readonly url?: string | undefined;
   /** When the appointment was last changed. A calendar replaces an older event. */
   readonly changed: number;

@@ -39,7 +39,6 @@ export function union(intervals: readonly Interval[]): IntervalSet {
   return result;
 }
 
-/** Each period of one set, with the periods of the other that overlap it. */
 function* overlapping(intervals: IntervalSet, other: IntervalSet): Generator<[Interval, Interval[]]> {
   let first = 0;
   for (const interval of intervals) {

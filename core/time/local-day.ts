@@ -56,8 +56,7 @@ export function clockTimeOf(time: number, timeZone: string): string {
 }
 
 /**
- * The instant of a local time on the day on which an interval begins. If the time occurs twice that night, it is the
- * one within the interval.
+ * The instant of a local time on the day on which an interval begins; if it occurs twice, the one within the interval.
  */
 export function instantWithin(interval: Interval, time: string, timeZone: string): number {
   const local = Date.parse(`${localDayOf(interval.start, timeZone)}T${time}:00Z`);
@@ -71,10 +70,7 @@ export function instantAt(day: LocalDay, time: string, timeZone: string): number
   return instantOf(timeZone, Date.parse(`${day}T${time}:00Z`));
 }
 
-/**
- * Aligns the times of a day with those of other days, hour by hour, as if the clocks did not change on that day. Times
- * of a day of 24 hours stay unchanged.
- */
+/** Aligns the times of a day with those of other days, hour by hour, as if the clocks did not change on that day. */
 export function besideOthers(day: LocalDay, timeZone: string): (time: number) => number {
   const { start, end } = intervalOf(day, timeZone);
   const midnight = Date.parse(`${day}T00:00:00Z`);

@@ -30,9 +30,9 @@ export function isTimeZone(timeZone: string): boolean {
 }
 
 /**
- * The offset of a time zone from UTC, in milliseconds; positive east of Greenwich.
+ * The offset of a time zone from UTC, in milliseconds; positive east of Greenwich. `time` is milliseconds since 1970
+ * UTC.
  *
- * @param time - milliseconds since 1970 UTC
  * @throws RangeError if there is no such time zone
  */
 export function offsetAt(timeZone: string, time: number): number {
@@ -48,11 +48,8 @@ export function localTimeOf(timeZone: string, time: number): number {
 }
 
 /**
- * The instant of a local time. For a time that occurs twice it is the earlier one. A time that is skipped is read with
- * the offset before the change (as in RFC 5545, and `Temporal`'s `compatible`).
- *
- * @param localTime - as if it were UTC: milliseconds since 1970
- * @returns milliseconds since 1970 UTC
+ * The instant of a local time (as if it were UTC). For a time that occurs twice it is the earlier one. A time that is
+ * skipped is read with the offset before the change (as in RFC 5545, and `Temporal`'s `compatible`).
  */
 export function instantOf(timeZone: string, localTime: number): number {
   const before = offsetAt(timeZone, localTime - DAY);
@@ -61,11 +58,7 @@ export function instantOf(timeZone: string, localTime: number): number {
   return possible.length > 0 ? Math.min(...possible) : localTime - before;
 }
 
-/**
- * The first instant after `from` whose offset differs from that at `from`.
- *
- * @param to - an instant with another offset; there is one change between the two
- */
+/** The first instant after `from` with another offset; `to` has one, too, and there is one change between the two. */
 export function changeOfOffset(timeZone: string, from: number, to: number): number {
   const offset = offsetAt(timeZone, from);
   let [earlier, later] = [from, to];
@@ -82,11 +75,7 @@ export function changeOfOffset(timeZone: string, from: number, to: number): numb
 
 const MAX_CHANGED = 2 * 3_600_000;
 
-/**
- * Whether a local time occurs twice because the clocks go back that night.
- *
- * @param time - milliseconds since 1970 UTC
- */
+/** Whether a local time occurs twice because the clocks go back that night. */
 export function isShownTwice(timeZone: string, time: number): boolean {
   const offset = offsetAt(timeZone, time);
   return [-MAX_CHANGED, MAX_CHANGED].some((distance) => {

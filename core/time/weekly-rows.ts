@@ -25,8 +25,8 @@ const allDay = { start: '00:00', end: '00:00' } as const;
 const alwaysOpen: WeeklyRow = { days: weekdays, ...allDay };
 
 /**
- * The weekly hours of a service as lines. All day is from midnight to midnight. An entry without times is never open
- * and has no line. A service without entries is open at any time.
+ * The weekly hours of a service as lines. An entry without times is never open and has no line. A service without
+ * entries is open at any time.
  */
 export function rowsOf(times: readonly HealthcareServiceAvailableTime[] | undefined): WeeklyRow[] {
   const entries = list(times);
@@ -48,12 +48,10 @@ export function areComplete(rows: readonly WeeklyRow[]): boolean {
   return rows.every(({ days, start, end }) => days.length > 0 && isTime(start) && isTime(end));
 }
 
-/** Minutes since midnight. */
 const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
 
 const DAY = 1440;
 
-/** How long a line lasts on each of its days, in minutes. */
 const lengthOf = ({ start, end }: WeeklyRow): number => minutesOf(end) - minutesOf(start) + (end <= start ? DAY : 0);
 
 /** A possible mistake in weekly hours. Lines are counted from 1. */
@@ -78,10 +76,8 @@ function areOverlapping(row: WeeklyRow, weeklyRow: WeeklyRow): boolean {
 }
 
 /**
- * The possible mistakes to ask about before weekly hours are saved: lines that run into the next day, whose times may
- * be reversed, and lines that overlap.
- *
- * @param rows - complete lines
+ * The possible mistakes in complete lines, to ask about before they are saved: lines that run into the next day, whose
+ * times may be reversed, and lines that overlap.
  */
 export function doubtsIn(rows: readonly WeeklyRow[]): Doubt[] {
   return rows.flatMap((row, index): Doubt[] => {
@@ -103,8 +99,8 @@ export const areSame = (rows: readonly WeeklyRow[], others: readonly WeeklyRow[]
   JSON.stringify(rows) === JSON.stringify(others);
 
 /**
- * The lines as `HealthcareService.availableTime`. Without lines the service is never open: one entry without times,
- * since no entry would mean open at any time.
+ * The lines as `HealthcareService.availableTime`. No line becomes one entry without times, which is never open; no
+ * entry would mean open at any time.
  */
 export function availableTimes(rows: readonly WeeklyRow[]): HealthcareServiceAvailableTime[] {
   if (rows.length === 0) {

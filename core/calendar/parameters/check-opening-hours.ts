@@ -113,11 +113,8 @@ function serviceProblems(
 
 /**
  * The problems of the opening hours in a Schedule or a HealthcareService alone. A missing value is not a problem,
- * because the other resource may have it.
- *
- * @param holder - the resource that is about to be stored
- * @param stored - the stored service. Its closures are not checked again, so that a faulty one does not prevent other
- *   changes.
+ * because the other resource may have it. Closures in `stored` are not checked again: a faulty one must not prevent
+ * other changes.
  */
 export function checkOpeningHours(
   holder: OpeningHoursHolder,

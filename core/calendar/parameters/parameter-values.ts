@@ -3,7 +3,6 @@ import { type Length, lengths, lengthValue } from '../../fhir/scheduling/schedul
 import { isTimeZone } from '../../time/time-zone.ts';
 import { type CalendarProblem, type Checked, faulty, sound } from '../problem.ts';
 
-/** FHIR's extension for the time zone of a practitioner, a location … */
 const TIME_ZONE = 'http://hl7.org/fhir/StructureDefinition/timezone';
 
 /** The possible starts of appointments, counted from local midnight. */

@@ -14,9 +14,7 @@ export interface ServiceCalendar {
 /** Whether the opening hours of a Schedule are published as free Slots. */
 export type Publishing =
   | { readonly kind: 'on'; readonly calendars: readonly ServiceCalendar[] }
-  /**
-   * The Schedule does not publish. Published Slots are withdrawn; if it no longer exists, manually created ones, too.
-   */
+  /** Published Slots are withdrawn; if the Schedule no longer exists, manually created ones, too. */
   | { readonly kind: 'off'; readonly reason: 'switched-off' | 'no-service' | 'gone' }
   /** The Schedule is closed for now, or its parameters are invalid: published Slots stay as they are. */
   | { readonly kind: 'kept'; readonly problems: readonly CalendarProblem[] };
@@ -25,7 +23,6 @@ interface ScheduleContext {
   readonly schedule: Schedule;
   /** The existing services of the Schedule; all services for a Schedule that serves all. */
   readonly services: readonly HealthcareService[];
-  /** The Schedule's actor, if it exists. */
   readonly actor: Resource | undefined;
 }
 
@@ -67,9 +64,8 @@ const tooDense = (count: number): CalendarProblem => ({
 });
 
 /**
- * Decides whether a Schedule is published, and with which calendars.
- *
- * @returns `kept` with all problems if there are any: one invalid service keeps the whole Schedule as it is
+ * Decides whether a Schedule is published, and with which calendars. One invalid service keeps the whole Schedule as it
+ * is.
  */
 export function publishingOf(context: ScheduleContext, config: PublicConfig): Publishing {
   const { schedule, services, actor } = context;

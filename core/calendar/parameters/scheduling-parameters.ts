@@ -24,14 +24,12 @@ export interface SchedulingParameters {
   readonly duration: number;
   /** Minutes before an appointment that must be free, too. */
   readonly bufferBefore: number;
-  /** Minutes after an appointment that must be free, too. */
   readonly bufferAfter: number;
   readonly alignment: Alignment;
   readonly timeZone: string;
   readonly hours: readonly WeeklyHours[];
   /** Closed times, which override the opening hours. */
   readonly closed: readonly Interval[];
-  /** The largest number of appointments at the same time. */
   readonly capacity: number;
 }
 
@@ -92,10 +90,8 @@ function ofService(schedule: Schedule, service: HealthcareService): Checked<read
 export interface Lengths {
   readonly before: number;
   readonly after: number;
-  /** Absent if no parameter has it. */
   readonly duration: number | undefined;
   readonly alignmentInterval: number | undefined;
-  /** The largest number of appointments at the same time. */
   readonly capacity: number;
 }
 

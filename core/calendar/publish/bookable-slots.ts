@@ -22,8 +22,8 @@ const MAX_LENGTH = 3 * DAY;
 export const FURTHEST = 2 * 366 * DAY;
 
 /**
- * The period for which a Schedule is published: its planning horizon, else `horizonWeeks` from now, up to the end of a
- * day in its time zone. It begins in the past, so that opening hours that have already begun are complete.
+ * The period for which a Schedule is published: its planning horizon, else `horizonWeeks`, up to the end of a local
+ * day. It begins in the past, so that opening hours that have already begun are complete.
  */
 export function publishedPeriod(
   { planningHorizon }: Schedule,
@@ -60,10 +60,7 @@ function modulo(value: number, divisor: number): number {
 
 /**
  * The possible starts of appointments in a period: local times that are a multiple of the alignment interval after
- * midnight, shifted by its offset.
- *
- * @param length - of an appointment in milliseconds; it must end within the period
- * @returns in order, milliseconds since 1970 UTC
+ * midnight, shifted by its offset. An appointment of `length` milliseconds must end within the period.
  */
 function alignedStarts(stretch: Interval, { interval, offset, timeZone }: Alignment, length: number): number[] {
   const starts: number[] = [];
@@ -82,7 +79,6 @@ function alignedStarts(stretch: Interval, { interval, offset, timeZone }: Alignm
 
 /** A Slot to publish. */
 export interface WantedSlot extends Interval {
-  /** The value of its identifier. */
   readonly key: string;
   readonly resource: Slot;
 }
@@ -155,10 +151,8 @@ export function closedSlot(
 
 /**
  * The Slots of one service by its opening hours, in every lane, without regard to busy time. An appointment with its
- * buffers lies within the opening hours, as Medplum's `$find` demands.
- *
- * @param period - `publishedPeriod`, which contains the buffers, too
- * @param from - no Slot begins earlier, and none at or after `until`
+ * buffers lies within the opening hours and `period`, as Medplum's `$find` demands. Starts are in `from` (included) to
+ * `until` (not included).
  */
 export function wantedSlots(
   schedule: Schedule & { readonly id: string },

@@ -30,16 +30,12 @@ export function closedTime({ period, path }: Closure, timeZone: string): Checked
 interface ClosedSlots {
   readonly value: readonly WantedSlot[];
   readonly problems: readonly CalendarProblem[];
-  /** Whether every closure could be read. */
   readonly isComplete: boolean;
 }
 
 /**
- * The Slots that block a Schedule on closed days of the installation, one a day. A closure with a problem still closes
- * the time that can be read. The other closures are not affected.
- *
- * @param timeZone - of the Schedule, in which the days begin and end
- * @param period - days outside it are left out
+ * The Slots that block a Schedule on closed days of the installation, one a day, in the time zone of the Schedule. A
+ * closure with a problem still closes the time that can be read.
  */
 export function closedSlots(
   schedule: Schedule & { readonly id: string },

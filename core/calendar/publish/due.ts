@@ -5,9 +5,7 @@ import type { Publication } from './publication.ts';
 
 /**
  * The end of the first two weeks of a calendar, which are published before the rest of any calendar. It is the same for
- * a whole day, so that a calendar that has reached it continues with the rest.
- *
- * @param first - the first moment to publish; milliseconds since 1970 UTC
+ * a whole day, so that a calendar that has reached it continues with the rest. `first` is the first moment to publish.
  */
 export const nearestUntil = (first: number, now: number): number => (Math.floor(Math.max(first, now) / DAY) + 15) * DAY;
 
@@ -15,17 +13,13 @@ export const nearestUntil = (first: number, now: number): number => (Math.floor(
 export interface ScheduleState {
   /** `undefined` if there is none, or it was cancelled. */
   readonly publication: Publication | undefined;
-  /** Whether it has opening hours now. */
   readonly takesPart: boolean;
-  /** The current value for `Publication.inputs`. */
   readonly inputs: string;
 }
 
 /**
- * A new publication of a Schedule whose inputs have changed. It replaces even a waiting row, so that a run with the old
- * inputs can no longer write.
- *
- * @returns `undefined` if the publication is up to date or waits with these inputs
+ * A new publication of a Schedule whose inputs have changed; `undefined` if it is up to date. It replaces even a
+ * waiting row, so that a run with the old inputs can no longer write.
  */
 export function outdated(
   schedule: string,

@@ -12,13 +12,10 @@ export interface Preview {
   readonly published: readonly number[];
   readonly withdrawn: readonly number[];
   readonly changed: readonly number[];
-  /** The number of free Slots from now on. */
   readonly free: number;
-  /** The problems that prevent publishing. */
   readonly problems: readonly string[];
 }
 
-/** The stored Slots of a Schedule. */
 interface Stored {
   /** All Slots except those that ended at least a day ago. */
   readonly slots: readonly Slot[];

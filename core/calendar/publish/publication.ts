@@ -32,22 +32,17 @@ export interface Publication {
   readonly inputs?: string | undefined;
   /** When its Slots were last checked from the beginning, or found unchanged; milliseconds since 1970 UTC. */
   readonly began?: number | undefined;
-  /**
-   * Ids of the Schedule's services at that time, so that one search finds them with the row
-   * (`publicationWithServices`).
-   */
+  /** Ids of the Schedule's services at that time, for `publicationWithServices`. */
   readonly services?: readonly string[] | undefined;
   readonly problems?: readonly CalendarProblem[];
 }
 
 /**
- * The sweep over all Schedules, which finds Schedules with changed inputs. An installation has one, stored in a Task.
- * The Task is also the throttle of the queue: one run at a time works on due publications.
+ * The sweep over all Schedules, which finds changed inputs. An installation has one, stored in a Task. The Task is also
+ * the throttle of the queue: one run at a time works on due publications.
  */
 export interface Sweep {
-  /** `requested`: a run starts. */
   readonly status: 'requested' | 'accepted';
-  /** As in `Publication`. */
   readonly due: number;
   /** When the sweep began, in milliseconds since 1970 UTC. */
   readonly began: number;
@@ -147,10 +142,8 @@ export const publicationWithServices = (schedule: string, config: PublicConfig):
  * because an unchanged row would keep its version and lock nothing.
  *
  * Each transaction that creates Slots where there may be none writes the Schedule's row like this, with the version
- * that was read before the Slots: publishing and guards do. Reservations stay in the row until they expire. If a guard
- * writes the row during a run of publishing, the run reads again and continues.
- *
- * @param changed - the row to write
+ * that was read before the Slots: publishing and guards do. If a guard writes the row during a run of publishing, the
+ * run reads again and continues. Reservations stay in the row until they expire.
  */
 export function rowEntry(stored: Task, now: number, config: PublicConfig, changed: Task = stored): BundleEntry {
   const changes = Number(/^Change (\d{1,15})$/.exec(stored.description ?? '')?.[1] ?? 0) + 1;
@@ -183,11 +176,7 @@ function windowLength(publishing: Publishing | undefined): number {
   return Math.max(1, Math.min(WINDOW, Math.floor(CONCURRENCY / Math.max(1, perDay)))) * DAY;
 }
 
-/**
- * The windows in which a period of a calendar is published, in order.
- *
- * @param publishing - `undefined` if the number of Slots a day is unknown
- */
+/** The windows in which a period of a calendar is published, in order. */
 export function windowsFrom(from: number, to: number, publishing: Publishing | undefined): Interval[] {
   const length = windowLength(publishing);
   const windows: Interval[] = [];

@@ -89,8 +89,8 @@ function add(calendar: Map<string, CalendarSlot>, slot: CalendarSlot | undefined
 }
 
 /**
- * Adds and removes the blocks of closed days, one for each day. A block that staff have opened stays open. A block
- * without a closure is removed, unless a closure cannot be read and may be its own.
+ * Adds and removes the blocks of closed days, one a day. A block that staff have opened stays open. While a closure
+ * cannot be read, no block is removed.
  */
 function withBlocks(
   calendar: Calendar,
@@ -161,7 +161,7 @@ function restored(slot: CalendarSlot, { resource, start, end }: WantedSlot, conf
 
 /**
  * Makes the published slots match the opening hours, without regard to busy time: one Slot for each key, others become
- * void. Slots that are booked, held or blocked, or that began in the past, stay as they are.
+ * void. Slots that are booked, held, blocked or in the past stay as they are.
  */
 function withPublished(
   calendar: Calendar,
@@ -206,10 +206,7 @@ function withPublished(
   return result;
 }
 
-/**
- * Assigns lanes to manually created bookable slots. Overlapping slots get different lanes. Lanes are needed only where
- * a service has buffers, which depend on the neighbours in the lane.
- */
+/** Assigns lanes to manually created bookable slots: different ones if they overlap. Lanes matter only for buffers. */
 function withLanes(calendar: Calendar, termsOf: TermsOf): Calendar {
   const own = [...calendar.values()].filter(
     (slot) => slot.role === 'offer' && (slot.lane === undefined || slot.lane.startsWith(BY_HAND)),

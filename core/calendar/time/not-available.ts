@@ -10,7 +10,6 @@ export interface Closure {
   readonly description: string | undefined;
   /** Without a start or an end, the period is unlimited in that direction. */
   readonly period: Period;
-  /** FHIRPath of the period. */
   readonly path: string;
 }
 
@@ -21,10 +20,9 @@ function bound(value: string, side: 'start' | 'end', timeZone: string): number |
 }
 
 /**
- * The interval of a FHIR Period. Dates are whole days of the time zone, the last one included.
+ * The interval of a FHIR Period, infinite where it has no start or end. Dates are whole days of the time zone, the last
+ * one included.
  *
- * @param path - FHIRPath of the period
- * @returns `-Infinity` or `Infinity` where the period has no start or end
  * @see https://hl7.org/fhir/R4/datatypes.html#Period
  */
 export function periodInterval({ start, end }: Period, timeZone: string, path: string): Checked<Interval> {

@@ -28,7 +28,6 @@ function timeOfDay(value: string): number | undefined {
   return parts && Number(parts.hours) * 3_600_000 + Number(parts.minutes) * 60_000 + Number(parts.seconds) * 1000;
 }
 
-/** An entry of opening hours from a service or a Schedule. */
 interface Entry {
   readonly days: readonly (string | undefined)[];
   readonly allDay: boolean;
@@ -117,7 +116,7 @@ export function scheduleHours(availability: Extension, path: string): Checked<re
 
 /**
  * The opening times of a Schedule. Its hours are local times: on a day on which the clocks change it opens and closes
- * at the same local times as usual, and a whole day has 23 or 25 hours.
+ * at the same local times as usual.
  */
 export function openIntervals(hours: readonly WeeklyHours[], timeZone: string, window: Interval): IntervalSet {
   const lastDay = Math.floor(localTimeOf(timeZone, window.end) / DAY);

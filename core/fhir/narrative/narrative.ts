@@ -68,7 +68,6 @@ function tagProblem({ name, attributes }: SaxesTagPlain): string | undefined {
  * browser would execute or load. CDATA sections and comments are refused, since they could hide content. The check
  * takes linear time, and the length is limited. It does not check whether the narrative has content (txt-2).
  *
- * @param div - `Narrative.div`
  * @returns the predicate of a sentence about the problem; `undefined` if the narrative is valid
  * @see https://hl7.org/fhir/R4/narrative.html
  */
@@ -129,7 +128,6 @@ function narrativesIn(value: unknown, path: string): readonly Found[] {
  * safe to display without further checks.
  *
  * @param resource - JSON of any shape, at most as deep as `DEEPEST`
- * @param path - of the resource, for the expression of an issue
  * @param stored - the stored resource of a change; its narratives are not checked again
  * @returns `profile-violation` for each narrative that is not safe
  * @see specification 2.3; https://hl7.org/fhir/R4/security.html#narrative

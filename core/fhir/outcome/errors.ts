@@ -9,10 +9,7 @@ export interface BookingError {
   readonly display: string;
 }
 
-/**
- * All business errors of the service. The CodeSystem LocalBookingError and the table in docs/errors.md are generated
- * from it.
- */
+/** All business errors. The CodeSystem LocalBookingError and the table in docs/errors.md are generated from it. */
 export const bookingErrors = {
   'malformed-request': { status: 400, type: 'structure', display: 'The request is malformed' },
   'element-missing': { status: 400, type: 'required', display: 'A required element is missing' },

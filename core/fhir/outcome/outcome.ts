@@ -65,11 +65,7 @@ const outcomeIds: Readonly<Record<BookingError['status'], string>> = {
 /** The kind of a request, if the status of an error depends on it. */
 export type Interaction = 'book' | 'patch';
 
-/**
- * The HTTP status of a response with these issues: that of the gravest.
- *
- * @param issues - at least one
- */
+/** The HTTP status of a response with these issues (at least one): that of the gravest. */
 export function statusOf(
   issues: readonly Pick<Issue, 'code'>[],
   interaction: Interaction = 'book',
@@ -104,18 +100,16 @@ const partsOf = ({ slots, start, end, steps = [] }: Alternative): Extension[] =>
   { url: 'end', valueInstant: formatInstant(end) },
 ];
 
-/** An alternative as the extension LocalAlternative of an issue. */
 const alternativeExtension = (alternative: Alternative, config: PublicConfig): Extension => ({
   url: artefactUri(config, 'LocalAlternative'),
   extension: partsOf(alternative),
 });
 
 /**
- * Converts issues to an OperationOutcome; nothing else does. Its `id` carries the HTTP status through Medplum's
- * `Bot/$execute`. Each issue has its code from the CodeSystem LocalBookingError. With more than fifty issues, the last
- * one says how many were left out.
+ * Converts issues (at least one) to an OperationOutcome; nothing else does. Its `id` carries the HTTP status through
+ * Medplum's `Bot/$execute`. Each issue has its code from the CodeSystem LocalBookingError. With more than fifty issues,
+ * the last one says how many were left out.
  *
- * @param issues - at least one
  * @see specification section 7; https://hl7.org/fhir/R4/operationoutcome.html
  */
 export function toOperationOutcome(
@@ -144,9 +138,7 @@ export function toOperationOutcome(
 const MAX_LENGTH = 100;
 
 /**
- * A client's value in a sentence: in quotes, and shortened.
- *
- * @param sent - any JSON; an object may have members called `toString` or `valueOf`
+ * A client's value in a sentence: in quotes, and shortened. An object may have members called `toString` or `valueOf`.
  */
 export function quoted(sent: unknown): string {
   const text = typeof sent === 'string' ? sent : (JSON.stringify(sent) ?? 'nothing');
@@ -154,13 +146,11 @@ export function quoted(sent: unknown): string {
 }
 
 /**
- * Converts the OperationOutcome of a server that rejected a resource as invalid FHIR.
+ * Converts the OperationOutcome of a server that rejected a resource as invalid FHIR, issue by issue.
  *
  * @param outcome - its expressions begin with the type of the faulty resource
- * @param code - the code of every issue
  * @param rejected - the name of the resource for issues without a reason: `request`
  * @param pathOf - the path of an element in the request; by default the server's expression
- * @returns one issue for each issue of the server
  */
 export function serverRejectionIssues(
   outcome: OperationOutcome,
@@ -176,8 +166,7 @@ export function serverRejectionIssues(
 }
 
 /**
- * PostgreSQL's texts for one of two transactions that wait for each other and for its later statements, and Medplum's
- * text for a patch of another version.
+ * PostgreSQL's texts for deadlocks and the statements after them, and Medplum's text for a patch of another version.
  */
 const overtaken = /^(deadlock detected|current transaction is aborted|Test failed: )/;
 

@@ -4,7 +4,6 @@ import { SCHEDULING_PARAMETERS } from './scheduling-parameters.ts';
 /** A change of the opening hours of a service or a Schedule. Absent members stay unchanged. */
 export interface HoursChange {
   readonly hours?: readonly HealthcareServiceAvailableTime[];
-  /** Minutes. */
   readonly duration?: number;
   /** Minutes from one possible start to the next. */
   readonly every?: number;
@@ -16,10 +15,7 @@ export interface HoursChange {
 
 const minutes = (url: string, value: number): Extension => ({ url, valueDuration: { value, unit: 'min' } });
 
-/**
- * The scheduling parameters of a change. In new parameters, a duration that divides a day is the default interval, so
- * that appointments follow each other.
- */
+/** The scheduling parameters of a change. A new duration that divides a day is also the default interval. */
 function parametersOf(change: HoursChange, isNew: boolean): Extension[] {
   const { duration, bufferBefore, bufferAfter, places, timeZone } = change;
   const every = change.every ?? (isNew && duration !== undefined && 1440 % duration === 0 ? duration : undefined);
@@ -88,12 +84,7 @@ export function ownParameters({ extension = [] }: Schedule, service: string): Ex
 /** A parameter that can be removed from a Schedule, so that the service's value applies. */
 export type OwnParameter = 'availability' | 'duration' | 'alignmentInterval' | 'bufferBefore' | 'bufferAfter';
 
-/**
- * A Schedule with its own opening hours for one of its services.
- *
- * @param service - reference to the service, whose values apply where the Schedule has none
- * @param takenBack - the parameters to remove from the Schedule
- */
+/** A Schedule with its own opening hours for a service (a reference), without the parameters in `takenBack`. */
 export function changeSchedule(
   schedule: Schedule,
   service: string,

@@ -46,10 +46,7 @@ export function close(list: HealthcareService, days: readonly ClosedDay[]): Heal
   );
 }
 
-/**
- * Removes the closures that begin within a period, or end there if they have no start. Closures without any day are
- * removed, too.
- */
+/** Removes closures without any day, and closures that begin within a period, or end there if they have no start. */
 export function reopen(list: HealthcareService, { start, end }: ClosedDay): HealthcareService {
   const isMeant = (day: string): boolean => day === '' || (start <= day && day <= end);
   return withDays(
@@ -59,8 +56,8 @@ export function reopen(list: HealthcareService, { start, end }: ClosedDay): Heal
 }
 
 /**
- * Whether a HealthcareService is the installation's calendar of closed days. It has an identifier of the system
- * LocalClosedDays, and its `notAvailable` lists the days on which no Schedule is open.
+ * Whether a HealthcareService is the calendar of closed days: it has an identifier of the system LocalClosedDays. Its
+ * `notAvailable` lists the days on which no Schedule is open.
  */
 export function isClosedDays({ identifier = [] }: HealthcareService, config: PublicConfig): boolean {
   return identifier.some(({ system }) => system === artefactUri(config, 'LocalClosedDays'));

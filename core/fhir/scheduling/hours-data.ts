@@ -14,7 +14,6 @@ export interface HoursData {
   readonly services: readonly HealthcareService[];
   /** The lists of closed days, usually one. */
   readonly closed: readonly HealthcareService[];
-  /** By reference. */
   readonly actors: ReadonlyMap<string, Resource>;
 }
 

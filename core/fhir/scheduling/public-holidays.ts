@@ -29,12 +29,7 @@ export function holidayCountries(): HolidayCountry[] {
   }));
 }
 
-/**
- * The public holidays of a year.
- *
- * @param region - country, or country and state: `AT`, `DE-BY`
- * @returns the holidays, or a sentence about an unknown region
- */
+/** The public holidays of a year in a country or a state (`AT`, `DE-BY`), or a sentence about an unknown region. */
 export function holidaysOf(region: string, year: number): readonly ClosedDay[] | { readonly problem: string } {
   const [country = '', state, district] = region.toUpperCase().split('-');
   const known = new Holidays();

@@ -6,7 +6,6 @@ import { formatInstant, parseInstant } from '../instant.ts';
 export type PublishedKey =
   | {
       readonly kind: 'offer';
-      /** Ids of the Schedule and the HealthcareService. */
       readonly schedule: string;
       readonly service: string;
       /** Milliseconds since 1970 UTC. */
@@ -23,7 +22,6 @@ export function formatKey(key: PublishedKey): string {
     : ['closed', key.schedule, formatInstant(key.start), formatInstant(key.end)].join('/');
 }
 
-/** Reads the value of the identifier LocalPublishedSlot; `undefined` if it is invalid. */
 function parseKey(value: string): PublishedKey | undefined {
   const [kind, schedule = '', third = '', fourth = '', fifth] = value.split('/');
   const [start, end, lane] = [parseInstant(third), parseInstant(fourth), Number(fifth)];
@@ -65,10 +63,7 @@ export const overbookingMark = (config: PublicConfig): Extension => ({
 /** The extension of Medplum's own app for an appointment that ignores the rules of scheduling. */
 const UNVALIDATED = 'https://medplum.com/fhir/StructureDefinition/SchedulingUnvalidatedBooking';
 
-/**
- * Whether a Slot or an appointment overlaps busy time on purpose (extension LocalOverbooking, or Medplum's
- * SchedulingUnvalidatedBooking).
- */
+/** Whether a Slot or an appointment overlaps busy time on purpose, by the service's extension or Medplum's. */
 export function isOverbooking({ extension = [] }: Appointment | Slot, config: PublicConfig): boolean {
   const urls = [artefactUri(config, 'LocalOverbooking'), UNVALIDATED];
   return extension.some((one) => urls.includes(one.url) && one.valueBoolean === true);

@@ -3,7 +3,6 @@ import { type Issue, quoted } from '../outcome/outcome.ts';
 import { isObject } from '../resource.ts';
 import { type Element, type Elements, elementsOf, isPrimitive } from './element.ts';
 
-/** The result of reading a JSON value as a FHIR type. */
 interface Structure {
   /** The value without unreadable parts. Lists keep their length: an unreadable entry becomes empty. */
   readonly readable: unknown;
@@ -11,11 +10,9 @@ interface Structure {
   readonly issues: readonly Issue[];
   /** A `profile-violation` for each code outside its required binding; Medplum does not check them. */
   readonly codes: readonly Issue[];
-  /** The paths of the elements that could not be read. */
   readonly unreadable: readonly string[];
 }
 
-/** The expected type, with the allowed codes of a code. */
 type Content = Pick<Element, 'type' | 'codes'>;
 
 interface Findings {
@@ -38,7 +35,6 @@ const jsonTypes: ReadonlyMap<string, 'boolean' | 'number'> = new Map([
   ['unsignedInt', 'number'],
 ]);
 
-/** The primitive types of moments. */
 const moments: ReadonlySet<string> = new Set(['instant', 'dateTime']);
 
 const emptyOf = { boolean: false, number: 0, string: '' } as const;
@@ -60,9 +56,7 @@ function elementNamed(name: string, elements: Elements): Element | undefined {
   );
 }
 
-/**
- * A primitive and its id and extensions are side by side (`name`, `_name`). A missing entry in either list is `null`.
- */
+/** The counterpart `_name` of a primitive `name`. In lists, a missing entry of either is `null`. */
 const hasCounterpart = (value: object, name: string): boolean =>
   Object.hasOwn(value, name.startsWith('_') ? name.slice(1) : `_${name}`);
 
@@ -73,7 +67,6 @@ function isBesideElements(name: string, type: string, elements: Elements): boole
 
 function readMembers(value: object, type: string, path: string, found: Findings): unknown {
   const elements: Elements = elementsOf(type) ?? new Map();
-  /** The chosen member of each choice of types. */
   const chosen = new Map<string, string>();
   const present = Object.entries(value).filter(([, member]) => member !== undefined);
   const members = present.flatMap(([name, member]: [string, unknown]): [string, unknown][] => {
@@ -157,7 +150,6 @@ function readElement(value: unknown, element: Element, path: string, mayHaveGaps
  *
  * @param value - at most as deep and as large as `sizeProblem` allows
  * @param type - of a resource or a data type of the service; a value of any other type has no elements
- * @param path - FHIRPath of the value
  * @see https://hl7.org/fhir/R4/json.html
  */
 export function readStructure(value: unknown, type: string, path: string): Structure {

@@ -27,13 +27,11 @@ export type Report = (diagnostics: string, expression?: string) => void;
 /** The namespace of `xsi:schemaLocation`, which is ignored. */
 const SCHEMA_INSTANCE = 'http://www.w3.org/2001/XMLSchema-instance';
 
-/** The attributes of an element, without namespaces and `xsi`. */
 const attributesOf = ({ attributes }: SaxesTagNS): SaxesAttributeNS[] =>
   Object.values(attributes).filter(
     ({ prefix, name, uri }) => prefix !== 'xmlns' && name !== 'xmlns' && uri !== SCHEMA_INSTANCE,
   );
 
-/** Reports attributes that an element may not have. */
 function refuseAttributes(tag: SaxesTagNS, allowed: readonly string[], path: string, report: Report): void {
   for (const { name } of attributesOf(tag)) {
     if (!allowed.includes(name)) {
@@ -46,7 +44,7 @@ const attributeOf = ({ attributes }: SaxesTagNS, name: string): string | undefin
 
 const numbers: readonly string[] = ['decimal', 'integer', 'positiveInt', 'unsignedInt'];
 
-/** A primitive value in JSON. A value of the wrong type stays text, and the rules report it. */
+/** A value of the wrong type stays text, and the rules report it. */
 function primitive(type: string, text: string): unknown {
   if (type === 'boolean' && /^(true|false)$/.test(text)) {
     return text === 'true';
@@ -54,7 +52,6 @@ function primitive(type: string, text: string): unknown {
   return numbers.includes(type) && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? Number(text) : text;
 }
 
-/** The list of a repeating element; created if it is missing. */
 function listIn(target: JsonObject, name: string): unknown[] {
   const list = target[name];
   if (Array.isArray(list)) {
@@ -82,7 +79,6 @@ function put(target: JsonObject, name: string, { repeats }: Element, value: unkn
   }
 }
 
-/** Reports text where only elements are allowed. */
 const noText =
   (path: string, report: Report): Frame['text'] =>
   (text) => {
@@ -93,10 +89,8 @@ const noText =
 
 const nothing = (): void => undefined;
 
-/** Ignores the content of an unknown element. */
 const skipped: Frame = { open: () => skipped, text: nothing, close: nothing };
 
-/** The allowed namespaces of attributes in a narrative. */
 const ofNarrative: readonly string[] = ['', XHTML_NAMESPACE, 'http://www.w3.org/XML/1998/namespace'];
 
 /** The narrative is stored unchanged, except for prefixes. */
@@ -182,7 +176,6 @@ function frameOf(tag: SaxesTagNS, { type }: Element, path: string, store: Store,
   return { ...complexFrame(target, type, path, report), close: () => store(target) };
 }
 
-/** The children of an element; for a primitive, its extensions. */
 function complexFrame(target: JsonObject, type: string, path: string, report: Report): Pick<Frame, 'open' | 'text'> {
   const elements = elementsOf(type);
   const counts = new Map<string, number>();

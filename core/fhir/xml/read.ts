@@ -6,7 +6,6 @@ import { type Frame, outermostFrame, type Report } from './frames.ts';
 /** The result of reading an XML text: the resource as JSON, or all problems of the text. */
 export type XmlReading = { readonly value: unknown } | { readonly issues: readonly Issue[] };
 
-/** Ends reading at once, because the rest cannot be read. */
 class Unreadable extends Error {}
 
 const MAX_ISSUES = 50;
@@ -14,19 +13,16 @@ const MAX_ISSUES = 50;
 /** The largest number of attributes; no element of FHIR or of a narrative needs more. */
 const MAX_ATTRIBUTES = 50;
 
-/** Reads an XML text in chunks. */
 interface XmlReader {
   /** Reads the next chunk; `false` if the text cannot be read any further. */
   readonly write: (piece: string) => boolean;
-  /** Returns the result after the last chunk. */
   readonly end: () => XmlReading;
 }
 
 /**
- * Reads a resource from XML. Everything that FHIR's JSON can express is read; the order of elements does not matter.
- * Document type declarations, and with them custom entities, are refused.
+ * Reads a resource from XML, nested at most `depth` levels. Everything that FHIR's JSON can express is read; the order
+ * of elements does not matter. Document type declarations, and with them custom entities, are refused.
  *
- * @param depth - deepest nesting of elements allowed
  * @returns a reader whose result is the resource as JSON, or a `malformed-request` for each problem
  * @see https://hl7.org/fhir/R4/xml.html
  */

@@ -4,12 +4,7 @@ import { isObject } from '../resource.ts';
 import { type Element, type Elements, elementsOf, FHIR_NAMESPACE, XHTML_NAMESPACE } from '../types/element.ts';
 import { attribute, escapeText } from './escape.ts';
 
-/**
- * The narrative of a resource in XML: unchanged if it is a well-formed `div`, else as text in a `div`.
- *
- * @param div - `Narrative.div`
- * @see https://hl7.org/fhir/R4/narrative.html
- */
+/** The narrative of a resource in XML: unchanged if it is a well-formed `div`, else as text in a `div`. */
 function writeNarrative(div: string): string {
   const parser = new SaxesParser({ xmlns: true });
   let [root, isGood] = ['', true];
@@ -34,7 +29,6 @@ function writeNarrative(div: string): string {
   return isWithout ? text.replace('<div', `<div${namespace}`) : `<div${namespace}>${escapeText(div)}</div>`;
 }
 
-/** The indentation of an element; `undefined` for compact output. */
 type Indent = string | undefined;
 
 const deeper = (indent: Indent): Indent => (indent === undefined ? undefined : `${indent}  `);
@@ -48,7 +42,6 @@ function tagged(name: string, attributes: string, content: readonly string[], in
     : `${before}<${name}${attributes}>${content.join('')}${before}</${name}>`;
 }
 
-/** The names of an object's elements: known ones in FHIR's order, then the others. */
 function namesOf(value: object, elements: Elements | undefined): string[] {
   const present = new Set(Object.keys(value).map((key) => key.replace(/^_/, '')));
   present.delete('resourceType');
@@ -78,7 +71,6 @@ function writeOne(name: string, value: unknown, more: unknown, element: Element 
   return writeComplex(name, value, element?.type ?? '', indent);
 }
 
-/** The elements of an object, except attributes. */
 function writeElements(value: Readonly<Record<string, unknown>>, elements: Elements | undefined, indent: Indent) {
   return namesOf(value, elements).flatMap((name) => {
     const element = elements?.get(name);
@@ -104,11 +96,9 @@ function writeResource(value: object, type: string, attributes: string, indent: 
 }
 
 /**
- * Writes a resource as XML. Elements come in FHIR's order, unknown ones last. In a contained resource of a type that
- * the service does not exchange, only the elements of every resource are known. A narrative that is not well-formed is
- * written as text.
+ * Writes a resource as XML: known elements in FHIR's order, then unknown ones, as in a contained resource of another
+ * type. A narrative that is not well-formed is written as text. `pretty` adds line breaks and indentation.
  *
- * @param pretty - with line breaks and indentation
  * @see https://hl7.org/fhir/R4/xml.html
  */
 export function toXml(resource: Resource, pretty = false): string {

@@ -4,8 +4,7 @@ import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { newRow, rowSearch } from '../../rows/row.ts';
 
 /**
- * How far a run looks back before the checkpoint, in milliseconds. A change that was being written then is in the
- * history by now, and clocks may differ a little.
+ * How far a run looks back before the checkpoint, in milliseconds: changes were being written, and clocks may differ.
  */
 export const OVERLAP = 2 * 60_000;
 
@@ -34,9 +33,8 @@ export function checkpointTask({ until, settled }: Recorded, config: PublicConfi
 export const settledAt = (stored: Task | undefined): number | undefined => parseInstant(stored?.executionPeriod?.start);
 
 /**
- * The moment before which no change needs a check, overlap included.
- *
- * @param listening - when the first of the Subscriptions started
+ * The moment before which no change needs a check, overlap included; `listening` is the start of the first
+ * Subscription.
  */
 export const unsettledSince = (stored: Task | undefined, listening: number): number =>
   Math.max(listening, (settledAt(stored) ?? Number.NEGATIVE_INFINITY) - OVERLAP);
@@ -45,10 +43,8 @@ export const unsettledSince = (stored: Task | undefined, listening: number): num
 export const checkpointSearch = (config: PublicConfig): string => rowSearch(['announce'], {}, config);
 
 /**
- * The search for the appointments whose changes a run must check.
- *
- * @param stored - the checkpoint. Without one, the first run looks back by the overlap only.
- * @param now - milliseconds since 1970 UTC
+ * The search for the appointments whose changes a run must check. Without a checkpoint, it looks back by the overlap
+ * only.
  */
 export function changedQuery(stored: Task | undefined, now: number): string {
   const from = Math.min(parseInstant(stored?.executionPeriod?.end) ?? now, now) - OVERLAP;

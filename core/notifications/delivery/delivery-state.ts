@@ -43,11 +43,7 @@ export function sent(outbox: Outbox, number: number, now: number): Outbox {
   return { ...outbox, status, delivered: number, attempts: 0, error: undefined, until: undefined, sent: now };
 }
 
-/**
- * An outbox after a failed attempt. After the last attempt, the Subscription is in error.
- *
- * @param error - for administrators and the subscriber
- */
+/** An outbox after a failed attempt. After the last attempt, the Subscription is in error. */
 export function failed(
   outbox: Outbox,
   error: string,
@@ -78,8 +74,8 @@ export const abandoned = (outbox: Outbox, error: string): Outbox => ({
 });
 
 /**
- * The outbox of a Subscription that is requested again, which starts with a handshake. Changes made while the
- * Subscription was off are not events.
+ * The outbox of a Subscription that is requested again: it starts with a handshake. Changes while it was off are no
+ * events.
  */
 export function restarted(outbox: Outbox, now: number): Outbox {
   const since = outbox.status === 'cancelled' ? now : outbox.since;
@@ -95,18 +91,14 @@ export function withStatus<T extends Subscription>(subscription: T, status: Subs
   return { ...(rest as T), status, ...(error && { error }) };
 }
 
-/** The changed outbox, and its Subscription if it changes, too. */
 interface Followed {
   readonly outbox: Outbox;
   readonly subscription?: Subscription;
 }
 
 /**
- * Adapts an outbox after an administrator, for example, has set the status of its Subscription. `off` and `error` end
- * it. `requested`, or `active` after an end, starts it with a handshake.
- *
- * @param now - milliseconds since 1970 UTC
- * @returns `undefined` if the outbox needs no change
+ * Adapts an outbox to a status that an administrator, for example, has set; `undefined` if nothing changes. `off` and
+ * `error` end it. `requested`, or `active` after an end, starts it with a handshake.
  */
 export function followed(subscription: Subscription, outbox: Outbox, now: number): Followed | undefined {
   const isGivenUp = outbox.status === 'failed' || outbox.status === 'cancelled';
@@ -126,7 +118,6 @@ export function followed(subscription: Subscription, outbox: Outbox, now: number
   }
 }
 
-/** The effect of a request for delivery. */
 type DeliveryRequest =
   /** The Subscription is off: only its subscriber can start it again. */
   | { readonly kind: 'ended' }
@@ -139,10 +130,7 @@ type DeliveryRequest =
 
 /**
  * Starts a delivery at once, before the next attempt is due or after an error. A repeated request has no effect while a
- * delivery is in progress.
- *
- * @param status - of the Subscription
- * @param now - milliseconds since 1970 UTC
+ * delivery is in progress. `status` is that of the Subscription.
  */
 export function requestDelivery(status: Subscription['status'], outbox: Outbox, now: number): DeliveryRequest {
   if (status === 'off' || outbox.status === 'cancelled') {
@@ -164,9 +152,8 @@ export function isDue(outbox: Outbox, now: number): boolean {
 }
 
 /**
- * Whether a delivery must be started: something is due, a requested delivery did not begin, or the last one crashed.
- *
- * @param changed - when the row was last written
+ * Whether a delivery must be started: something is due, or has waited since the row's last write (`changed`), or the
+ * last delivery has crashed.
  */
 export function mustStart(outboxes: Outboxes, changed: number, now: number): boolean {
   const all = [...outboxes.of.values()];

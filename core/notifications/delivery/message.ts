@@ -11,8 +11,6 @@ const tokenOf = (subscriptionId: string, config: PublicConfig) => ({
 /**
  * The Communication with the last notification of a Subscription. Medplum sends it to the bound websockets when it is
  * written. Each Subscription has one, and its owner may read it.
- *
- * @param stored - the stored Communication, if there is one
  */
 export function messageResource(
   bundle: Bundle,
@@ -55,9 +53,8 @@ export function messageQuery(subscriptionId: string, config: PublicConfig): stri
 }
 
 /**
- * The Subscription that makes Medplum send each message of a Subscription over a websocket. Medplum keeps it in memory.
- *
- * @param binder - id of the profile that binds a websocket to it
+ * The Subscription, kept in Medplum's memory, that sends a Subscription's messages to the websocket of profile
+ * `binder`.
  */
 export function messageSubscription(subscriptionId: string, binder: string, config: PublicConfig): Subscription {
   return {

@@ -22,16 +22,13 @@ export type OutboxStatus = (typeof outboxStatuses)[number];
 interface DeliveryTimes {
   /** Seconds between notifications; absent without heartbeats. */
   readonly heartbeat?: number | undefined;
-  /** When the Subscription ends, in milliseconds since 1970 UTC. */
   readonly end?: number | undefined;
 }
 
 /** The outbox of one Subscription. Its events have the numbers 1 to `events`. */
 export interface Outbox extends DeliveryTimes {
   readonly status: OutboxStatus;
-  /** Number of the last event. */
   readonly events: number;
-  /** Number of the last delivered event. */
   readonly delivered: number;
   /** Failed attempts to deliver the next event. */
   readonly attempts: number;
@@ -41,7 +38,6 @@ export interface Outbox extends DeliveryTimes {
   readonly sent?: number | undefined;
   /** `on-hold`: no attempt before then. */
   readonly until?: number | undefined;
-  /** The last error. */
   readonly error?: string | undefined;
 }
 
@@ -57,11 +53,9 @@ interface Lease {
  * however many Subscriptions there are.
  */
 export interface Outboxes {
-  /** Id of the profile that owns the Subscriptions. */
   readonly subscriber: string;
   /** Criteria of the appointments that the subscriber may read; one of them must be met. */
   readonly readable: readonly string[];
-  /** By Subscription id. */
   readonly of: ReadonlyMap<string, Outbox>;
   readonly lease?: Lease | undefined;
   /** When a write last had to start a Bot. Without another value Medplum would see no change and run no Bot. */
@@ -83,11 +77,7 @@ export const withoutOutbox = (outboxes: Outboxes, id: string): Outboxes => ({
   of: new Map([...outboxes.of].filter(([known]) => known !== id)),
 });
 
-/**
- * When an outbox is due without a new event: at the next attempt, for a heartbeat, or at the end of its Subscription.
- *
- * @returns milliseconds since 1970 UTC; `undefined` if it is never due, or something waits already
- */
+/** When an outbox is due without a new event; `undefined` if it is never due, or something waits already. */
 export function dueAt({ status, until = 0, sent, heartbeat, end }: Outbox): number | undefined {
   const isBeaten = heartbeat !== undefined && sent !== undefined;
   const moments: Readonly<Record<OutboxStatus, readonly (number | undefined)[]>> = {
@@ -165,8 +155,6 @@ function outboxIn(text: string | undefined): Outbox | undefined {
 /**
  * The Task that stores the outboxes of a subscriber. `group-identifier` is the subscriber, `identifier` finds the
  * outboxes that an appointment concerns, `period` finds due outboxes. Each output is the outbox of one Subscription.
- *
- * @param stored - the stored Task, if there is one
  */
 export function outboxesTask(outboxes: Outboxes, config: PublicConfig, stored?: Task): Task {
   const { subscriber, readable, of, lease, woken } = outboxes;

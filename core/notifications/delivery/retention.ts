@@ -9,9 +9,7 @@ const DAY = 24 * 60 * 60_000;
 
 /**
  * The moment after which changes can be events. The event of an earlier change may have been deleted and must not be
- * recorded again.
- *
- * @param since - when the Subscription started; milliseconds since 1970 UTC, like `now`
+ * recorded again. `since` is the start of the Subscription.
  */
 export function recordedSince(since: number, now: number, { notifications }: BookingConfig): number {
   return Math.max(since, now - notifications.keepEventsDays * DAY);

@@ -11,13 +11,11 @@ import { type Event, type EventFacts, eventKey } from './event.ts';
 
 /** A change of an appointment with its author. */
 export interface Change extends Transition {
-  /** Id of the author's profile. */
   readonly by: string | undefined;
 }
 
 /** A Subscription with its subscriber. */
 export interface Subscriber {
-  /** Id of the profile that owns the Subscription. */
   readonly owner: string;
   readonly settings: SubscriptionParameters;
   /** Changes after this moment are events; milliseconds since 1970 UTC. */
@@ -38,8 +36,6 @@ const SECOND = 1_000;
 /**
  * The entries of a history, the newest first. Depending on its version, Medplum marks a deletion by the method or only
  * by status 410.
- *
- * @param now - milliseconds since 1970 UTC
  */
 export function versionsIn({ entry = [] }: Bundle, now: number): Version[] {
   return entry.flatMap(({ request, response, resource }): Version[] => {
@@ -56,10 +52,8 @@ export function versionsIn({ entry = [] }: Bundle, now: number): Version[] {
 }
 
 /**
- * The changes of an appointment, the oldest first. The author of a deletion is unknown.
- *
- * @param versions - the history, the newest first
- * @param isCut - whether older versions exist. Then the oldest one has no known change.
+ * The changes of an appointment, the oldest first. The author of a deletion is unknown. If older `versions` exist
+ * (`isCut`), the oldest one has no known change.
  */
 export function changesOf(versions: readonly Version[], config: PublicConfig, isCut = false): Change[] {
   const oldest = isCut ? versions.length - 1 : undefined;
@@ -117,7 +111,6 @@ function isEventFor(change: Change, { owner, settings, since, formerOf }: Subscr
   );
 }
 
-/** The event of a change, without its number. */
 function eventFor({ previous, current, deleted }: Change): EventFacts {
   const kind = previous === undefined ? 'create' : 'update';
   return {
@@ -131,7 +124,6 @@ function eventFor({ previous, current, deleted }: Change): EventFacts {
 /**
  * The events of a subscriber that are not recorded yet.
  *
- * @param changes - of one appointment, the oldest first
  * @param known - the recorded events, by `eventKey`
  * @param last - number of the subscriber's last event
  */

@@ -18,12 +18,9 @@ export type StatusType = 'handshake' | 'heartbeat' | 'event-notification' | 'que
 export interface StatusReport {
   readonly id: string;
   readonly status: NonNullable<Subscription['status']>;
-  /** Address of the topic. */
   readonly topic: string;
   readonly type: StatusType;
-  /** Number of the last event of the Subscription. */
   readonly events: number;
-  /** The error of the Subscription. */
   readonly error?: string | undefined;
   /** The requested events that were deleted, as a sentence. */
   readonly missing?: string | undefined;
@@ -37,11 +34,8 @@ export interface EventContent {
 }
 
 export interface BundleContext {
-  /** Public base address of the service. */
   readonly baseUrl: string;
-  /** Milliseconds since 1970 UTC. */
   readonly now: number;
-  /** Returns a new `urn:uuid:`. */
   readonly newId: () => string;
 }
 

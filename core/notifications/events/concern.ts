@@ -28,10 +28,8 @@ const lowerCase = ({ system = '', value = '' }: Identifier): Identifier => ({
 });
 
 /**
- * The tags, in lower case, of which an appointment must have one to concern a subscriber. They only narrow a search;
- * Medplum decides whether the subscriber may read the appointment.
- *
- * @param readable - criteria of the appointments that the subscriber may read; one of them must be met
+ * The tags, in lower case, of which an appointment must have one to concern a subscriber with these criteria. They only
+ * narrow a search; Medplum decides whether the subscriber may read the appointment.
  */
 export function concernTokens(readable: readonly string[], config: PublicConfig): Identifier[] {
   const tags = readable.map(tagsAskedFor);

@@ -6,16 +6,12 @@ import { newRow, rowSearch } from '../../rows/row.ts';
 /** After how many milliseconds a deletion is overdue for processing. */
 const OVERDUE = 5_000;
 
-/**
- * After how many milliseconds a deletion has failed if its appointment still exists: the write after the check failed.
- */
+/** After how many milliseconds a deletion has failed if its appointment still exists. */
 const FAILED = 10 * 60_000;
 
 /**
  * The Task that is written before an appointment is deleted. Medplum does not find deleted resources. Without the Task,
  * no subscriber would be notified of a deletion whose job is lost.
- *
- * @param id - of the appointment
  */
 export function deletionTask(id: string, config: PublicConfig): Task {
   const description = 'The slots and subscribers of an appointment follow its deletion';

@@ -12,7 +12,6 @@ export type EventKind = (typeof eventKinds)[number];
 export interface Event {
   /** 1, 2, 3 … within the Subscription. */
   readonly number: number;
-  /** An instant. */
   readonly timestamp: string;
   readonly appointment: string;
   /** `meta.versionId` of the new version, or of the last one before a deletion. */
@@ -27,7 +26,6 @@ export const eventKey = ({ version, kind }: Pick<Event, 'version' | 'kind'>): st
 /** An event without its number, which differs between Subscriptions. */
 export type EventFacts = Omit<Event, 'number'>;
 
-/** The numbers of an event, by Subscription id. */
 type EventNumbers = ReadonlyMap<string, number>;
 
 /**
@@ -80,12 +78,7 @@ export function eventsQuery(wanted: readonly (readonly [id: string, number: numb
   return `Communication?identifier=${encodeURIComponent(tokens.join(','))}&_count=${wanted.length}`;
 }
 
-/**
- * A sentence for the subscriber about requested events that no longer exist; `undefined` if all exist.
- *
- * @param from - the first requested number; `to` is the last
- * @param found - the numbers that still exist
- */
+/** A sentence about requested events (`from` to `to`) that no longer exist; `undefined` if all are in `found`. */
 export function missingEvents(from: number, to: number, found: readonly number[]): string | undefined {
   const kept = new Set(found);
   const missing: [first: number, last: number][] = [];

@@ -49,18 +49,13 @@ export function permittedAppointments(me: unknown, wanted: 'read' | 'update' = '
 export const hidesFields = (me: unknown): boolean =>
   rulesFor(me, 'read').some(({ hiddenFields }) => hiddenFields !== undefined);
 
-/**
- * The search for appointments among `ids` that meet the criteria.
- *
- * @param criteria - one of `permittedAppointments`
- */
+/** The search for appointments among `ids` that meet one of `permittedAppointments`. */
 export function readableQuery(criteria: string, ids: readonly string[]): string {
   const [, query = ''] = criteria.split(/\?(.*)/s);
   const among = `_id=${ids.join(',')}&_count=1000&_fields=id`;
   return `Appointment?${query ? `${query}&` : ''}${among}`;
 }
 
-/** Whether a resource has a tag, as `system|code`. */
 function hasTag({ tag = [] }: Meta, token: string): boolean {
   return tag.some(({ system = '', code = '' }) => token === `${system}|${code}`);
 }
@@ -68,11 +63,7 @@ function hasTag({ tag = [] }: Meta, token: string): boolean {
 /**
  * Whether a subscriber could read an appointment that was deleted. Medplum no longer finds it, so criteria by tag are
  * evaluated here; the policies of the service have no others. With other criteria, an earlier event about the
- * appointment counts as access.
- *
- * @param readable - the result of `permittedAppointments`
- * @param appointment - the last version
- * @param wasTold - whether the subscriber has an event about the appointment
+ * appointment (`wasTold`) counts as access.
  */
 export function couldRead(readable: readonly string[], { meta = {} }: Appointment, wasTold: boolean): boolean {
   return readable.some((criteria) => {

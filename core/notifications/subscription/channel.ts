@@ -1,8 +1,6 @@
 import type { Subscription } from '@medplum/fhirtypes';
 
-/**
- * The channels of the service, with the `channel.type` of each in Medplum. Only this module depends on the difference.
- */
+/** The channels of the service, with the `channel.type` of each in Medplum. */
 const storedTypes = {
   'rest-hook': 'rest-hook',
   /** Medplum keeps Subscriptions of the type `websocket` in memory only, for at most an hour, and no search finds them. */
@@ -22,9 +20,8 @@ export function isChannelType(value: unknown): value is ChannelType {
 }
 
 /**
- * The value for a search by `type` in Medplum. An unsupported type becomes a value that no Subscription has.
- *
- * @param value - one or several types, separated by commas
+ * The value for a search by `type` in Medplum: comma-separated. An unsupported type becomes one that no Subscription
+ * has.
  */
 export function typeQuery(value: string): string {
   return value
@@ -41,10 +38,7 @@ export function asStored(subscription: Subscription): Subscription {
     : subscription;
 }
 
-/**
- * A Subscription for its subscriber: with the channel type that it sent, and without headers, which may contain
- * secrets.
- */
+/** A Subscription for its subscriber: with the channel type that it sent, and without headers, which may be secret. */
 export function publicSubscription(subscription: Subscription): Subscription {
   const { header: _, ...channel } = subscription.channel;
   const type = channelTypes.find((one) => storedTypes[one] === channel.type) ?? channel.type;

@@ -37,11 +37,8 @@ function withoutDots(address: string): string {
 /**
  * Whether notifications may be sent to an IP address. Only public unicast addresses count as public. Private, loopback,
  * link-local, unique-local, multicast and reserved ones do not, nor do IPv6 addresses that carry an IPv4 address
- * (IPv4-compatible, NAT64, 6to4, Teredo), unless the installation allows their network. An IPv4 address mapped into
- * IPv6 counts as the IPv4 address.
- *
- * @param address - IPv4 or IPv6, as name resolution gives it
- * @param allowed - networks of the installation, CIDR
+ * (IPv4-compatible, NAT64, 6to4, Teredo), unless the installation allows their network (CIDR). An IPv4 address mapped
+ * into IPv6 counts as the IPv4 address.
  */
 export function reachOf(address: string, allowed: readonly string[]): Reach {
   const plain = withoutDots(address);
@@ -61,9 +58,8 @@ export function hostOf({ hostname }: URL): string {
 }
 
 /**
- * The addresses of a name in a hosts file; for `localhost` always the loopback addresses.
+ * The addresses of a name in the text of a hosts file; for `localhost` always the loopback addresses.
  *
- * @param hosts - text of the file: on each line an address and its names
  * @see https://www.rfc-editor.org/rfc/rfc6761#section-6.3
  */
 export function addressesInHosts(hosts: string, host: string): string[] {
@@ -79,11 +75,7 @@ export function addressesInHosts(hosts: string, host: string): string[] {
 
 const MAX_ENDPOINT_LENGTH = 2_000;
 
-/**
- * Checks the address of an endpoint without resolving its name.
- *
- * @returns the URL, or a sentence about the reason of a refusal
- */
+/** Checks the address of an endpoint without resolving its name; returns the URL or the reason of a refusal. */
 export function parseEndpoint(endpoint: string): URL | string {
   if (endpoint.length > MAX_ENDPOINT_LENGTH) {
     return `The endpoint can have at most ${MAX_ENDPOINT_LENGTH} characters.`;
@@ -98,12 +90,7 @@ export function parseEndpoint(endpoint: string): URL | string {
   return url.username || url.password ? 'The endpoint must not contain a user or password; use channel.header.' : url;
 }
 
-/**
- * Checks an endpoint by its resolved addresses, all of which must be allowed.
- *
- * @param addresses - of the host; empty if it has none
- * @returns the reason of a refusal as a sentence; `undefined` if the endpoint is allowed
- */
+/** Checks an endpoint by its resolved addresses, all of which must be allowed; returns the reason of a refusal. */
 export function endpointProblem(
   url: URL,
   addresses: readonly string[],

@@ -52,9 +52,8 @@ function readCondition([sent, text]: [string, string], baseUrl: string): Conditi
 const MAX_FILTER_LENGTH = 4_000;
 
 /**
- * Reads the text of a `backport-filter-criteria`: a search on Appointment by status, actor and patient.
+ * Reads the text of a `backport-filter-criteria`, for example `Appointment?status=booked,cancelled&patient=Patient/1`.
  *
- * @param text - for example `Appointment?status=booked,cancelled&patient=Patient/1`
  * @param expression - FHIRPath of the element, for the issue
  * @returns the conditions, all of which must be met, or the issue
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-filter-criteria.html
@@ -75,10 +74,8 @@ export function parseFilter(text: unknown, expression: string, baseUrl: string):
 }
 
 /**
- * The filters of a Subscription in stored form: relative references, so that they stay valid if the service's address
- * changes. No filter becomes longer, and so too long to be read.
- *
- * @param criteria - `_criteria` with valid filters
+ * The valid filters of a Subscription in stored form: relative references, so that they stay valid if the service's
+ * address changes. No filter becomes longer, and so too long to be read.
  */
 export function storedFilters(criteria: unknown, baseUrl: string): unknown {
   const textOf = (sent: unknown): unknown => {
@@ -100,9 +97,7 @@ export function storedFilters(criteria: unknown, baseUrl: string): unknown {
 export type FormerOf = (reference: string) => readonly string[];
 
 /**
- * Whether an appointment meets all conditions.
- *
- * @param formerOf - a filter for a merged patient also matches the patient that it was merged into
+ * Whether an appointment meets all conditions. A filter for a merged patient also matches its successor (`formerOf`).
  */
 export function matchesFilter(
   appointment: Appointment,

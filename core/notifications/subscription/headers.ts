@@ -19,10 +19,9 @@ const reserved: readonly string[] = [
 ];
 
 /**
- * Reads one line of `channel.header`. The name ends at the first colon. The value may contain further colons; only
- * white space around it is removed.
+ * Reads one line of `channel.header`; `undefined` if it is not allowed. The name ends at the first colon. The value may
+ * contain further colons; only white space around it is removed.
  *
- * @returns name and value; `undefined` if a notification cannot have this header
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-5
  */
 export function parseHeader(line: unknown): readonly [name: string, value: string] | undefined {
@@ -41,11 +40,7 @@ const MAX_HEADERS = 20;
 /** The largest total length of the headers of one Subscription: HTTP servers refuse requests with much more. */
 const MAX_CHARACTERS = 8_000;
 
-/**
- * The issues of a subscriber's headers: too many, too long, or not possible in a notification.
- *
- * @param sent - `channel.header`, of any shape
- */
+/** The issues of a subscriber's headers: too many, too long, or not possible in a notification. */
 export function headerIssues(sent: unknown): Issue[] {
   if (sent === undefined) {
     return [];
@@ -68,10 +63,8 @@ export function headerIssues(sent: unknown): Issue[] {
 }
 
 /**
- * The headers of a Subscription. A repeated name, in any letter case, has several values.
- *
- * @param lines - `channel.header`, checked when it was stored
- * @returns own properties only: a header may be called `constructor` or `__proto__`
+ * The headers of a stored Subscription. A repeated name, in any letter case, has several values. They are own
+ * properties only: a header may be called `constructor` or `__proto__`.
  */
 export function headersOf(lines: readonly string[] = []): Record<string, string[]> {
   const headers = new Map<string, [name: string, values: string[]]>();

@@ -7,15 +7,13 @@ const names = ['status', 'events', 'binding', 'deliver'] as const;
 /** An operation on Subscriptions, as the input of the Bot. */
 export interface SubscriptionOperation {
   readonly operation: (typeof names)[number];
-  /** The id of the Subscription; absent for `$status` on the type. */
+  /** Absent for `$status` on the type. */
   readonly id?: string | undefined;
   /** `$status` on the type: the requested Subscriptions; absent for all. */
   readonly ids?: readonly string[] | undefined;
   /** `$status` on the type: Subscriptions in these statuses only. */
   readonly statuses?: readonly string[] | undefined;
-  /** `$events`: the first requested number. */
   readonly since?: number | undefined;
-  /** `$events`: the last requested number. */
   readonly until?: number | undefined;
   /** `$events`: the content, if it differs from that of the Subscription. */
   readonly content?: string | undefined;
@@ -30,10 +28,8 @@ const numberIn = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
 
 /**
- * Reads the input of the Bot. A value of the wrong type counts as absent.
- *
- * @param sent - unchecked, since every caller of the Bot can send anything
- * @returns the operation, or `malformed-request` without a known operation
+ * Reads the input of the Bot, which any caller can send: `malformed-request` without a known operation. A value of the
+ * wrong type counts as absent.
  */
 export function readSubscriptionOperation(sent: unknown): SubscriptionOperation | Issue {
   const operation = names.find((name) => name === member(sent, 'operation'));

@@ -59,7 +59,6 @@ function endIssues(settings: SubscriptionParameters | undefined, now: number): I
  *
  * @param body - of the request, with unchecked content
  * @param id - of the stored Subscription for an update
- * @param now - milliseconds since 1970 UTC
  */
 export function parseSubmission(
   body: unknown,
@@ -98,7 +97,6 @@ export function newSubscription({ sent, settings }: Submission, owner: string, c
   return asStored({ ...rest, ...filters, ...end, meta: metaOfSubmitted(meta, owner, config, [profile]) });
 }
 
-/** The origin of the endpoint. */
 function originOf({ endpoint = '' }: Subscription['channel']): string | undefined {
   return URL.canParse(endpoint) ? new URL(endpoint).origin : undefined;
 }
@@ -116,8 +114,6 @@ function headersAfter(sent: Subscription['channel'], stored: Subscription['chann
 /**
  * The stored form of an update. The subscriber cannot read the stored headers, so they stay if it sends none
  * (`headersAfter`). The status becomes `off`, stays `active`, or is `requested`, which starts a new handshake.
- *
- * @param now - milliseconds since 1970 UTC
  */
 export function updatedSubscription(
   { sent, settings }: Submission,

@@ -23,26 +23,21 @@ export interface SubscriptionParameters {
   readonly conditions: readonly Condition[];
   /** The address of notifications; `undefined` for bound websockets. */
   readonly endpoint: URL | undefined;
-  /** Content-Type of the notifications. */
   readonly mediaType: string;
   readonly content: Content;
   /** Seconds after a notification until a heartbeat is due. */
   readonly heartbeat: number | undefined;
   /** Milliseconds until a response of the subscriber is overdue. */
   readonly timeout: number;
-  /** Whether the subscriber is notified of its own changes. */
   readonly wantsOwnChanges: boolean;
-  /** When the Subscription ends, in milliseconds since 1970 UTC. */
   readonly end: number | undefined;
 }
 
-/** The default timeout, in seconds. */
 const USUAL_TIMEOUT = 5;
 
 /** The longest timeout, in seconds, so that a delivery ends within the time that Medplum gives a Bot. */
 const MAX_TIMEOUT = 8;
 
-/** The content type of notifications; over a websocket they are JSON. */
 const payloads: Readonly<Record<ChannelType, readonly string[]>> = {
   'rest-hook': [...mediaTypes.json, ...mediaTypes.xml],
   websocket: mediaTypes.json,

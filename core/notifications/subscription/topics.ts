@@ -33,8 +33,7 @@ export type TopicName = keyof typeof topics;
 export const topicNames = Object.keys(topics) as readonly TopicName[];
 
 /**
- * The canonical address of a topic. It does not end in the name of a resource type: Medplum would take it for a search
- * and send its own notifications.
+ * The canonical address of a topic. It must not end in the name of a resource type: Medplum would take it for a search.
  */
 export function topicUrl(name: TopicName, config: PublicConfig): string {
   return artefactUri(config, name);
