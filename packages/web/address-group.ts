@@ -3,16 +3,16 @@ import ipaddr from 'ipaddr.js';
 /** Addresses that limits count together. */
 export interface AddressGroup {
   readonly name: string;
-  /** How many times as much as one client it may have. */
+  /** Quota in multiples of the quota of one client. */
   readonly times: number;
 }
 
-/** How many times as much as one of its /64 networks a /48 may have: it has 65,536 of them, and costs no more. */
+/** Quota of a /48 in multiples of a /64: it has 65,536 of them, and costs no more. */
 export const PER_NETWORK = 8;
 
 /**
  * The groups by which limits count an address, the smallest first: an IPv4 address; the /64 network of an IPv6 address,
- * because a client that has one of its addresses has all of them, and the /48, which one client can have, too.
+ * because a client with one of its addresses has all of them; the /48, which one client can have, too.
  *
  * @param address - as text; text that is not an address is a group of its own
  */
@@ -32,8 +32,8 @@ export function addressGroups(address: string): readonly [AddressGroup, ...Addre
   ];
 }
 
-/** The name of the smallest of the groups. */
+/** The name of the smallest group of an address. */
 export const addressGroup = (address: string): string => addressGroups(address)[0].name;
 
-/** The name of the largest of the groups. */
+/** The name of the largest group of an address. */
 export const addressNetwork = (address: string): string => addressGroups(address).at(-1)?.name ?? address;

@@ -4,15 +4,15 @@ import { RECURRENCE_ID } from '../../core/fhir/reserved.ts';
 import { extensionIn, listOf, partsOf } from './elements.ts';
 import type { ExtensionUrls } from './refusal.ts';
 
-/** What the appointments of a visit or of a series have in common; `undefined` for one alone. */
+/** The identifier that the appointments of a visit or series share; `undefined` for a single appointment. */
 export const groupOf = ({ identifier }: Appointment, system: string | undefined): string | undefined =>
   system === undefined ? undefined : listOf(identifier).find((one) => one.system === system)?.value;
 
-/** Whether an appointment is one of a series, whose appointments are apart from each other. */
+/** Whether an appointment belongs to a series. */
 export const isOccurrence = ({ extension }: Appointment): boolean =>
   listOf(extension).some(({ url }) => url === RECURRENCE_ID);
 
-/** Which step of a visit an appointment is; `undefined` if it is none. */
+/** The step of a visit for which an appointment is; `undefined` if there is none. */
 export function stepIn(
   { extension }: Appointment,
   url: string | undefined,
@@ -25,23 +25,23 @@ export function stepIn(
 
 const offerParts = ({ extension }: Appointment, { offer }: Pick<ExtensionUrls, 'offer'>) => partsOf(extension, offer);
 
-/** The ids of the entry and of the appointment for which another one is offered to a person. */
+/** The ids of the waitlist entry and the appointment for which a personal offer is made. */
 export const offeredFor = (appointment: Appointment, urls: Pick<ExtensionUrls, 'offer'>): string[] =>
   offerParts(appointment, urls)
     .filter(({ url }) => url === 'for')
     .flatMap(({ valueReference }) => valueReference?.reference?.split('/')[1] ?? []);
 
-/** The moment in an extension of an appointment, in milliseconds since 1970 UTC: the end of a hold, a deadline. */
+/** The instant in an extension, such as the end of a hold or a deadline, in milliseconds since 1970 UTC. */
 export const momentIn = ({ extension }: Appointment, url: string): number | undefined => {
   const found = extensionIn(extension, url);
   return found && (parseInstant(found.valueInstant) ?? 0);
 };
 
-/** Why an appointment is, or was, offered to one person; `undefined` if it was not. */
+/** The reason of a present or past personal offer; `undefined` if the appointment was never one. */
 export const offerReason = (appointment: Appointment, urls: Pick<ExtensionUrls, 'offer'>): string | undefined =>
   offerParts(appointment, urls).find(({ url }) => url === 'reason')?.valueCode;
 
-/** Until when an appointment is offered to one person; `undefined` if it is not offered now. */
+/** The end of a personal offer, in milliseconds since 1970 UTC; `undefined` if it is not open now. */
 export function offeredUntil(
   appointment: Appointment,
   urls: Pick<ExtensionUrls, 'offer' | 'heldUntil'>,
@@ -52,17 +52,16 @@ export function offeredUntil(
   return isOffer && until !== undefined && until > now ? until : undefined;
 }
 
-/** What is asked of `$find`. */
 interface WishedVisit {
   readonly service: string;
-  /** In milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly period: { readonly start: number; readonly end: number };
   readonly count: number;
-  /** The names of optional steps that are left out. */
+  /** Names of optional steps to leave out. */
   readonly without: readonly string[];
-  /** The names of the steps that are wanted alone. */
+  /** Names of the steps to find without the others. */
   readonly only?: readonly string[] | undefined;
-  /** Who pays, if it makes a difference. */
+  /** The payer kind, if it makes a difference. */
   readonly payer?: Extension | undefined;
 }
 

@@ -4,24 +4,23 @@ import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
 import { isObject } from '../../core/fhir/resource.ts';
 
-/** The files that one page of an application loads, as addresses below the application's own. */
+/** The files of a page, relative to the route of the application. */
 interface PageAssets {
   readonly script: string;
   readonly style?: string;
 }
 
-/** What `npm run build:web` has built for one application. */
+/** The build output of one application (`npm run build:web`). */
 export interface Assets {
-  /** The folder of the built files. */
   readonly folder: string;
-  /** The files of the page now: a new build is served without a restart. */
+  /** Current files: a new build is served without a restart. */
   readonly page: () => PageAssets;
 }
 
-/** Where the built pages are. */
+/** The folder of the built pages. */
 export const WEB_OUTPUT = 'dist/web';
 
-/** The list of what was built, in the folder of the output. */
+/** The name of the list of built files, in the output folder. */
 export const MANIFEST = 'manifest.json';
 
 function readPage(manifest: string, application: string): PageAssets {
@@ -37,9 +36,9 @@ function readPage(manifest: string, application: string): PageAssets {
 /**
  * The built files of an application.
  *
- * @param output - where `npm run build:web` has written, normally `dist/web`
- * @param application - the folder of the application in `web`
- * @throws Error that says how to build it
+ * @param output - output folder of `npm run build:web`, normally `dist/web`
+ * @param application - its name in the manifest
+ * @throws Error if it is not built; the message says how to build it
  */
 export function assetsOf(output: string, application: string): Assets {
   const manifest = join(output, MANIFEST);
@@ -57,8 +56,8 @@ export function assetsOf(output: string, application: string): Assets {
 }
 
 /**
- * Serves the built files of an application below `/assets/`. Their names hold a digest of their content, so a browser never
- * has to ask for one again.
+ * Serves the built files of an application below `/assets/`. Their names contain a digest of their content, so browsers
+ * never request one again.
  */
 export async function serveAssets(scope: FastifyInstance, { folder }: Assets): Promise<void> {
   await scope.register(fastifyStatic, {

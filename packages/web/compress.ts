@@ -1,18 +1,18 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/** How pages are compressed, the smaller first; as hard as is worth it while somebody waits. */
+/** Encodings of a page, the smaller result first. A higher quality is not worth the wait. */
 const ways = {
   br: (page: string): Promise<Buffer> =>
     promisify(brotliCompress)(page, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
   gzip: (page: string): Promise<Buffer> => promisify(gzip)(page),
 } as const;
 
-/** Shorter pages are not worth compressing; in characters. */
+/** Minimum length in characters; shorter pages are not worth compressing. */
 const LEAST = 1_000;
 
 /**
- * Whether a client takes a way of compression.
+ * Whether a client accepts an encoding.
  *
  * @param acceptEncoding - `Accept-Encoding` of the request
  */
@@ -23,11 +23,11 @@ export function takes(way: keyof typeof ways, acceptEncoding: unknown): boolean 
 }
 
 /**
- * Compresses a page for a browser that takes it. Only for pages without anything secret: the length of a compressed page
+ * Compresses a page for a browser that accepts it. Only for pages without secrets: the length of a compressed page
  * reveals something about its content.
  *
  * @param acceptEncoding - `Accept-Encoding` of the request
- * @returns with the name of the encoding; `undefined` where the page goes as it is
+ * @returns `undefined` if the page goes uncompressed
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-12.5.3
  */
 export async function compressed(

@@ -11,7 +11,7 @@ export class Html {
   }
 }
 
-/** What can stand in a template. `undefined`, `null` and `false` are left out. */
+/** The values of a template. `undefined`, `null` and `false` are left out. */
 export type Content = Html | string | number | false | null | undefined | readonly Content[];
 
 const entities: Readonly<Record<string, string>> = {
@@ -35,14 +35,14 @@ function toMarkup(content: Content): string {
 }
 
 /**
- * A template of HTML. Values are escaped, so that they are text wherever they appear: between tags, or within the quotes of
- * an attribute. Markup comes from templates alone.
+ * A template of HTML. Values are escaped, both between tags and within the quotes of an attribute. Markup comes from
+ * templates alone.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Html {
   return new Html(strings.reduce((text, string, index) => `${text}${toMarkup(values[index - 1])}${string}`));
 }
 
-/** The sign of the pages in a browser's tabs: a sheet of a calendar with a tick. */
+/** The favicon: a sheet of a calendar with a tick. */
 export const icon = html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect x="1" y="2" width="14" height="13" rx="2" fill="#0a5c8f"/><path d="M1.5 5.5h13M5 1v2.5M11 1v2.5M5 10l2 2 4-4" fill="none" stroke="#fff" stroke-width="1.5"/></svg>',
 )}">`;

@@ -1,15 +1,14 @@
 /** The languages of the start page and the front desk. */
 export const languages = ['en', 'de'] as const;
 
-/** One of them. */
+/** A language of the start page and the front desk. */
 export type Language = (typeof languages)[number];
 
-/** Whether a text names one of them. */
+/** Whether a value is a language of the start page and the front desk. */
 export function isLanguage(text: unknown): text is Language {
   return languages.some((language) => language === text);
 }
 
-/** One range of `Accept-Language`, with its weight. */
 function parseRange(text: string): { readonly language: string; readonly weight: number } {
   const [range = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
   const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
@@ -20,8 +19,7 @@ function parseRange(text: string): { readonly language: string; readonly weight:
  * The language that a browser prefers.
  *
  * @param header - `Accept-Language`
- * @param offered - the languages of the pages
- * @returns `undefined` if it asks for none of them
+ * @returns `undefined` if no offered language is accepted
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-12.5.4
  */
 export function preferredLanguage<T extends string>(header: string | undefined, offered: readonly T[]): T | undefined {

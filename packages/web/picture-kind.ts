@@ -1,4 +1,4 @@
-/** What a picture is, as its bytes say. */
+/** The type and size of a picture, according to its bytes. */
 export interface PictureKind {
   readonly mediaType: 'image/png' | 'image/jpeg' | 'image/webp';
   /** In pixels. */
@@ -6,13 +6,12 @@ export interface PictureKind {
   readonly height: number;
 }
 
-/** The largest picture that is shown in bytes, and its longest side in pixels: a small file can hold one that fills the memory. */
+/** The largest picture that is shown, in bytes and in pixels per side: a small file can fill the memory. */
 export const MAX_BYTES = 200_000;
 export const MAX_PIXELS = 2_048;
 
 type Size = readonly [width: number, height: number];
 
-/** How much of the beginning of a file is looked at as text. */
 const HEAD = 32;
 
 const headOf = (view: DataView): string =>
@@ -25,7 +24,7 @@ function pngSize(view: DataView): Size | undefined {
     : undefined;
 }
 
-/** The markers of JPEG that begin a frame, which says its size. */
+/** The markers of a JPEG frame, which contains the size. */
 const isFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
 function jpegSize(view: DataView): Size | undefined {
@@ -40,7 +39,7 @@ function jpegSize(view: DataView): Size | undefined {
   return undefined;
 }
 
-/** WebP has three kinds of first chunks, each with the size in a way of its own. */
+/** WebP has three kinds of first chunks, each with another encoding of the size. */
 function webpSize(view: DataView): Size | undefined {
   const head = headOf(view);
   if (view.byteLength < 30 || !head.startsWith('RIFF') || !head.startsWith('WEBPVP8', 8)) {
@@ -64,7 +63,7 @@ const kinds = [
   ['image/webp', webpSize],
 ] as const;
 
-/** What the bytes are, whatever their name says; `undefined` if they are no PNG, JPEG or WebP. */
+/** The kind of a picture, whatever its file name says; `undefined` if the bytes are no PNG, JPEG or WebP. */
 export function pictureKind(bytes: Uint8Array): PictureKind | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (const [mediaType, sizeOf] of kinds) {

@@ -6,15 +6,15 @@ import { isObject } from '../../core/fhir/resource.ts';
 export interface ChosenStep {
   /** The name of the step; in a series `1`, `2` … */
   readonly name: string;
-  /** Ids of the Slots that it takes. */
+  /** Ids of its Slots. */
   readonly slots: readonly string[];
   readonly start: number;
   readonly end: number;
 }
 
-/** A time that the service names in place of one that it refuses; milliseconds since 1970 UTC. */
+/** A time that the service proposes in place of a refused one; milliseconds since 1970 UTC. */
 export interface Alternative {
-  /** The first Slot that it takes. */
+  /** Reference to the first Slot. */
   readonly slot: string;
   /** Ids of all Slots of a single appointment. */
   readonly slots: readonly string[];
@@ -24,9 +24,9 @@ export interface Alternative {
   readonly steps?: readonly ChosenStep[];
 }
 
-/** One problem of an answer. */
+/** A problem in a response. */
 export interface Problem {
-  /** The code of the booking service (docs/errors.md), if the problem has one. */
+  /** Code of the booking service (docs/errors.md). */
   readonly code: string | undefined;
   /** FHIR's issue type. */
   readonly type?: string;
@@ -34,31 +34,31 @@ export interface Problem {
   readonly alternatives: readonly Alternative[];
 }
 
-/** The addresses of the extensions that the portal reads. */
+/** The URLs of the extensions that the portal reads. */
 export interface ExtensionUrls {
   readonly heldUntil: string;
   readonly alternative: string;
   readonly confirmation: string;
-  /** Until when the clinic has to answer a request; without it the page does not name that time. */
+  /** Deadline for the clinic to confirm a request. Without it the page names no deadline. */
   readonly deadline?: string;
-  /** The payer kinds that are served; without it nobody is asked. */
+  /** Payer kinds of a service. Without it nobody is asked. */
   readonly payerKind?: string;
-  /** How the portal presents the clinic; without it there are only the elements of its Organization. */
+  /** Presentation of the clinic. Without it the page shows only the elements of the Organization. */
   readonly clinic?: string;
-  /** The booking policy; without it the page does not name how long an appointment can be cancelled. */
+  /** Booking policy. Without it the page does not say how long an appointment can be cancelled. */
   readonly policy?: string;
-  /** What makes an appointment an offer to one person; without it offers are not shown. */
+  /** Mark of a personal offer. Without it personal offers are not shown. */
   readonly offer?: string;
-  /** The system of the identifier that all appointments of a visit have; without it each is shown by itself. */
+  /** System of the identifier that the appointments of a visit share. Without it each is shown by itself. */
   readonly visitGroup?: string;
-  /** What a service needs that takes several appointments, and which step of it one is; without them none is offered. */
+  /** Requirements of a visit, and the step of an appointment. Without them no visit is shown. */
   readonly visit?: string;
   readonly visitStep?: string;
-  /** The place on the waitlist; without it the page does not name it. */
+  /** Position on the waitlist. Without it the page names no position. */
   readonly place?: string;
 }
 
-/** The addresses of the extensions in an installation. */
+/** The URLs of the extensions in an installation. */
 export const extensionUrls = (config: PublicConfig): Required<ExtensionUrls> => ({
   heldUntil: artefactUri(config, 'LocalHeldUntil'),
   alternative: artefactUri(config, 'LocalAlternative'),
@@ -78,7 +78,6 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** A time in the parts of an extension, and the ids of its Slots. */
 function stepIn(extension: unknown): ChosenStep | undefined {
   const parts = list(extension).filter(isObject);
   const part = (name: string) => parts.find((one) => one.url === name);
@@ -90,7 +89,7 @@ function stepIn(extension: unknown): ChosenStep | undefined {
     : { name: text(part('name')?.valueString) ?? '', slots, start, end };
 }
 
-/** The time of a whole visit: from its first appointment to its last. */
+/** The time of a whole visit: from the start of its first appointment to the last end. */
 export function visitTime(steps: readonly ChosenStep[]): Alternative | undefined {
   const [first] = steps;
   const slot = first?.slots[0];
@@ -128,11 +127,7 @@ function problemIn(issue: unknown, { alternative }: Pick<ExtensionUrls, 'alterna
   };
 }
 
-/**
- * The problems that an OperationOutcome names. Something else has none.
- *
- * @param body - the body of an answer, whatever it is
- */
+/** The problems in an OperationOutcome. Any other body has none. */
 export function problemsIn(body: unknown, urls: Pick<ExtensionUrls, 'alternative'>): Problem[] {
   return isObject(body) && body.resourceType === 'OperationOutcome'
     ? list(body.issue).map((issue) => problemIn(issue, urls))

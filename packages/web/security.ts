@@ -1,6 +1,6 @@
 import type { FastifyHelmetOptions } from '@fastify/helmet';
 
-/** What the pages of an application may do besides what all may. */
+/** The rights of an application's pages beyond the rights of all pages. */
 export interface PageRights {
   /** Whether the pages are reached only over https. */
   readonly isSecure: boolean;
@@ -53,7 +53,7 @@ export function securityHeaders({
   };
 }
 
-/** How pages are cached: not at all where they show what belongs to one person. */
+/** Values of `Cache-Control`. Pages about one person are not cached. */
 export const caching = {
   personal: 'no-store',
   checked: 'no-cache',

@@ -4,16 +4,16 @@ import { type Assets, serveAssets } from './assets.ts';
 import { html, icon } from './html.ts';
 import { caching, type PageRights, securityHeaders } from './security.ts';
 
-/** An application that is one script: the same page at every address, and the script shows what belongs there. */
+/** A single-page application: every route serves the same page, and its script chooses the view. */
 interface SinglePage {
   readonly title: string;
   readonly assets: Assets;
   readonly rights: PageRights;
-  /** Where the application is served, for example `/front-desk`. */
+  /** Route of the application, for example `/front-desk`. */
   readonly path: string;
-  /** What the script must know, as `data-` attributes of `<html>`; public. */
+  /** Public settings for the script, as `data-` attributes of `<html>`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** What is served besides the page. */
+  /** Routes besides the page. */
   readonly routes?: FastifyPluginAsync;
 }
 
@@ -34,7 +34,7 @@ ${style && html`<link rel="stylesheet" href="${path}/assets/${style}">`}
 </html>`.text;
 }
 
-/** Serves the page of an application that is one script, and its files. */
+/** Serves a single-page application and its files. */
 export function singlePage(options: SinglePage): FastifyPluginAsync {
   return async (scope) => {
     await scope.register(helmet, securityHeaders(options.rights));

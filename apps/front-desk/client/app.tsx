@@ -26,19 +26,18 @@ import { onSessionChange, type Person, sessionState, signIn, signOut } from './s
 /** Mantine's theme with enough contrast for WCAG 2.2 AA, and no motion for people who want none. */
 const theme = createTheme({
   primaryShade: 8,
-  // Until it is there, and for scripts that it has not, the typeface of the device.
+  // The device's own typeface serves until Inter is loaded, and for scripts that Inter lacks.
   fontFamily: 'Inter, system-ui, sans-serif',
   respectReducedMotion: true,
   defaultRadius: 'sm',
   components: {
-    // What turns has a name; without a role it could not be told.
+    // Without a role, the name of a loader would not be announced.
     Loader: { defaultProps: { role: 'progressbar' } },
-    // Descriptions and placeholders are dimmed otherwise, too much to be read.
+    // Mantine's default for descriptions and placeholders has too little contrast.
     InputWrapper: { styles: { description: { color: 'var(--quiet)' } } },
   },
 });
 
-/** The page of those who are not signed in. */
 function SignIn({ problem }: { readonly problem: string | undefined }) {
   const { title, session } = useTexts();
   return (
@@ -56,7 +55,7 @@ function SignIn({ problem }: { readonly problem: string | undefined }) {
   );
 }
 
-/** A person's session has ended during work: what was typed is still there when they are back. */
+/** Asks for a new sign-in after a session has ended. Typed text is kept. */
 function SignInAgain() {
   const { session } = useTexts();
   return (

@@ -1,6 +1,6 @@
 /**
- * What Safari 15, Chrome 100 and Firefox 102 lack of the language, as far as the page and the rules of `core` use it. New
- * syntax is translated by the build.
+ * Functions that Safari 15, Chrome 100 and Firefox 102 lack, as far as the page and `core` use them. The build
+ * translates new syntax.
  */
 const missing: readonly (readonly [object, string, (this: never, ...values: never[]) => unknown])[] = [
   [

@@ -1,7 +1,7 @@
 import type { DeskSettings } from '../settings.ts';
 
-/** What the server has told the page. */
+/** The settings that the server put into the page. */
 export const settings: DeskSettings = JSON.parse(document.documentElement.dataset.settings ?? '{}');
 
-/** The part of the configuration that the page knows. */
+/** The public part of the configuration. */
 export const { config } = settings;

@@ -625,5 +625,5 @@ export const english = {
   },
 };
 
-/** The words of the front desk. */
+/** The texts of the front desk. */
 export type Texts = typeof english;

@@ -11,25 +11,25 @@ import { extensionUrls } from '../../../packages/web/refusal.ts';
 import { otherNamesIn, patientIdOf } from '../appointment/people.ts';
 import { timeOf } from '../day/entries.ts';
 
-/** Somebody who waits. */
+/** An entry of the waitlist. */
 export interface Entry {
   readonly id: string;
   readonly appointment: Appointment;
   readonly patient: Patient | undefined;
-  /** Since when, in milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly since: number | undefined;
   readonly wishes: readonly Interval[];
-  /** What is offered to them now, and until when. */
+  /** The open personal offer, and its end. */
   readonly offer: (Interval & { readonly until: number; readonly appointment: Appointment }) | undefined;
 }
 
-/** The searches for those who wait, with their people, and for what is held or offered. */
+/** The searches for waitlist entries with their patients, and for holds and personal offers. */
 export const waitlistSearches = [
   { type: 'Appointment', query: [['status', 'waitlist']], include: [['_include', 'Appointment:patient']] },
   { type: 'Appointment', query: [['status', 'proposed']] },
 ] as const;
 
-/** Those who wait, in the order in which they are asked. */
+/** The entries of the waitlist, in the order in which they get offers. */
 export function entriesIn(resources: readonly unknown[], now: number, config: PublicConfig): Entry[] {
   const patients = new Map(
     resources.filter((one) => isResource(one, 'Patient')).map((patient) => [patient.id, patient]),
@@ -57,10 +57,10 @@ export function entriesIn(resources: readonly unknown[], now: number, config: Pu
   });
 }
 
-/** The statuses of an appointment that takes place, or has. */
+/** The statuses of an appointment that takes place or took place. */
 const kept = 'booked,pending,arrived,checked-in,fulfilled';
 
-/** The search for the appointments of the week of a moment, as far as `filledIn` needs them. */
+/** The search for the appointments of the current week, with the elements that `filledIn` needs. */
 export function weekSearch(now: number, timeZone: string) {
   const monday = mondayOf(localDayOf(now, timeZone));
   const [begin, end] = [monday, addDays(monday, 7)].map((day) => new Date(intervalOf(day, timeZone).start));
@@ -73,15 +73,14 @@ export function weekSearch(now: number, timeZone: string) {
   return { type: 'Appointment', query } as const;
 }
 
-/** The time that those who waited have taken. */
 interface Filled {
-  /** Who else takes part: the doctor, the room. */
+  /** The participants besides the patient: practitioner, room. */
   readonly whom: string;
   readonly count: number;
   readonly minutes: number;
 }
 
-/** The time that those who waited have taken, by whose it is; the most first. */
+/** The time that was booked through the waitlist, by participants; the most first. */
 export function filledIn(resources: readonly unknown[], config: PublicConfig): Filled[] {
   const found = new Map<string, Filled>();
   for (const one of resources) {

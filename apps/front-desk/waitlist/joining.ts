@@ -8,13 +8,13 @@ import { extensionIn, listOf, partsOf } from '../../../packages/web/elements.ts'
 import { identifierOf } from '../appointment/booking.ts';
 import { conceptText } from '../appointment/people.ts';
 
-/** The searches for what can be waited for. */
+/** The searches for the Schedules and services that may have a waitlist. */
 export const waitedSearches = [
   { type: 'Schedule', query: [] },
   { type: 'HealthcareService', query: [] },
 ] as const;
 
-/** The services whose freed time is offered to those who wait, by their names. */
+/** The services whose freed time is offered to the waitlist, sorted by name. */
 export function waitedServices(resources: readonly unknown[], config: PublicConfig): CodeableConcept[] {
   const types = resources.flatMap((one): CodeableConcept[] => {
     const isHolder = isResource(one, 'Schedule') || isResource(one, 'HealthcareService');
@@ -33,7 +33,7 @@ export function waitedServices(resources: readonly unknown[], config: PublicConf
 
 type Actor = NonNullable<AppointmentParticipant['actor']>;
 
-/** With whom somebody can wait for a service: the first of each calendar that offers it. */
+/** The actors to choose from for a service: the first actor of each Schedule that offers it. */
 export function waitedFor(service: CodeableConcept | undefined, schedules: readonly Schedule[]): Actor[] {
   const actors = schedules
     .filter(
@@ -44,19 +44,18 @@ export function waitedFor(service: CodeableConcept | undefined, schedules: reado
   return [...new Map(actors.map((reference) => [reference.reference, reference])).values()];
 }
 
-/** What staff note for somebody who waits. */
 interface Wish extends Interval {
   readonly who: { readonly id: string; readonly name: string };
   readonly service: CodeableConcept;
-  /** With whom; nobody: it does not matter. */
+  /** `undefined` if it does not matter. */
   readonly actor: Actor | undefined;
-  /** Id of the appointment that stands until something earlier is taken. */
+  /** Id of the current appointment, which is kept until an earlier one is accepted. */
   readonly standing: string | undefined;
-  /** Of this entry: the same however often it is sent. */
+  /** Id of the entry: equal in repeated requests. */
   readonly uuid: string;
 }
 
-/** The body of `$waitlist`: the clinic writes to the person, or calls. */
+/** The body of `$waitlist`. The clinic sends messages to the patient, or calls. */
 export function joinRequest(
   { who, service, actor, standing, uuid, start, end }: Wish,
   config: PublicConfig,
@@ -82,6 +81,6 @@ export function joinRequest(
   };
 }
 
-/** The place in the order that `$waitlist` has answered with. */
+/** The position in a response of `$waitlist`. */
 export const positionIn = ({ extension }: Appointment, config: PublicConfig): number | undefined =>
   extensionIn(extension, artefactUri(config, 'LocalPosition'))?.valuePositiveInt;

@@ -22,10 +22,10 @@ interface Draft {
 }
 
 /**
- * Says who is absent, and when: the time is blocked at once, and what becomes of the appointments is planned.
+ * Announces an absence: the time is blocked at once, and a plan for the appointments is made.
  *
- * @param chosen - ids of the calendars that are chosen before anything else is
- * @param onPlanned - called with the id of the absence
+ * @param chosen - ids of the preselected calendars
+ * @param onPlanned - receives the id of the absence
  */
 export function AnnounceForm({
   schedules,

@@ -34,10 +34,9 @@ import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
-/** What is known besides the absence itself. */
 interface Known {
   readonly concerned: Concerned;
-  /** All calendars by their ids. */
+  /** All calendars by id. */
   readonly schedules: ReadonlyMap<string, Schedule>;
 }
 
@@ -46,7 +45,6 @@ const nameOf = (id: string, { schedules }: Pick<Known, 'schedules'>): string => 
   return schedule ? titleOf(schedule) : `Schedule/${id}`;
 };
 
-/** The words for one line: whose appointment, when, and what is proposed instead. */
 function useLineWords(known: Known) {
   const { concerned } = known;
   const { language, absences: words, appointment: appointmentWords } = useTexts();
@@ -68,10 +66,9 @@ function useLineWords(known: Known) {
   };
 }
 
-/** How many lines are shown before somebody asks for all. */
+/** Number of lines that are shown at first. */
 const FIRST = 50;
 
-/** Lines of an absence, the first ones unless all are asked for. */
 function Lines({
   lines,
   known,
@@ -116,7 +113,7 @@ interface CardProps {
   readonly onChanged: () => Promise<void>;
 }
 
-/** The free times among which staff choose another one for an appointment than is proposed. */
+/** The free times that staff can choose in place of the proposal. */
 function OtherTimes({
   absence,
   appointment,
@@ -126,7 +123,7 @@ function OtherTimes({
   onChosen,
 }: Pick<CardProps, 'absence' | 'known'> & {
   readonly appointment: Appointment;
-  /** Ids of Slots that are proposed for others. */
+  /** Ids of Slots that are proposed for other appointments. */
   readonly used: ReadonlySet<string>;
   readonly name: string;
   readonly onChosen: (proposal: Proposal) => void;
@@ -163,7 +160,7 @@ function OtherTimes({
   );
 }
 
-/** A plan that was not confirmed yet: what is offered to whom, and what happens in silence. */
+/** An unconfirmed plan: the proposals, and the outcome without a reply. */
 function Plan({ absence, lines, known, onChanged }: CardProps) {
   const { absences: words } = useTexts();
   const { draft, change, clear } = useDraft<{
@@ -263,7 +260,6 @@ function Plan({ absence, lines, known, onChanged }: CardProps) {
   );
 }
 
-/** How it stands with the appointments of an absence that was confirmed. */
 function Progress({ lines, known }: Pick<CardProps, 'lines' | 'known'>) {
   const { absences: words } = useTexts();
   const counts = countsOf(lines);
@@ -291,7 +287,7 @@ function Progress({ lines, known }: Pick<CardProps, 'lines' | 'known'>) {
   );
 }
 
-/** Ends an absence earlier than was said: now, or at a time that is typed. */
+/** Ends an absence early: now, or at a typed time. */
 function EndEarly({ absence, onChanged }: Pick<CardProps, 'absence' | 'onChanged'>) {
   const { absences: words, appointment } = useTexts();
   const [at, setAt] = useState<string>();
@@ -342,7 +338,7 @@ function EndEarly({ absence, onChanged }: Pick<CardProps, 'absence' | 'onChanged
   );
 }
 
-/** One absence: its plan until that is confirmed, then how it stands. */
+/** An absence: its plan until staff confirm it, then its progress. */
 export function AbsenceCard(props: CardProps) {
   const { language } = useTexts();
   const { absence, known } = props;

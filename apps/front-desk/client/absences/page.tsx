@@ -32,7 +32,7 @@ async function readConcerned(ids: readonly string[]): Promise<Concerned | Refusa
   return isRefusal(found) ? found : concernedIn(found.flat());
 }
 
-/** Absences, with what becomes of their appointments; all of it is read again by itself. */
+/** The absences and their appointments, kept up to date. */
 function AbsenceList({
   absences,
   schedules,
@@ -40,9 +40,9 @@ function AbsenceList({
   onChanged,
 }: {
   readonly absences: readonly OpenAbsence[];
-  /** All calendars by their ids. */
+  /** All calendars by id. */
   readonly schedules: ReadonlyMap<string, Schedule>;
-  /** Id of the one that gets the focus. */
+  /** Id of the absence that gets the focus. */
   readonly open: string | undefined;
   readonly onChanged: () => Promise<void>;
 }) {
@@ -79,7 +79,7 @@ function AbsenceList({
   );
 }
 
-/** Who is absent: it is said, planned, confirmed and followed here. */
+/** The page on which staff announce, confirm and follow absences. */
 export function AbsencesPage() {
   const { absences: words } = useTexts();
   const now = useNow();

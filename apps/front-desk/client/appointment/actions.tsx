@@ -19,7 +19,7 @@ import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
-/** Writes changes to appointments after some seconds, until when they can be taken back. */
+/** Writes changes to appointments after some seconds, so that staff can undo them. */
 export function useChange() {
   const { submitLater, ...rest } = useSubmit();
   /** Whether it was written. */
@@ -33,7 +33,7 @@ export function useChange() {
 const reasonKey = (id: string | undefined): string => `decline ${id}`;
 const noReason = { reason: '' };
 
-/** A reason that was typed but can no longer be sent as it was meant: a colleague was faster. */
+/** A typed reason that can no longer be sent, because a colleague was faster. */
 export function UnsentReason({ id }: { readonly id: string | undefined }) {
   const { appointment: words } = useTexts();
   const { draft } = useDraft(reasonKey(id), noReason);
@@ -45,7 +45,7 @@ export function UnsentReason({ id }: { readonly id: string | undefined }) {
   ) : null;
 }
 
-/** The reason for which an appointment is declined or cancelled. The patient reads it. */
+/** The form for the reason of declining or cancelling. The patient reads it. */
 export function DeclineForm({
   appointment,
   isBusy,
@@ -87,7 +87,7 @@ export function DeclineForm({
   );
 }
 
-/** What staff can do with an appointment now. */
+/** The actions that staff can take now. */
 export function Actions({
   appointment,
   name,
@@ -97,12 +97,12 @@ export function Actions({
   onMoveRest,
 }: {
   readonly appointment: Appointment;
-  /** Who comes; may be empty. */
+  /** Name of the patient; may be empty. */
   readonly name: string;
   readonly onChanged: () => void;
   readonly onReload: () => void;
   readonly onMove: () => void;
-  /** Moves it with the later ones of its series, if it has some. */
+  /** Moves the later appointments of the series, too, if there are any. */
   readonly onMoveRest: (() => void) | undefined;
 }) {
   const { appointment: words } = useTexts();

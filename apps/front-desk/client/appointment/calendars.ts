@@ -7,7 +7,7 @@ import { inOrder, titleOf } from '../../day/queries.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { idSearches, searchAll } from '../fhir/client.ts';
 
-/** The names of the calendars in which appointments stand, by the ids of the appointments. */
+/** The names of the calendars of appointments, by appointment id. */
 export async function calendarsOf(appointments: readonly Appointment[]): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set(appointments.flatMap(slotsNamedBy))];
   const urls = idSearches('Slot', ids, [['_include', 'Slot:schedule']]);

@@ -17,13 +17,13 @@ import type { AppointmentDetails } from './use-appointment.ts';
 
 const urls = extensionUrls(config);
 
-/** Why an appointment was cancelled: what the service itself gives as a code is said in the language of the page. */
+/** The reason of a cancellation. Codes of the service are translated. */
 function reasonText({ cancelationReason }: Appointment, ended: Readonly<Record<string, string>>): string {
   const texts = listOf(cancelationReason?.coding).map(({ code = '' }) => ended[code]);
   return texts.find((text) => text) ?? conceptText(cancelationReason);
 }
 
-/** When the person has agreed to what an assistant has asked for, or that they are asked. */
+/** The time of the patient's consent to the booking of an assistant, or a note that the patient was asked. */
 function consentText(
   { appointment, consent }: AppointmentDetails,
   language: Language,
@@ -40,11 +40,11 @@ function consentText(
 /** The text of a narrative, without its markup. */
 const textOf = (div: string): string => new DOMParser().parseFromString(div, 'text/html').body.textContent ?? '';
 
-/** A telephone number that can be called; nothing if there is none. */
+/** A phone number as a link; nothing if there is none. */
 export const Phone = ({ number }: { readonly number: string | undefined }) =>
   number ? <a href={`tel:${number.replace(/[^\d+]/g, '')}`}>{number}</a> : null;
 
-/** The people who speak for a patient, and how they are reached. */
+/** The people who act for a patient, with their contacts. */
 export const Guardians = ({ of }: { readonly of: readonly RelatedPerson[] }) =>
   of.map((relatedPerson) => {
     const email = contactOf(relatedPerson, 'email');
@@ -56,7 +56,7 @@ export const Guardians = ({ of }: { readonly of: readonly RelatedPerson[] }) =>
     );
   });
 
-/** The steps of a visit, each with the way to it; nothing of an appointment that stands alone. */
+/** The steps of a visit, as links; nothing for a single appointment. */
 function VisitSteps({ details: { appointment, visit } }: { readonly details: AppointmentDetails }) {
   const { language, status } = useTexts();
   return (
@@ -84,7 +84,7 @@ function VisitSteps({ details: { appointment, visit } }: { readonly details: App
   );
 }
 
-/** What is known of an appointment and its patient. What is missing is left out; what is broken is shown as it is. */
+/** The facts about an appointment and its patient. Missing elements are left out; broken ones are shown as stored. */
 export function Facts({ details }: { readonly details: AppointmentDetails }) {
   const { language, appointment: words, status, kind, payers } = useTexts();
   const { appointment, patient, names, owner, calendars } = details;
@@ -127,12 +127,12 @@ export function Facts({ details }: { readonly details: AppointmentDetails }) {
   );
 }
 
-/** What the patient has answered. */
+/** The patient's answers to questionnaires. */
 export function Answers({ details: { answers } }: { readonly details: AppointmentDetails }) {
   const { appointment: words } = useTexts();
   const all = answers.flatMap((questionnaireResponse) => {
     const found = answersOf(questionnaireResponse, words);
-    // Where it has none, its readable text takes their place.
+    // A response without answers shows its readable text.
     return found.length > 0 || !questionnaireResponse.text?.div
       ? found
       : [{ question: '', answers: [textOf(questionnaireResponse.text.div)], level: 0 }];
@@ -156,7 +156,7 @@ export function Answers({ details: { answers } }: { readonly details: Appointmen
   );
 }
 
-/** Who did what, the newest first. */
+/** The history of an appointment, the newest step first. */
 export function History({ details: { steps, names } }: { readonly details: AppointmentDetails }) {
   const { language, appointment: words, status } = useTexts();
   return (

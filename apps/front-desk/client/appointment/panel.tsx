@@ -7,7 +7,7 @@ import { Answers, Facts, History } from './facts.tsx';
 import { MoveRest } from './move-rest.tsx';
 import { useAppointment } from './use-appointment.ts';
 
-/** One appointment: who, when, what was answered, what has happened, and what can be done. */
+/** The panel of one appointment: facts, answers, history and actions. */
 export function AppointmentPanel({
   id,
   version,

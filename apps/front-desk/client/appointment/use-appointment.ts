@@ -18,30 +18,30 @@ import { type Loaded, useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
 import { calendarsOf } from './calendars.ts';
 
-/** An appointment with everything that staff ask about it. */
+/** An appointment with its details for staff. */
 export interface AppointmentDetails {
   readonly appointment: Appointment;
   readonly patient: Patient | undefined;
   readonly guardians: readonly RelatedPerson[];
-  /** The patient's name; empty if there is none. */
+  /** Empty if there is none. */
   readonly name: string;
-  /** The names of the calendars that it stands in. */
+  /** Names of its calendars. */
   readonly calendars: string;
   readonly answers: readonly QuestionnaireResponse[];
-  /** When its person has agreed, in milliseconds since 1970 UTC, if an assistant has asked for it. */
+  /** Time of the patient's consent to the booking of an assistant, in milliseconds since 1970 UTC. */
   readonly consent: number | undefined;
-  /** The appointments of the visit that it belongs to, itself included, in the order of time; empty if it stands alone. */
+  /** The appointments of its visit, itself included, sorted by time; empty for a single appointment. */
   readonly visit: readonly Appointment[];
-  /** What is moved if this and the later ones of its series are; absent if there is nothing more to move than it. */
+  /** The later appointments of its series that move along; absent if there are none. */
   readonly rest: RestOfSeries | undefined;
   readonly steps: readonly Step[];
-  /** The names of portals, people and programs, by the ids of their profiles. */
+  /** Names of portals, people and Bots, by id. */
   readonly names: ReadonlyMap<string, string>;
-  /** Id of the portal or person that has requested it. */
+  /** Id of the portal or person who requested it. */
   readonly owner: string | undefined;
 }
 
-/** When a person has agreed to what an assistant has booked, as its Provenance says. */
+/** The time of a consent, from a Provenance with an attester. */
 function consentKept(kept: unknown): number | undefined {
   const isAttested =
     isResource(kept, 'Provenance') &&
@@ -49,7 +49,6 @@ function consentKept(kept: unknown): number | undefined {
   return isAttested ? parseInstant(kept.occurredDateTime) : undefined;
 }
 
-/** Reads an appointment with everything that staff ask about it. */
 async function readAppointment(id: string): Promise<AppointmentDetails | Refusal> {
   const history = await readAll([`Appointment/${id}/_history?_count=50`, `Appointment/${id}`]);
   if (isRefusal(history)) {
@@ -115,8 +114,8 @@ async function readAppointment(id: string): Promise<AppointmentDetails | Refusal
 /**
  * Reads an appointment with its patient, answers and history.
  *
- * @param version - of the appointment as the calendar knows it. If it is not the one that is shown, everything
- *   is read again; until then what was read before stays, with what is being typed there.
+ * @param version - of the appointment in the calendar. If another one is shown, everything is read again; typed text
+ * stays.
  */
 export function useAppointment(id: string | undefined, version: string | undefined): Loaded<AppointmentDetails> {
   const loaded = useLoaded(id && `appointment ${id}`, () => readAppointment(id ?? ''));

@@ -21,10 +21,10 @@ import { settings } from '../settings.ts';
 import { People, PictureField } from './people.tsx';
 import { type ClinicData, portalUrl, saveClinic, useClinic } from './use-clinic.ts';
 
-/** How long nothing is typed before it is shown, in milliseconds. */
+/** Pause in typing before the preview is updated, in milliseconds. */
 const PAUSE = 300;
 
-/** The portal's first page as patients would see it with what is typed. Nothing in it runs or leads anywhere. */
+/** The portal's first page with the typed presentation. No script and no link works in it. */
 function Preview({ typed, bring }: { readonly typed: Presentation; readonly bring: string }) {
   const { clinic: words, language } = useTexts();
   const [page, setPage] = useState('');
@@ -47,11 +47,11 @@ function Preview({ typed, bring }: { readonly typed: Presentation; readonly brin
 }
 
 interface Draft extends Presentation {
-  /** What patients should bring, by the ids of services, where it was changed. */
+  /** Changed texts about what to bring, by service id. */
   readonly bring: Readonly<Record<string, string>>;
 }
 
-/** How each field is asked for. */
+/** Type and autocomplete token of each field. */
 const fields = [
   ['name', 'text', 'organization'],
   ['line', 'text', 'street-address'],
@@ -62,7 +62,7 @@ const fields = [
   ['privacy', 'url', 'off'],
 ] as const;
 
-/** How the clinic presents itself to patients, beside the page that they would see. */
+/** The clinic's presentation to patients, with a preview. */
 function ClinicForm({ data, onSaved }: { readonly data: ClinicData; readonly onSaved: () => Promise<void> }) {
   const { clinic: words } = useTexts();
   const { organization, services } = data;
@@ -156,7 +156,7 @@ function ClinicForm({ data, onSaved }: { readonly data: ClinicData; readonly onS
   );
 }
 
-/** What patients see of the clinic: its own page, and the pictures of its people. */
+/** The page for the presentation of the clinic, and for the pictures of its people. */
 export function ClinicPage() {
   const { clinic: words } = useTexts();
   const clinic = useClinic();

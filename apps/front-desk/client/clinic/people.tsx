@@ -11,7 +11,7 @@ import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { pictureOf } from './picture.ts';
 
-/** Chooses a picture, shows it, and takes it away again. One that was uploaded elsewhere is chosen by itself. */
+/** Chooses, shows and removes a picture. A picture that was uploaded elsewhere is chosen automatically. */
 export function PictureField({
   label,
   picture,
@@ -20,9 +20,9 @@ export function PictureField({
   onPicture,
 }: {
   readonly label: string;
-  /** Its `data:` address; empty if there is none. */
+  /** `data:` URL; empty if there is none. */
   readonly picture: string;
-  /** What is stored. */
+  /** The stored picture. */
   readonly stored: Attachment;
   readonly use: 'logo' | 'photo';
   readonly onPicture: (picture: string) => void;
@@ -71,7 +71,7 @@ export function PictureField({
   );
 }
 
-/** The pictures of the people of the calendars, as they stand on their cards. */
+/** The pictures of the practitioners of the calendars. */
 export function People({
   people,
   onSaved,

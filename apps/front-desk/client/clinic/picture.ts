@@ -1,20 +1,20 @@
 import { MAX_BYTES, pictureKind } from '../../../../packages/web/picture-kind.ts';
 
-/** The largest file that is looked at in bytes, and the longest side of its picture in pixels: as cameras make them. */
+/** Maximum file size in bytes, and maximum side of its picture in pixels: enough for cameras. */
 const LARGEST_FILE = 30_000_000;
 const MAX_LENGTH = 12_000;
 
-/** The longest side of what is stored, in pixels: shown small, but sharp on any screen. */
+/** Longest side of a stored picture, in pixels: small, but sharp on any screen. */
 const STORED = { logo: 512, photo: 320 } as const;
 
-/** The types as which it is stored, the first that is small enough: a logo may be transparent. */
+/** Types of a stored picture; the first that is small enough is used. A logo may be transparent. */
 const types = { logo: ['image/png', 'image/jpeg'], photo: ['image/jpeg'] } as const;
 
 /**
- * A chosen file as a picture that can be stored: drawn anew and smaller, so that nothing else that the file holds (place, script,
- * camera) goes with it. `undefined` if it is no PNG, JPEG or WebP, or too large.
+ * A chosen file as a picture to store. It is drawn again at a smaller size, so that nothing else in the file (location,
+ * script, camera) is stored. `undefined` if it is no PNG, JPEG or WebP, or too large.
  *
- * @returns its `data:` address
+ * @returns `data:` URL
  */
 export async function pictureOf(file: File, use: keyof typeof types): Promise<string | undefined> {
   const kind = file.size <= LARGEST_FILE ? pictureKind(new Uint8Array(await file.arrayBuffer())) : undefined;

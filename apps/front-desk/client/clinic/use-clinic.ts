@@ -9,16 +9,16 @@ import { idSearches, searchAll, searchUrl, transaction } from '../fhir/client.ts
 import { useLoaded } from '../parts/use-loaded.ts';
 import { config } from '../settings.ts';
 
-/** The extension that says how the portal presents the clinic. */
+/** URL of the extension with the presentation of the clinic. */
 export const portalUrl = artefactUri(config, 'LocalPortal');
 
-/** What patients see of the clinic, as far as the desk changes it. */
+/** The resources that the page of the clinic changes. */
 export interface ClinicData {
-  /** The clinic; without an id there is none yet. */
+  /** The clinic; without an id, it does not exist yet. */
   readonly organization: Organization;
-  /** The services that it provides, or that name no provider. */
+  /** Services that the clinic provides, or that have no provider. */
   readonly services: readonly HealthcareService[];
-  /** The people of the calendars. */
+  /** Practitioners of the calendars. */
   readonly people: readonly Practitioner[];
 }
 
@@ -33,7 +33,7 @@ async function load(): Promise<ClinicData | Refusal> {
   const resources = found.flat();
   const organizations = resources.filter((one) => isResource(one, 'Organization'));
   const isShown = ({ extension }: Organization) => listOf(extension).some(({ url }) => url === portalUrl);
-  // The one that patients see: the portal chooses by the same rule.
+  // The portal chooses the Organization by the same rule.
   const organization = organizations.find(isShown) ?? organizations[0] ?? { resourceType: 'Organization' };
   const services = resources
     .filter((one) => isResource(one, 'HealthcareService'))
@@ -60,14 +60,14 @@ async function load(): Promise<ClinicData | Refusal> {
   };
 }
 
-/** How the clinic presents itself. */
+/** Loads the resources of the clinic. */
 export const useClinic = () => useLoaded('clinic', load);
 
 /**
- * Stores how the clinic presents itself, all of it or nothing, unless somebody else was faster. A clinic that there was not is
- * named by its services from then on.
+ * Stores the presentation in one transaction, unless somebody else was faster. A new Organization becomes the provider
+ * of the services.
  *
- * @param bring - what patients should bring, by the ids of the services of which it has changed
+ * @param bring - changed texts about what to bring, by service id
  */
 export function saveClinic(
   { organization, services }: ClinicData,

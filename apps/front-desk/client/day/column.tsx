@@ -16,27 +16,24 @@ import { EntryButton } from './entry-button.tsx';
 
 const MINUTE = 60_000;
 
-/** The minutes between the times at which a click can begin an appointment. */
+/** Minutes between the times at which a click can begin an appointment. */
 const STEP = 5;
 
-/** A stored text, or an empty one where it is something else. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** What an entry says besides its time and kind. */
 function wordsOf({ appointment, slots }: Entry, patients: ReadonlyMap<string, Patient>) {
   return appointment
     ? { name: patientNameOf(appointment, patients), service: servicesOf(appointment) }
     : { name: textOf(slots[0]?.comment), service: '' };
 }
 
-/** Whether an appointment can be dragged to another time. */
 const isMovable = ({ appointment }: Entry): boolean => appointment !== undefined && canMove(appointment);
 
-/** Whether a time can take the appointment that is being moved. */
+/** Whether an entry is a free time for the appointment that is being moved. */
 const isTarget = ({ kind, slots: [slot] }: Entry, moving: Appointment, schedule: Schedule): boolean =>
   kind === 'free' && slot !== undefined && canTake(moving, slot, schedule);
 
-/** How much of a column's width is left to a block beside the appointments over which it lies. */
+/** Share of a column's width that is left to a block beside its appointments. */
 const BLOCK_WIDTH = 0.15;
 
 /** One calendar on one day. On small screens it is a list. */
@@ -61,7 +58,7 @@ export const Column = memo(function Column({
   readonly title: string;
   /** The day, if others are shown beside it. */
   readonly date: LocalDay | undefined;
-  /** Its name then. */
+  /** The name of the day, if others are shown beside it. */
   readonly day: string | undefined;
   readonly entries: readonly Entry[];
   readonly patients: ReadonlyMap<string, Patient>;
@@ -73,11 +70,11 @@ export const Column = memo(function Column({
   readonly tabStop: string | undefined;
   /** The appointment that is being moved. */
   readonly moving: Appointment | undefined;
-  /** Id of an appointment of this column that is not stored as it stands here. */
+  /** Id of an appointment of this column whose change is not stored yet. */
   readonly pending: string | undefined;
   readonly schedule: Schedule;
   readonly onOpen: (key: string) => void;
-  /** A click where nothing stands. */
+  /** A click on empty time. */
   readonly onEmpty: (schedule: string, start: number) => void;
 }) {
   const texts = useTexts();
@@ -85,7 +82,7 @@ export const Column = memo(function Column({
   const placed = useMemo(() => {
     const items = entries.map((entry) => ({ entry, start: place(entry.start), end: place(entry.end) }));
     const blocks = items.filter(({ entry }) => entry.kind === 'blocked');
-    // Who has to be called must be readable: a block lies behind the appointments.
+    // A block lies behind the appointments, so that staff can read whom to call.
     return [
       ...blocks.map((item) => ({ item, left: 0, width: 1 })),
       ...inLanes(items.filter((item) => !blocks.includes(item))).map(({ item, lane, lanes }) => {

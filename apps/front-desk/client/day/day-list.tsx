@@ -17,14 +17,13 @@ import { dateText, dayText, momentText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
-/** One line on paper. */
 interface Line {
   readonly key: string;
   readonly time: string;
   readonly appointment: Appointment | undefined;
-  /** What it is, apart from a booked appointment. */
+  /** The kind, unless it is a booked appointment. */
   readonly kind: string | false;
-  /** What was noted where there is no appointment. */
+  /** The comment, if there is no appointment. */
   readonly note?: string | undefined;
 }
 
@@ -69,7 +68,7 @@ function PaperTable({ lines, data }: { readonly lines: readonly Line[]; readonly
   );
 }
 
-/** The days on paper: who comes when, calendar by calendar, and who was cancelled. Only printers show it. */
+/** The days on paper: appointments by calendar, and cancelled ones. Only printers show it. */
 export function DayList({
   schedules,
   all,
@@ -77,7 +76,7 @@ export function DayList({
   data,
 }: {
   readonly schedules: readonly Schedule[];
-  /** All calendars of the clinic: those that are not on the list are named. */
+  /** All calendars of the clinic, to name those that are not on the list. */
   readonly all: readonly Schedule[];
   readonly days: readonly LocalDay[];
   readonly data: CalendarData;

@@ -4,8 +4,8 @@ import { isWithinDay, spanText, timeText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
 /**
- * One entry of a column: time, sign, and name or kind. A week has thousands of them: it has few elements, and is drawn anew
- * only if what it shows has changed.
+ * An entry of a column: time, sign, and name or kind. A week has thousands of entries, so each has few elements and is
+ * drawn again only if it changes.
  */
 export const EntryButton = memo(function EntryButton({
   id,
@@ -28,21 +28,21 @@ export const EntryButton = memo(function EntryButton({
   readonly start: number;
   readonly end: number;
   readonly kind: Kind;
-  /** Who comes, or what the time is taken for; may be empty. */
+  /** Patient, or comment of the Slot; may be empty. */
   readonly name: string;
-  /** What for; may be empty. */
+  /** May be empty. */
   readonly service: string;
-  /** Whether it was booked over another one on purpose. */
+  /** Whether it overlaps another appointment on purpose. */
   readonly isOverbooked: boolean;
-  /** Whether it is a step of a visit: others belong to it. */
+  /** Whether it is a step of a visit. */
   readonly isInVisit: boolean;
-  /** Whether it is not stored yet as it stands here. */
+  /** Whether its change is not stored yet. */
   readonly isPending: boolean;
-  /** Whether it can be dragged to another time. The other way to move it is a button in the panel that opens. */
+  /** Whether it can be dragged to another time. A button in the panel does the same. */
   readonly isMovable: boolean;
   /** Whether the Tab key reaches it; arrow keys go on from there. */
   readonly isTabStop: boolean;
-  /** Whether it is a free time that can take the appointment that is being moved. */
+  /** Whether it is a free time for the appointment that is being moved. */
   readonly isTarget: boolean;
   readonly onOpen: (id: string) => void;
 }) {

@@ -10,7 +10,7 @@ import { useLoaded } from '../parts/use-loaded.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
-/** Since when each of those who wait has been here, by the ids of their appointments; as their histories say. */
+/** The arrival times of waiting patients according to the histories, by appointment id. */
 function useArrivals(waiting: readonly Appointment[]): ReadonlyMap<string, number> {
   const ids = waiting.flatMap(({ id }) => id ?? []);
   const { value } = useLoaded(`arrivals ${waiting.map(({ id, meta }) => `${id}/${meta?.versionId}`)}`, async () => {
@@ -34,7 +34,7 @@ function useArrivals(waiting: readonly Appointment[]): ReadonlyMap<string, numbe
   return value ?? new Map();
 }
 
-/** Who is here and waits, and since when. */
+/** The patients who have arrived, and since when. */
 export function WaitingRoom({ data, onOpen }: { readonly data: CalendarData; readonly onOpen: (key: string) => void }) {
   const { language, day: words, appointment } = useTexts();
   const waiting = waitingIn(data);
@@ -59,7 +59,7 @@ export function WaitingRoom({ data, onOpen }: { readonly data: CalendarData; rea
   );
 }
 
-/** Whose appointment on these days was cancelled, and when it would have been. */
+/** The cancelled appointments of these days. */
 export function Cancelled({
   data,
   schedules,

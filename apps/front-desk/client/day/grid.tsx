@@ -23,16 +23,15 @@ import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { Column } from './column.tsx';
 
-/** What a drag carries: the id of an appointment of this page. */
+/** The type of the dragged data: the id of an appointment of this page. */
 const DRAGGED = 'application/x-appointment';
 
 /**
- * Lets appointments be dragged to free times.
+ * Lets staff drag appointments to free times.
  *
- * @param box - around the entries
- * @param entries - by their keys
- * @param onDrop - an appointment, by its id, was dragged to a free time
- * @returns what the box listens to
+ * @param entries - by key
+ * @param onDrop - receives the id of the appointment
+ * @returns event handlers for the box around the entries
  */
 function useDrag(
   box: RefObject<HTMLElement | null>,
@@ -41,12 +40,11 @@ function useDrag(
 ) {
   return useMemo(() => {
     let dragged: Appointment | undefined;
-    /** The entry at which a drag begins, passes or ends. */
     const entryAt = ({ target }: DragEvent) => {
       const button = target instanceof Element ? target.closest<HTMLElement>('[data-entry]') : null;
       return entries.get(button?.dataset.entry ?? '');
     };
-    /** The free time under the pointer, if it can take what is dragged. */
+    /** The free time under the pointer, if the dragged appointment fits. */
     const targetAt = (event: DragEvent): Entry | undefined => {
       const { entry, schedule } = entryAt(event) ?? {};
       const [slot] = entry?.slots ?? [];
@@ -82,8 +80,8 @@ function useDrag(
 }
 
 /**
- * The names of the columns above them, which stay while the columns are scrolled. One row for all is moved as a whole,
- * whereas a sticky heading in each column would be drawn separately. Screen readers read the headings in the columns.
+ * The names of the columns, which stay visible while the columns are scrolled. One row for all moves as a whole; a
+ * sticky heading in each column would be drawn separately. Screen readers read the headings in the columns.
  */
 const Titles = memo(function Titles({
   columns,
@@ -103,7 +101,7 @@ const Titles = memo(function Titles({
   );
 });
 
-/** The calendars beside each other. Arrow keys go from entry to entry; the focus stays where it is when others change something. */
+/** The calendars beside each other. Arrow keys move between entries; the focus stays when others change something. */
 export function Grid({
   schedules,
   days,
@@ -121,11 +119,11 @@ export function Grid({
   readonly now: number;
   /** The appointment that is being moved. */
   readonly moving: Appointment | undefined;
-  /** Id of the appointment that stands as it will be, and is not stored yet. */
+  /** Id of an appointment whose change is shown, but not stored yet. */
   readonly pending: string | undefined;
   readonly onOpen: (key: string) => void;
   readonly onEmpty: (schedule: string, start: number) => void;
-  /** An appointment, by its id, was dragged to a free time. */
+  /** Receives the id of an appointment that was dragged to a free time. */
   readonly onDrop: (appointment: string, onto: Entry) => void;
 }) {
   const { language, day: words } = useTexts();

@@ -17,13 +17,13 @@ import { MovePanel } from '../slot/move-panel.tsx';
 import { SlotPanel } from '../slot/panel.tsx';
 import { type DayRoute, type Go, isDayNamed, readNewAt } from './route.ts';
 
-/** The hour after noon: the time of a block unless another one is typed. */
+/** The hour after noon: the default time of a block. */
 function noonOf(day: string) {
   const start = instantAt(day, '12:00', config.timeZone);
   return { start, end: start + 3_600_000 };
 }
 
-/** Time that nobody offers, as if it were a Slot. */
+/** A time outside the bookable slots, in the shape of a Slot. */
 function emptySlot(id: string): Slot {
   const { schedule, start } = readNewAt(id);
   return {
@@ -35,15 +35,15 @@ function emptySlot(id: string): Slot {
   };
 }
 
-/** How long an appointment is unless another length is typed, in milliseconds. */
+/** Default length of an appointment, in milliseconds. */
 const LENGTH = 1_800_000;
 
-/** How long the panel may take to give the focus back when it is closed, in milliseconds. */
+/** Time for the panel to return the focus when it is closed, in milliseconds. */
 const FOCUS_RETURN = 50;
 
 /**
- * Gives the focus to what was open last, if nothing has it when the panel is closed: what had opened the panel may be gone,
- * such as a free time that was booked.
+ * Focuses the last open entry if nothing has the focus after the panel is closed. The element that opened the panel may
+ * be gone, such as a booked free time.
  */
 function useFocusOnEntry(open: string | undefined): void {
   const last = useRef(open);
@@ -63,7 +63,7 @@ function useFocusOnEntry(open: string | undefined): void {
   }, [open]);
 }
 
-/** What is open beside the calendar. */
+/** The panel beside the calendar. */
 export function Opened({
   place,
   go,
@@ -77,7 +77,7 @@ export function Opened({
 }: {
   readonly place: DayRoute;
   readonly go: Go;
-  /** The entry that is open, if the calendar shows it. */
+  /** The open entry, if the calendar shows it. */
   readonly entry: Entry | undefined;
   readonly data: CalendarData | undefined;
   /** The appointment that is being moved. */
@@ -94,7 +94,7 @@ export function Opened({
   useFocusOnEntry(place.open);
   const last = useRef(entry);
   last.current = entry ?? last.current;
-  // What is typed stays, even when someone else has taken the time meanwhile.
+  // Typed text stays, even if somebody else has taken the time.
   const shown = last.current?.key === place.open ? last.current : undefined;
   const [type, id = ''] = place.open?.split('/') ?? [];
   const [slot] = shown?.slots ?? [];

@@ -26,12 +26,11 @@ import { daysOf, newAt, useDayRoute } from './route.ts';
 import { Toolbar } from './toolbar.tsx';
 import { useCalendar, useSchedules } from './use-calendar.ts';
 
-/** How many calendars are shown if none are chosen: of a clinic all that are open; a week has seven columns for each. */
+/** Calendars that are shown if none are chosen. A week has seven columns for each. */
 const FIRST = { day: 40, week: 1 } as const;
 
 const nothing: readonly Schedule[] = [];
 
-/** What every sign means. */
 function Legend() {
   const texts = useTexts();
   return (
@@ -45,7 +44,7 @@ function Legend() {
   );
 }
 
-/** What a time is being chosen for. */
+/** The purpose for which staff choose a time. */
 function Choosing(props: {
   readonly title: string;
   readonly stop: string;
@@ -72,7 +71,7 @@ export function CalendarPage() {
   const schedules = useSchedules();
   const all = schedules.value ?? nothing;
   const wanted = place.schedules.join();
-  // What is open changes with each click: the columns are not drawn anew for that.
+  // The route changes with each click that opens something; the columns must not be drawn again for that.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the ids say which are wanted.
   const chosen = useMemo(() => {
     const named = all.filter(({ id }) => place.schedules.includes(id ?? ''));
@@ -85,7 +84,7 @@ export function CalendarPage() {
   const { waiting } = useAnnouncements();
   const becomes = waiting?.becomes;
   const read = calendar.value;
-  // What waits to be written stands where it will be.
+  // A change that waits to be written is shown already.
   const data = useMemo(() => read && withChange(read, becomes), [read, becomes]);
   const reload = useCallback(() => void calendar.reload(), [calendar.reload]);
 

@@ -5,15 +5,15 @@ import { remember, remembered } from '../parts/remembered.ts';
 import { config } from '../settings.ts';
 
 /**
- * Where the user is in the calendar. All of it is in the address, so that one can come back to it; calendars, day and span that
- * the address does not name are those of before: the calendars for ever, the others as long as the browser's tab.
+ * The state of the calendar page. All of it is in the URL, so that one can come back to it. Missing parts are
+ * remembered: the calendars permanently, day and span in the browser's tab.
  */
 export interface DayRoute {
   readonly day: LocalDay;
   readonly span: 'day' | 'week';
-  /** Ids of the Schedules that are shown; empty: the first ones. */
+  /** Ids of the shown Schedules; empty: the first ones. */
   readonly schedules: readonly string[];
-  /** What is open: `Appointment/…`, `Slot/…`, `Block/new`, or `New/…`: a calendar and a time (`newAt`). */
+  /** The open item: `Appointment/…`, `Slot/…`, `Block/new`, or `New/…` with a calendar and a time (`newAt`). */
   readonly open: string | undefined;
   /** Id of the appointment that is being moved. */
   readonly moving: string | undefined;
@@ -21,10 +21,10 @@ export interface DayRoute {
   readonly person: string | undefined;
 }
 
-/** Time of a calendar that nobody offers, as it is opened to be booked; in milliseconds since 1970 UTC. */
+/** The open item for any time of a calendar; `start` in milliseconds since 1970 UTC. */
 export const newAt = (schedule: string, start: number): string => `New/${schedule}.${start / 60_000}`;
 
-/** What {@link newAt} has written. */
+/** Reads the id that {@link newAt} has written. */
 export function readNewAt(id: string): { readonly schedule: string; readonly start: number } {
   const at = id.lastIndexOf('.');
   return { schedule: id.slice(0, at), start: Number(id.slice(at + 1)) * 60_000 };
@@ -62,13 +62,13 @@ function addressOf({ day, span, schedules, open, moving, person }: DayRoute): st
   return `/calendar?${query}`;
 }
 
-/** Whether the address says which day is shown. */
+/** Whether the URL names a day. */
 export const isDayNamed = (): boolean => new URLSearchParams(window.location.search).has('date');
 
-/** Goes to another place; `isInstead`: the way back does not lead to the one before. */
+/** Changes the route. `isInstead` replaces the current entry of the browser's history. */
 export type Go = (change: Partial<DayRoute>, isInstead?: boolean) => void;
 
-/** The place in the calendar, and the way to another one. */
+/** The route of the calendar page, and the function that changes it. */
 export function useDayRoute(): readonly [DayRoute, Go] {
   const search = useSearch();
   const [, navigate] = useLocation();
@@ -76,7 +76,7 @@ export function useDayRoute(): readonly [DayRoute, Go] {
   const { day, span } = place;
   const schedules = place.schedules.join();
   useEffect(() => {
-    // Who stays over night comes back to a new day.
+    // Today is not remembered, so that the page shows the new day after a night.
     remember(sessionStorage, 'day', day === localDayOf(Date.now(), config.timeZone) ? '' : day);
     remember(sessionStorage, 'span', span);
     remember(localStorage, 'calendars', schedules);

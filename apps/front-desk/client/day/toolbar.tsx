@@ -12,18 +12,17 @@ import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { type DayRoute, newAt } from './route.ts';
 
-/** A time that somebody may want who is at the desk: now, else nine o'clock. */
+/** A likely start for an appointment: the next quarter of an hour today, nine o'clock on other days. */
 function workingTime(day: LocalDay): number {
   const quarter = Math.ceil(Date.now() / 900_000) * 900_000;
   return localDayOf(quarter, config.timeZone) === day ? quarter : instantAt(day, '09:00', config.timeZone);
 }
 
-/** As many calendars are found without a search. */
+/** Number of calendars up to which no search is needed. */
 const FEW = 6;
 
 const serviceNames = ({ serviceType }: Schedule): string[] => listOf(serviceType).map(conceptText).filter(Boolean);
 
-/** Which calendars are shown. */
 function ChooseCalendars({
   schedules,
   shown,
@@ -73,7 +72,7 @@ function ChooseCalendars({
           schedules={schedules.filter((schedule) => comparable(titleOf(schedule)).includes(comparable(text)))}
           label={words.calendars}
           chosen={shown}
-          // In the order of the list, whichever was chosen first.
+          // In the order of the list, not of the choices.
           onChoose={(ids) => onChoose(schedules.flatMap(({ id }) => (id && ids.includes(id) ? id : [])))}
         />
       </Popover.Dropdown>
@@ -81,7 +80,7 @@ function ChooseCalendars({
   );
 }
 
-/** The way to other days and calendars. */
+/** The controls for days and calendars. */
 export function Toolbar({
   place,
   go,

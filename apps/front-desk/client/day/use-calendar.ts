@@ -25,7 +25,7 @@ function windowOf(days: readonly LocalDay[]) {
   };
 }
 
-/** Everything in some calendars on some days. What others change appears by itself. */
+/** The resources of some calendars on some days. Changes by others appear automatically. */
 export function useCalendar(schedules: readonly string[], days: readonly LocalDay[]): Watched<CalendarData> {
   const searches = calendarSearches(schedules, windowOf(days));
   return useFound(`calendar ${schedules.join()} ${days.join()}`, searches, calendarData);

@@ -14,7 +14,7 @@ import { FRONT_DESK_PATH } from '../../settings.ts';
 import { accessToken, expire } from '../session/session.ts';
 import { config, settings } from '../settings.ts';
 
-/** How long an answer may take, in milliseconds. */
+/** Time limit of a response, in milliseconds. */
 const ANSWER_LIMIT = 30_000;
 
 const fhirBase = `${settings.medplumUrl}fhir/R4`;
@@ -25,7 +25,7 @@ interface Call {
   /** A resource, or the fields of a form. */
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Ends it when its answer is no longer wanted. */
+  /** Aborts the request when its response is no longer wanted. */
   readonly signal?: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ async function send(url: string, { method = 'GET', body, headers, signal }: Call
     isSent = true;
     const response = await fetch(url, {
       method,
-      // What is written as the page is left arrives all the same.
+      // A change that is written while the page is left must still arrive.
       keepalive: document.hidden,
       signal: ending.signal,
       headers: {
@@ -75,10 +75,10 @@ async function call<T extends ResourceType>(
   return isRefused(answer) || isResource(answer, type) ? answer : refusalOf(0, undefined, alternativeUrl);
 }
 
-/** A search, as type and query. */
+/** The parameters of a search. */
 export type Query = readonly (readonly [string, string])[];
 
-/** The address of a search, below the base of Medplum; its pages are as large as they can be if nothing else is said. */
+/** The URL of a search, relative to Medplum's base. By default its pages are as large as possible. */
 export function searchUrl(type: ResourceType, query: Query): string {
   const parameters = new URLSearchParams(query.map(([name, value]) => [name, value]));
   if (!parameters.has('_count')) {
@@ -87,7 +87,7 @@ export function searchUrl(type: ResourceType, query: Query): string {
   return `${type}?${parameters}`;
 }
 
-/** How many ids one address names. */
+/** Maximum number of ids in one URL. */
 const MOST_IDS = 100;
 
 /** The searches for resources by their ids. */
@@ -96,14 +96,14 @@ export const idSearches = (type: ResourceType, ids: readonly string[], more: Que
     searchUrl(type, [['_id', ids.slice(index * MOST_IDS, (index + 1) * MOST_IDS).join(',')], ...more]),
   );
 
-/** The entries of a Bundle, of whatever shape. */
+/** A malformed Bundle has no entries. */
 const entriesIn = (bundle: Bundle): readonly (BundleEntry | undefined)[] =>
   Array.isArray(bundle.entry) ? bundle.entry : [];
 
 /** The resources of a Bundle. */
 export const resourcesIn = (bundle: Bundle): unknown[] => entriesIn(bundle).map((entry) => entry?.resource);
 
-/** The most pages that are read of one search: 20 calendars for a week are 2. */
+/** Maximum number of pages of one search; 20 calendars for a week need 2. */
 const MAX_PAGES = 20;
 
 async function followed(bundle: Bundle): Promise<unknown[] | Refusal> {
@@ -126,10 +126,10 @@ async function followed(bundle: Bundle): Promise<unknown[] | Refusal> {
 }
 
 /**
- * Reads several searches in one request, each with all its pages.
+ * Runs several searches in one request, and reads all pages of each.
  *
- * @param urls - made by `searchUrl`
- * @returns what each has found
+ * @param urls - from `searchUrl`
+ * @returns the resources of each search
  */
 export async function searchAll(urls: readonly string[]): Promise<unknown[][] | Refusal> {
   const answer = await readAll(urls);
@@ -152,12 +152,12 @@ export async function searchAll(urls: readonly string[]): Promise<unknown[][] | 
   return found;
 }
 
-/** Reads a Bundle as it is: counts and histories. */
+/** Reads a Bundle without its further pages: counts and histories. */
 export const readBundle = (url: string): Promise<Bundle | Refusal> => call('Bundle', `${fhirBase}/${url}`, {});
 
 /**
- * Searches for what somebody types. It is sent as a form: no log of addresses names anybody, and the browser asks Medplum once
- * for all letters whether this page may (CORS), not at each.
+ * A search for typed text. It is sent as a form, so that no log of URLs contains a name. The browser also needs one
+ * CORS request for all letters, not one for each.
  */
 export const searchTyped = (type: ResourceType, query: Query, signal: AbortSignal): Promise<Bundle | Refusal> =>
   call('Bundle', `${fhirBase}/${type}/_search`, {
@@ -169,17 +169,17 @@ export const searchTyped = (type: ResourceType, query: Query, signal: AbortSigna
 const sendAll = (type: 'batch' | 'transaction', entry: readonly BundleEntry[]): Promise<Bundle | Refusal> =>
   call('Bundle', fhirBase, { method: 'POST', body: { resourceType: 'Bundle', type, entry } });
 
-/** Reads several addresses at once, each for itself. */
+/** Reads several URLs in one batch. */
 export const readAll = (urls: readonly string[]): Promise<Bundle | Refusal> =>
   sendAll(
     'batch',
     urls.map((url) => ({ request: { method: 'GET', url } })),
   );
 
-/** Writes all of it, or nothing. */
+/** Writes all entries, or none. */
 export const transaction = (entry: readonly BundleEntry[]): Promise<Bundle | Refusal> => sendAll('transaction', entry);
 
-/** A file that is stored beside the resource that names it; `undefined` if it cannot be read. */
+/** The file of a Binary; `undefined` if it cannot be read. */
 export async function readFile(id: string): Promise<File | undefined> {
   try {
     const headers = { authorization: `Bearer ${await accessToken()}` };
@@ -190,7 +190,7 @@ export async function readFile(id: string): Promise<File | undefined> {
   }
 }
 
-/** Writes a resource as decided, unless it has been changed since (`If-Match`). */
+/** Updates a resource unless somebody has changed it since (`If-Match`). */
 export const update = <T extends ResourceType>(type: T, resource: ExtractResource<T> & Resource) =>
   call(type, `${fhirBase}/${type}/${resource.id}`, {
     method: 'PUT',
@@ -201,7 +201,7 @@ export const update = <T extends ResourceType>(type: T, resource: ExtractResourc
 /**
  * Creates a resource.
  *
- * @param condition - a search that finds it (`If-None-Exist`): sent again after a lost answer, it is made once
+ * @param condition - a search that finds it (`If-None-Exist`): a repeated request does not create it twice
  */
 export const create = <T extends ResourceType>(type: T, resource: ExtractResource<T> & Resource, condition?: string) =>
   call(type, `${fhirBase}/${type}`, {
@@ -211,9 +211,9 @@ export const create = <T extends ResourceType>(type: T, resource: ExtractResourc
   });
 
 /**
- * Books or moves through the service, with all its rules.
+ * Books or moves an appointment with `$book`, which applies all rules.
  *
- * @param version - that a moved appointment must still have (`If-Match`)
+ * @param version - required version of a moved appointment (`If-Match`)
  */
 export const book = (request: Appointment | Parameters, version?: string): Promise<Appointment | Refusal> =>
   call('Appointment', `${config.baseUrl}/Appointment/$book`, {
@@ -222,7 +222,7 @@ export const book = (request: Appointment | Parameters, version?: string): Promi
     ...(version !== undefined && { headers: { 'if-match': `W/"${version}"` } }),
   });
 
-/** Asks the service whether it would move an appointment now; nothing is written. */
+/** Validates a move with a dry run of `$book`; nothing is written. */
 export const judge = ({ parameter = [], ...request }: Parameters, version: string | undefined) =>
   call('OperationOutcome', `${config.baseUrl}/Appointment/$book`, {
     method: 'POST',
@@ -233,30 +233,30 @@ export const judge = ({ parameter = [], ...request }: Parameters, version: strin
 const parameters = (operation: '$book' | '$find') => (body: Parameters) =>
   call('Bundle', `${config.baseUrl}/Appointment/${operation}`, { method: 'POST', body });
 
-/** Books or moves several appointments as one, with all rules. */
+/** Books or moves several appointments together (`$book`). */
 export const bookAll = parameters('$book');
 
-/** Looks for visits: a Bundle of Bundles. */
+/** Finds visits (`$find`): a Bundle of Bundles. */
 export const find = parameters('$find');
 
-/** Puts somebody on the waiting list (`$waitlist`). */
+/** Adds a patient to the waitlist (`$waitlist`). */
 export const waitlist = (body: Parameters): Promise<Appointment | Refusal> =>
   call('Appointment', `${config.baseUrl}/Appointment/$waitlist`, { method: 'POST', body });
 
-/** Says that somebody is absent, confirms what was planned for it, or ends it early (`$absence`). */
+/** Announces an absence, confirms its plan, or ends it early (`$absence`). */
 export const absence = (body: Parameters): Promise<Parameters | Refusal> =>
   call('Parameters', `${config.baseUrl}/Schedule/$absence`, { method: 'POST', body });
 
-/** The secret link of a calendar. */
+/** The secret link of a calendar feed. */
 export interface CalendarLink {
   readonly isActive: boolean;
-  /** Whether it names patients. */
+  /** Whether the feed names patients. */
   readonly withNames: boolean;
-  /** The link, once, if it was made now. */
+  /** The link, only in the response to its creation. */
   readonly link: string | undefined;
 }
 
-/** Looks at, makes or ends the secret link of a calendar. */
+/** Reads, creates or ends the secret link of a calendar feed (`$feed`). */
 export async function calendarLink(
   schedule: string,
   action: 'look' | 'make' | 'end',
@@ -280,11 +280,11 @@ export async function calendarLink(
   };
 }
 
-/** Has the service deliver now what waits for a subscriber; a Subscription in error is switched on again. */
+/** Sends the waiting notifications of a Subscription now (`$deliver`). A Subscription in error is reactivated. */
 export const deliver = (subscription: string): Promise<Bundle | Refusal> =>
   call('Bundle', `${config.baseUrl}/Subscription/${encodeURIComponent(subscription)}/$deliver`, { method: 'POST' });
 
-/** The events of a Subscription from a number on, with the appointments that they are about. */
+/** The events of a Subscription from a number on, with references to their appointments (`$events`). */
 export const events = (subscription: string, first: number): Promise<Bundle | Refusal> =>
   call(
     'Bundle',
@@ -293,10 +293,10 @@ export const events = (subscription: string, first: number): Promise<Bundle | Re
   );
 
 /**
- * Asks the page's own server, for staff alone.
+ * Calls the server of the front desk, for staff only.
  *
- * @param body - what is posted, as JSON
- * @param isWanted - whether an answer is of the right shape
+ * @param body - is posted as JSON
+ * @param isWanted - whether a response has the right shape
  */
 export async function deskData<T extends object>(
   path: string,

@@ -3,7 +3,7 @@ import { isResource } from '../../../../core/fhir/resource.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { idSearches, readAll, resourcesIn } from './client.ts';
 
-/** The names of profiles, by their ids: a portal is a ClientApplication, people are Practitioners. */
+/** The names of portals (ClientApplications), people (Practitioners) and Bots, by id. */
 export async function namesOf(ids: readonly string[]): Promise<Map<string, string>> {
   const unique = [...new Set(ids)].filter(Boolean);
   const types = ['ClientApplication', 'Practitioner', 'Bot'] as const;

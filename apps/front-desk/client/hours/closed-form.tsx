@@ -18,13 +18,13 @@ import { Holidays } from './holidays.tsx';
 import { SavingPart, useSaving } from './saving.tsx';
 
 interface Draft extends ClosedDay {
-  /** Public holidays that are to be closed too. */
+  /** Public holidays to be closed, too. */
   readonly holidays: readonly ClosedDay[];
 }
 
 const empty: Draft = { start: '', end: '', reason: '', holidays: [] };
 
-/** The days that were typed: one period, holidays, or both; `undefined` if there are none, or the period is not valid. */
+/** The typed days: a period, holidays, or both; `undefined` if there are none, or the period is not valid. */
 function typedDays({ start, end, reason, holidays }: Draft, usualReason: string): ClosedDay[] | undefined {
   if (start === '' && end === '' && holidays.length > 0) {
     return [...holidays];
@@ -35,7 +35,6 @@ function typedDays({ start, end, reason, holidays }: Draft, usualReason: string)
     : undefined;
 }
 
-/** The text of a closed day: from when to when, and why. */
 function DayText({ day: { start, end, reason } }: { readonly day: ClosedDay }) {
   const { language } = useTexts();
   return (
@@ -46,7 +45,7 @@ function DayText({ day: { start, end, reason } }: { readonly day: ClosedDay }) {
   );
 }
 
-/** The days on which the whole clinic is closed: those to come, and a form for more. */
+/** The closed days of the whole clinic: the coming ones, and a form for more. */
 export function ClosedForm({ data, onSaved }: { readonly data: HoursData; readonly onSaved: () => void }) {
   const { language, hours: words } = useTexts();
   const { draft, change, clear } = useDraft('closed days', empty);

@@ -6,7 +6,7 @@ import { useLoaded } from '../parts/use-loaded.ts';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
-/** The secret link by which a calendar can be read in other programs: made, renewed, ended. It is shown once. */
+/** The secret link by which other programs read a calendar. It is shown only once. */
 export function FeedLink({ schedule }: { readonly schedule: string }) {
   const { feed: words } = useTexts();
   const { value, refusal, reload } = useLoaded(`feed ${schedule}`, () => calendarLink(schedule, 'look', false));

@@ -8,24 +8,23 @@ import { useDraft } from '../parts/use-draft.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { SavingPart, useSaving } from './saving.tsx';
 
-/** What is typed about opening hours. */
 interface HoursDraft {
   readonly rows: readonly WeeklyRow[];
 }
 
-/** What a form of opening hours is about. */
 interface HoursFormOptions<Draft extends HoursDraft> {
-  /** Says what the typed text belongs to. */
+  /** Key of the draft. */
   readonly name: string;
   readonly stored: Draft;
   readonly data: HoursData;
   readonly onSaved: () => void;
-  /** What is typed, as it would be stored; `undefined` if something is missing. */
+  /** The typed hours as they would be stored; `undefined` if something is missing. */
   readonly changed: (draft: Draft) => HoursHolder | undefined;
 }
 
 /**
- * The typed opening hours: they are kept until they are saved, and what they would do is shown only until they are changed.
+ * The state of a form of opening hours. Typed hours are kept until they are saved; a preview is shown until they
+ * change.
  */
 export function useHoursForm<Draft extends HoursDraft>({
   name,
@@ -53,7 +52,7 @@ export function useHoursForm<Draft extends HoursDraft>({
       void then(found);
     }
   };
-  /** Saves it; what looks like a mistake is asked about first. */
+  /** Hours that look like a mistake are saved only after a question. */
   const save = (): void =>
     checked(async (found) => {
       const questions = doubts || areSame(draft.rows, stored.rows) ? [] : doubtsIn(draft.rows);
@@ -72,7 +71,7 @@ export function useHoursForm<Draft extends HoursDraft>({
   };
 }
 
-/** A form of opening hours: its fields, what a change would do, and saving it. */
+/** A form of opening hours: fields, preview of a change, and saving. */
 export function HoursForm({
   frame: { saving, data, isMissing, doubts, checked, save, isTyped, discard, onReload },
   children,
@@ -121,7 +120,7 @@ export function HoursForm({
   );
 }
 
-/** The lengths of appointments and of the time around them, in minutes; empty where nothing is said. */
+/** The duration of appointments and their buffers, in minutes; empty if unspecified. */
 export function LengthFields({
   lengths,
   placeholder,

@@ -11,7 +11,7 @@ import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import type { Previews } from './use-hours.ts';
 
-/** How many times are listed; the rest are counted. */
+/** Number of times that are listed; the rest is counted. */
 const NAMED = 12;
 
 function Times({ label, times }: { readonly label: string; readonly times: readonly number[] }) {
@@ -53,7 +53,7 @@ function Outside({ preview }: { readonly preview: ChangePreview }) {
   );
 }
 
-/** What would come and go, calendar by calendar, and which bookings would lie outside. */
+/** The Slots that would be published and withdrawn, by calendar, and the bookings outside the new hours. */
 export function PreviewList({ previews, data }: { readonly previews: Previews; readonly data: HoursData }) {
   const { hours: words } = useTexts();
   return (

@@ -16,7 +16,7 @@ function write(changed: HoursHolder): Promise<HoursHolder | Refusal> {
   return changed.id ? update('HealthcareService', changed) : create('HealthcareService', changed);
 }
 
-/** Shows what a change of opening hours or closed days would do, and saves it unless someone else was faster. */
+/** Previews a change of opening hours or closed days, and saves it unless somebody else was faster. */
 export function useSaving(data: HoursData, onSaved: () => void) {
   const { hours: words } = useTexts();
   const [previews, setPreviews] = useState<Previews>();
@@ -46,7 +46,7 @@ export function useSaving(data: HoursData, onSaved: () => void) {
   };
 }
 
-/** The end of a form about hours: what is wrong, what a change would do, and saving it. */
+/** The end of a form about hours: problems, preview and saving. */
 export function SavingPart({
   saving: { refusal, busy, previews },
   data,
@@ -57,9 +57,9 @@ export function SavingPart({
 }: {
   readonly saving: ReturnType<typeof useSaving>;
   readonly data: HoursData;
-  /** What is not filled in yet. */
+  /** Text about missing input. */
   readonly missing: string | false;
-  /** The label of the button that saves. */
+  /** Label of the button that saves. */
   readonly save: ReactNode;
   readonly onShow: () => void;
   readonly onReload: () => void;

@@ -17,7 +17,7 @@ interface ScheduleProps {
   readonly onSaved: () => void;
 }
 
-/** What one calendar says about one service: hours, lengths, and how far ahead it is published. */
+/** The settings of a calendar for one service: hours, lengths and the last published day. */
 function OwnHoursForm({ schedule, service, data, onSaved }: ScheduleProps & { readonly service: HealthcareService }) {
   const { hours: words } = useTexts();
   const reference = `HealthcareService/${service.id}`;

@@ -34,16 +34,16 @@ async function load(): Promise<HoursData | Refusal> {
   return isRefusal(actors) ? actors : hoursData([...resources, ...actors.flat()], config);
 }
 
-/** The opening hours of the clinic. */
+/** Loads the opening hours of the clinic. */
 export const useHours = () => useLoaded('hours', load);
 
-/** What a change does, by the id of each Schedule that it concerns. */
+/** The effects of a change, by Schedule id. */
 export type Previews = ReadonlyMap<string, ChangePreview>;
 
 /**
- * Finds out what another version of a service, of the closed days, or of a calendar would do. Nothing is written.
+ * Previews another version of a service, of the closed days, or of a calendar. Nothing is written.
  *
- * @param onProgress - called with how many Schedules have been looked at, and how many there are
+ * @param onProgress - receives the number of checked Schedules, and of all
  */
 export async function previewChange(
   changed: HoursHolder,

@@ -9,7 +9,6 @@ import { useTexts } from '../parts/use-texts.ts';
 
 type Unit = 's' | 'min' | 'h' | 'd' | 'wk';
 
-/** A length of time: a number and its unit. */
 function LengthField({
   label,
   units,
@@ -43,7 +42,7 @@ function LengthField({
   );
 }
 
-/** Who or what can take a step. */
+/** The service or calendars that can perform a step. */
 function PoolFields({ row, data, onChange }: StepProps) {
   const { visit: words } = useTexts();
   const unknown = row.service !== '' && !data.services.some(({ id }) => id === row.service) ? [row.service] : [];
@@ -78,7 +77,7 @@ function PoolFields({ row, data, onChange }: StepProps) {
   );
 }
 
-/** The names of those that a role can be filled by. */
+/** The names of the calendars and services that can fill a role. */
 function namesIn({ extension = [] }: Extension, { services, schedules }: HoursData): string {
   return extension
     .map(({ valueReference }) => {
@@ -89,7 +88,7 @@ function namesIn({ extension = [] }: Extension, { services, schedules }: HoursDa
     .join(', ');
 }
 
-/** What is stored but cannot be changed here. */
+/** The stored parts that the form cannot change. */
 export function Kept({ parts, data }: { readonly parts: readonly Extension[]; readonly data: HoursData }) {
   const { visit: words } = useTexts();
   const roles = parts.filter(({ url }) => url === 'with');

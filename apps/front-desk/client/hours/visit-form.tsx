@@ -24,7 +24,6 @@ import { config } from '../settings.ts';
 import { Kept, SeriesFields, StepFields } from './visit-fields.tsx';
 import { previewVisit, VisitPreviewList, type VisitProposals } from './visit-preview.tsx';
 
-/** The steps of a visit, one below the other. */
 function Steps({
   steps,
   problems,
@@ -74,7 +73,7 @@ function Steps({
   );
 }
 
-/** What a service asks for that takes more than one appointment: its steps, or a series. */
+/** The form for a visit of several steps, or a series. */
 export function VisitForm({
   service,
   data,

@@ -12,13 +12,13 @@ import { dayText, shortDayText, spanText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
-/** What a visit would offer. */
+/** Proposals for a visit. */
 export type VisitProposals = readonly Proposal[];
 
-/** How long visits are looked for while nothing else happens in the page, in milliseconds. */
+/** Time limit of the search in milliseconds: the page is blocked meanwhile. */
 const MAX_SEARCH_MS = 300;
 
-/** What a visit would offer within a week, found in what is free now. Nothing is written. */
+/** Proposals for a visit within a week, found in the current free Slots. Nothing is written. */
 export async function previewVisit(
   service: HealthcareService,
   data: HoursData,
@@ -46,7 +46,7 @@ export async function previewVisit(
   return { proposals: offered(slots, () => Date.now() > end) };
 }
 
-/** The first visits that would be offered, with who takes each step. */
+/** The first proposals for a visit, with the calendar of each step. */
 export function VisitPreviewList({
   proposals,
   data,

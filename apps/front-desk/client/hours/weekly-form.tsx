@@ -8,7 +8,7 @@ import { config } from '../settings.ts';
 import { HoursForm, LengthFields, useHoursForm } from './hours-form.tsx';
 import { WeeklyRows } from './weekly-rows.tsx';
 
-/** The weekly hours of one service, with what a change would do. */
+/** The weekly hours of one service, with a preview. */
 export function WeeklyForm({
   service,
   data,

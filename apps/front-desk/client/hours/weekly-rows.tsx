@@ -3,7 +3,6 @@ import type { WeeklyRow } from '../../../../core/time/weekly-rows.ts';
 import { weekdays } from '../../../../core/time/weekly-rows.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
-/** One line: days, from when to when. */
 function Row({
   row,
   number,

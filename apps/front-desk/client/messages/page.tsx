@@ -24,7 +24,7 @@ import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { OfferReply } from '../waitlist/offer.tsx';
 
-/** What becomes of an appointment that cannot take place: it is moved to what is held, moved elsewhere, or cancelled. */
+/** Resolves an appointment that cannot take place: accepts the personal offer, moves it elsewhere, or cancels it. */
 function Settling({
   appointment,
   offer,
@@ -72,14 +72,14 @@ function Settling({
   );
 }
 
-/** Somebody to call: whom to call, about which appointment, what is held for them, and what has become of it. */
+/** A person to call: contacts, appointment, personal offer and outcome. */
 function Card({
   message,
   calendars,
   onChanged,
 }: {
   readonly message: Undelivered;
-  /** The names of the calendars in which appointments stand, by the ids of the appointments. */
+  /** Names of calendars, by appointment id. */
   readonly calendars: ReadonlyMap<string, string>;
   readonly onChanged: () => Promise<void>;
 }) {
@@ -98,7 +98,7 @@ function Card({
     servicesOf(appointment),
   ];
   const day = time && localDayOf(time.start, config.timeZone);
-  // Who is called about an absence has not been helped by that alone: the appointment stands where nobody is.
+  // A call alone does not resolve an absence: the appointment is still booked while the staff are absent.
   const isOpen = isAbsence && (appointment?.status === 'booked' || appointment?.status === 'pending');
   const notified = async (): Promise<void> => {
     const write = () => update('Task', { ...task, status: 'completed' });
@@ -161,7 +161,7 @@ function Card({
   );
 }
 
-/** The people to call: a message did not arrive, as far as is known, an appointment falls into an absence, or a time is free. */
+/** The people to call, because of an undelivered message, an absence, or a free time. */
 export function MessagesPage() {
   const { messages: words } = useTexts();
   const found = useFound('messages', undeliveredSearches(config), async (resources) => {

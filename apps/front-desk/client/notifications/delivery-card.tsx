@@ -10,7 +10,6 @@ import { useLoaded } from '../parts/use-loaded.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { useDeliver } from './use-deliveries.ts';
 
-/** The last events of a Subscription, the newest first: when, about which appointment, and whether it was delivered. */
 function EventList({ delivery }: { readonly delivery: Delivery }) {
   const texts = useTexts();
   const { language, notifications: words } = texts;
@@ -46,7 +45,7 @@ function EventList({ delivery }: { readonly delivery: Delivery }) {
   );
 }
 
-/** A sign for each state, so that nobody has to tell colours apart. */
+/** A sign for each state, so that colour is not the only distinction. */
 const signOf: Readonly<Record<DeliveryState, string>> = {
   failed: '✕',
   waiting: '◔',
@@ -65,7 +64,7 @@ function Fact({ label, children }: { readonly label: string; readonly children: 
   );
 }
 
-/** One Subscription of a portal: how its delivery stands, why, and what staff can do about it. */
+/** A Subscription of a portal: the state of its delivery, the reason, and actions of staff. */
 export function DeliveryCard({
   delivery,
   onChanged,
@@ -79,7 +78,7 @@ export function DeliveryCard({
   const heading = useRef<HTMLHeadingElement>(null);
   const [isOpen, setOpen] = useState(false);
   const { ask, refusal, isBusy, forget } = useDeliver(delivery, onChanged);
-  // The button goes when nothing is left to do: the focus stays on its Subscription.
+  // The button disappears when nothing is left to do, so the focus moves to the heading.
   const send = async (): Promise<void> => {
     if (await ask()) {
       heading.current?.focus();

@@ -3,7 +3,7 @@ import { useTexts } from '../parts/use-texts.ts';
 import { DeliveryCard } from './delivery-card.tsx';
 import { useDeliveries } from './use-deliveries.ts';
 
-/** What portals have been told, portal by portal: what has failed comes first. */
+/** The notifications by portal; failed deliveries come first. */
 export function NotificationsPage() {
   const { notifications: words } = useTexts();
   const deliveries = useDeliveries();

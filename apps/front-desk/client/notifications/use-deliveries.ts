@@ -11,13 +11,12 @@ import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
-/** The deliveries of all portals, with the portals' names by their ids. */
 interface Deliveries {
   readonly portals: readonly PortalDeliveries[];
   readonly names: ReadonlyMap<string, string>;
 }
 
-/** What portals have been told, and what waits. What the service does meanwhile appears by itself. */
+/** The deliveries to all portals, with the names of the portals; kept up to date. */
 export const useDeliveries = (): Watched<Deliveries> =>
   useFound('deliveries', deliverySearches(config), async (found) => {
     const portals = deliveriesIn(found, Date.now(), config);
@@ -25,8 +24,8 @@ export const useDeliveries = (): Watched<Deliveries> =>
   });
 
 /**
- * Asks the service to send again. A request under way is not repeated; the service starts only one delivery however often it
- * is asked. A refusal is forgotten when the state of the delivery is no longer the one at the time of asking.
+ * Requests another delivery. The service starts only one, however often it is asked. A refusal disappears when the
+ * state of the delivery changes.
  */
 export function useDeliver({ id, action, state, attempts, delivered }: Delivery, onAsked: () => Promise<void>) {
   const { notifications: words } = useTexts();

@@ -3,14 +3,14 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { useTexts } from './use-texts.ts';
 
-/** A change that is written after some seconds, so that it can be taken back. */
+/** A change that is written after some seconds, so that it can be undone. */
 interface Later {
-  /** What it changes: the id of a resource. */
+  /** Id of the changed resource. */
   readonly key: string;
-  /** What has been done, for the person who did it. */
+  /** Description of the change for the user. */
   readonly text: string;
   readonly write: () => Promise<unknown>;
-  /** The appointment as it will be: it is shown so at once. */
+  /** The changed appointment, which is shown at once. */
   readonly becomes?: Appointment | undefined;
 }
 
@@ -19,23 +19,22 @@ interface Waiting extends Later {
 }
 
 interface Announcements {
-  /** Says something on the screen and to screen readers: for a while, or, if it is a problem, until it is closed. */
+  /** Shows a message, also to screen readers. A problem stays until it is closed. */
   readonly announce: (text: string, isProblem?: boolean) => void;
   /**
-   * Writes a change unless it is taken back in time. What waited before is written at once. Fulfilled when it was written or
-   * taken back.
+   * Writes a change unless it is undone in time. A change that waited before is written at once. Resolves when the
+   * change was written or undone.
    */
   readonly later: (change: Later) => Promise<void>;
-  /** What waits. */
   readonly waiting: Later | undefined;
   readonly takeBack: () => void;
-  /** Writes what waits. */
+  /** Writes the waiting change now. */
   readonly settle: () => Promise<void>;
 }
 
 const AnnounceContext = createContext<Announcements | undefined>(undefined);
 
-/** What is said and waits on this page. */
+/** The messages and the waiting change of this page. */
 export function useAnnouncements(): Announcements {
   const found = useContext(AnnounceContext);
   if (!found) {
@@ -44,7 +43,7 @@ export function useAnnouncements(): Announcements {
   return found;
 }
 
-/** How long a message stays, and a change can be taken back, in milliseconds. */
+/** Milliseconds for which a message stays, and in which a change can be undone. */
 const STAY = 8_000;
 
 function Undo({ onClick }: { readonly onClick: () => void }) {
@@ -56,7 +55,7 @@ function Undo({ onClick }: { readonly onClick: () => void }) {
   );
 }
 
-/** What has been done and can still be taken back, in place of what could be done. */
+/** Shows a waiting change with a button to undo it, in place of the children. */
 export function TakeBack({ of, children }: { readonly of: string; readonly children: ReactNode }) {
   const { waiting, takeBack } = useAnnouncements();
   return waiting?.key === of ? (
@@ -69,7 +68,7 @@ export function TakeBack({ of, children }: { readonly of: string; readonly child
   );
 }
 
-/** Holds the last message, and the last change that can be taken back, for all that is inside. */
+/** Provides messages and undo to its children. */
 export function MessageRegion({ children }: { readonly children: ReactNode }) {
   const { close, undone } = useTexts();
   const [message, setMessage] = useState<{
@@ -115,7 +114,7 @@ export function MessageRegion({ children }: { readonly children: ReactNode }) {
     const timer = waiting && setTimeout(() => void settle(), STAY);
     return () => clearTimeout(timer);
   }, [waiting, settle]);
-  // Whoever leaves the page does not take anything back any more.
+  // A change can no longer be undone after the user has left the page.
   useEffect(() => {
     const leave = () => void (document.hidden && settle());
     document.addEventListener('visibilitychange', leave);
@@ -126,7 +125,7 @@ export function MessageRegion({ children }: { readonly children: ReactNode }) {
     [announce, later, waiting, takeBack, settle],
   );
   const text = waiting?.text ?? message?.text;
-  // What waits comes first; a problem comes back after it.
+  // The waiting change is shown first; a problem reappears after it.
   const isProblem = !waiting && message?.isProblem === true;
   return (
     <AnnounceContext.Provider value={announcements}>

@@ -6,7 +6,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** Shows what is left of the application when a page cannot be drawn, instead of nothing. */
+/** Shows the rest of the application when a page cannot be drawn, instead of nothing. */
 export class Boundary extends Component<Props, { readonly problem?: string }> {
   static override readonly contextType = TextsContext;
   declare context: React.ContextType<typeof TextsContext>;

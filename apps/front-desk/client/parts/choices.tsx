@@ -2,7 +2,7 @@ import { Checkbox, Stack } from '@mantine/core';
 import type { Schedule } from '@medplum/fhirtypes';
 import { titleOf } from '../../day/queries.ts';
 
-/** Calendars to choose from. */
+/** A list of calendars to choose from. */
 export function Choices({
   schedules,
   label,

@@ -2,7 +2,7 @@ import { Group, TextInput } from '@mantine/core';
 import type { ComponentProps } from 'react';
 import { useTexts } from './use-texts.ts';
 
-/** A form that its page sends: the browser does not leave for it. */
+/** A form that the page sends itself, so that the browser does not leave it. */
 export function Form({ onSend, ...form }: ComponentProps<'form'> & { readonly onSend: () => void }) {
   return (
     <form
@@ -20,7 +20,7 @@ interface Typed {
   readonly to: string;
 }
 
-/** From when to when. */
+/** The fields for a start and an end. */
 export function FromTo({
   type,
   value,

@@ -16,19 +16,19 @@ function formatter(language: Language, options: Intl.DateTimeFormatOptions): Int
   return known;
 }
 
-/** What distinguishes a time that the clocks show twice: the name of its offset. */
+/** The name of the offset, for a time that occurs twice because of a clock change. */
 const zoneOf = (time: number): Intl.DateTimeFormatOptions =>
   isShownTwice(timeZone, time) ? { timeZoneName: 'short' } : {};
 
-/** A time of the clinic: 09:30; with the name of its offset where the clocks show it twice: 02:30 CEST. */
+/** A time of the clinic: 09:30; if it occurs twice because of a clock change, with its offset: 02:30 CEST. */
 export const timeText = (time: number, language: Language): string =>
   formatter(language, { hour: '2-digit', minute: '2-digit', ...zoneOf(time) }).format(time);
 
-/** Whether it begins and ends on one day. What ends at midnight does. */
+/** Whether an interval lies within one day. It may end at midnight. */
 export const isWithinDay = ({ start, end }: Interval): boolean =>
   localDayOf(start, timeZone) === localDayOf(end - 1, timeZone);
 
-/** From when to when: 09:30–10:00; over several days with their names: Mon 11 Jan, 14:00 – Wed 13 Jan, 10:00. */
+/** An interval: 09:30–10:00; over several days: Mon 11 Jan, 14:00 – Wed 13 Jan, 10:00. */
 export const spanText = (time: Interval, language: Language): string =>
   isWithinDay(time)
     ? `${timeText(time.start, language)}–${timeText(time.end, language)}`
@@ -54,7 +54,7 @@ export const momentText = (time: number, language: Language): string =>
   }).format(time);
 
 /**
- * A date that has no time, such as a date of birth: 17 May 1990, so that day and month are not taken for each other. A year or
+ * A date without a time, such as a date of birth: 17 May 1990, so that the day cannot be taken for the month. A year or
  * a month alone stays one.
  */
 export const dateText = (date: string, language: Language): string =>

@@ -3,7 +3,7 @@ import { Problem } from './problem.tsx';
 import type { Loaded } from './use-loaded.ts';
 import { useTexts } from './use-texts.ts';
 
-/** How it stands with what is loaded: that changes do not appear, why something is not there, or that it is on its way. */
+/** The state of loading: outdated, refused, or in progress. */
 export function Loading({ of }: { readonly of: readonly (Loaded<object> & { readonly isBehind?: boolean })[] }) {
   const { loading, behind } = useTexts();
   const refusal = of.map((one) => one.refusal).find((one) => one !== undefined);

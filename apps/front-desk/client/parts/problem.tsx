@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { type Refusal, reasonsOf, situationOf } from '../../fhir/refusal.ts';
 import { useTexts } from './use-texts.ts';
 
-/** What the server says in its own words, which are English; it opens when somebody asks for it. */
+/** The server's own messages, which are English. They are collapsed at first. */
 export function ServerSays({ sentences }: { readonly sentences: readonly string[] }) {
   const { serverSays } = useTexts();
   return sentences.length === 0 ? null : (
@@ -18,7 +18,7 @@ export function ServerSays({ sentences }: { readonly sentences: readonly string[
   );
 }
 
-/** What has happened, what the server says about it, and what to do next. */
+/** A refusal: its kind, the messages of the server, and the next step. */
 export function Problem({
   refusal,
   onReload,

@@ -1,13 +1,13 @@
 import { sessionState } from '../session/session.ts';
 
-/** Where something of the person who is signed in is kept: nobody who signs in after them sees it. */
+/** The storage key of a signed-in person: the next person who signs in does not see the value. */
 export function ownKey(name: string): string {
   const session = sessionState();
   return `front-desk-${name}:${'profile' in session ? session.profile.id : ''}`;
 }
 
-/** What the person has chosen before, as far as this browser knows; empty: nothing. */
+/** A choice that the person made before in this browser; empty if there is none. */
 export const remembered = (storage: Storage, name: string): string => storage.getItem(ownKey(name)) ?? '';
 
-/** Keeps what the person has chosen. */
+/** Remembers a choice of the person. */
 export const remember = (storage: Storage, name: string, value: string): void => storage.setItem(ownKey(name), value);

@@ -2,7 +2,7 @@ import { Drawer } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTexts } from './use-texts.ts';
 
-/** A dialog at the side. It takes the focus, and gives it back when it is closed. */
+/** A dialog at the side. It takes the focus, and returns it when it is closed. */
 export function SidePanel({
   title,
   isOpen,

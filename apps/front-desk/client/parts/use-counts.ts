@@ -29,10 +29,7 @@ async function readCounts(): Promise<number[] | Refusal> {
     : resourcesIn(answer).map((one) => (isResource(one, 'Bundle') ? (one.total ?? 0) : 0));
 }
 
-/**
- * How many wait for somebody, kept up to date: requests, portals that are no longer told of anything, and people to
- * call.
- */
+/** The numbers of requests, failing Subscriptions and people to call, kept up to date. */
 export function useCounts() {
   const { data } = useWatched('counts', readCounts, { pause: 15_000 });
   const [requests = 0, notifications = 0, ...calls] = data ?? [];

@@ -12,11 +12,11 @@ function stored<T extends object>(key: string): Partial<T> {
 }
 
 /**
- * What is being typed. It outlives a conflict, a reload and signing in again of the same person, until it is sent or the
- * browser's tab is closed. Only what was typed is kept: the rest is as last loaded.
+ * Typed text, which outlives a conflict, a reload and a new sign-in of the same person. It is kept until it is sent or
+ * the browser's tab is closed. Other fields have the loaded values.
  *
- * @param key - says what it belongs to
- * @param initial - what stands there before anything is typed; as it is at first
+ * @param key - of the draft
+ * @param initial - values before anything is typed; later changes are ignored
  */
 export function useDraft<T extends object>(key: string, initial: T) {
   const [loaded] = useState(initial);
@@ -31,7 +31,7 @@ export function useDraft<T extends object>(key: string, initial: T) {
     [key],
   );
   const clear = useCallback(() => sessionStorage.removeItem(positionOf(key)), [key]);
-  /** Forgets what was typed: the form is as it was loaded. */
+  /** Forgets the typed text: the form has the loaded values. */
   const reset = useCallback(() => {
     clear();
     setTyped({});

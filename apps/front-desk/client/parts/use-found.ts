@@ -6,21 +6,20 @@ import { type SearchVersion, standsAs, type Versions, versionsOf } from '../../f
 import { type Query, readBundle, resourcesIn, searchAll, searchUrl } from '../fhir/client.ts';
 import { type Loaded, type Refused, unlessRefused, useLoaded } from './use-loaded.ts';
 
-/** A search whose results are kept up to date with the server. */
 interface ShownSearch {
   readonly type: ResourceType;
   readonly query: Query;
-  /** What is read with it, such as by `_include`. A change of that alone does not appear. */
+  /** Linked resources that are read, too, such as by `_include`. Their changes alone do not appear. */
   readonly include?: Query;
 }
 
-/** What was found, kept up to date with the server. */
+/** Search results that are kept up to date. */
 export interface Watched<T> extends Loaded<T> {
-  /** Whether something is shown of which it is not known at the moment whether it is still current. */
+  /** Whether the shown value may be outdated at the moment. */
   readonly isBehind: boolean;
 }
 
-/** How many of the resources that were written last are looked at. */
+/** The resources that were written last are enough for a comparison. */
 const NEWEST: Query = [
   ['_sort', '-_lastUpdated'],
   ['_count', '20'],
@@ -28,18 +27,17 @@ const NEWEST: Query = [
   ['_fields', 'id'],
 ];
 
-/** How often the results are read again for the same standing, when they do not agree with it. */
+/** Maximum number of repeated reads for the same version of a search. */
 const MAX_TRIES = 3;
 
-/** How often a page asks whether something has changed, in milliseconds. */
+/** Pause between two checks for changes, in milliseconds. */
 const PAUSE = 4_000;
 
 /**
- * Asks again and again, while the page can be seen, how something stands. One unanswered question is asked again before it
- * counts.
+ * Polls while the page is visible. One failed request is repeated before it counts.
  *
- * @param key - names what is asked
- * @param options - `pause` between two questions in milliseconds; `isLater`: whether the first one waits for it, too
+ * @param key - of the query
+ * @param options - `pause` between requests in milliseconds; `isLater`: whether the first one waits, too
  */
 export const useWatched = <T extends object>(
   key: string,
@@ -56,7 +54,6 @@ export const useWatched = <T extends object>(
     retryDelay: pause,
   });
 
-/** How searches stand now. */
 async function standingsOf(searches: readonly ShownSearch[]): Promise<SearchVersion[] | Refusal> {
   const found = await Promise.all(
     searches.map(async ({ type, query }): Promise<SearchVersion | Refusal> => {
@@ -68,11 +65,10 @@ async function standingsOf(searches: readonly ShownSearch[]): Promise<SearchVers
 }
 
 /**
- * Shows what searches find. What others change appears by itself, whenever it happens; so does what could not be read at
- * first.
+ * Shows search results. Changes by others appear automatically, and so do results that could not be read at first.
  *
- * @param key - says what is shown
- * @param make - makes what is shown from the resources that were found, complete or not
+ * @param key - of the query
+ * @param make - makes the value from the found resources, complete or not
  */
 export function useFound<T extends object>(
   key: string,

@@ -2,7 +2,7 @@ import { QueryClient, useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 
-/** A refusal as an error, which is how the library tells it apart from a value. */
+/** A refusal as an error, by which the query library tells it from a value. */
 export class Refused extends Error {
   readonly refusal: Refusal;
   constructor(refusal: Refusal) {
@@ -12,7 +12,7 @@ export class Refused extends Error {
 }
 
 /**
- * What was accepted.
+ * The value, if the response is not a refusal.
  *
  * @throws Refused
  */
@@ -25,8 +25,8 @@ export async function unlessRefused<T extends object>(answer: Promise<T | Refusa
 }
 
 /**
- * Reads and writes of the page. Nothing that left the page is shown again before it was read again: its version may be an old
- * one, with which nothing can be written.
+ * The queries and mutations of the page. Nothing that left the page is shown again without being read again: changes to
+ * an old version would be refused.
  */
 export const queries = new QueryClient({
   defaultOptions: {
@@ -43,19 +43,19 @@ export const queries = new QueryClient({
   },
 });
 
-/** What was loaded, or why it was not. What was loaded before stays while it is loaded again. */
+/** A loaded value, or the refusal. The previous value stays while it is loaded again. */
 export interface Loaded<T> {
   readonly value: T | undefined;
   readonly refusal: Refusal | undefined;
-  /** When it was loaded, in milliseconds since 1970 UTC. */
+  /** Time of loading, in milliseconds since 1970 UTC. */
   readonly at: number | undefined;
   readonly reload: () => Promise<void>;
 }
 
 /**
- * Loads something, and loads it again when its key changes.
+ * Loads a value, and loads it again when its key changes.
  *
- * @param key - names what is loaded; the same key is loaded once for all who ask. Without one nothing is loaded
+ * @param key - a value is loaded once for all who use the same key; without a key nothing is loaded
  * @param load - its signal ends a request whose response is no longer wanted
  */
 export function useLoaded<T extends object>(

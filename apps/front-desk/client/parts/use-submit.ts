@@ -6,7 +6,7 @@ import { useAnnouncements } from './announce.tsx';
 import { Refused, unlessRefused } from './use-loaded.ts';
 import { useTexts } from './use-texts.ts';
 
-/** Says that what somebody did before was refused, wherever they are by now. */
+/** Announces the refusal of an earlier action, wherever the user is by now. */
 export function useRefused(): (done: string, refusal: Refusal) => void {
   const { announce } = useAnnouncements();
   const { notDone, problem, reason } = useTexts();
@@ -16,17 +16,15 @@ export function useRefused(): (done: string, refusal: Refusal) => void {
   };
 }
 
-/** What is sent, and what a refusal of it is about. */
 interface Sent {
   readonly asOf: string;
   readonly send: () => Promise<void>;
 }
 
 /**
- * What a form sends: whether it is under way, and why it was refused. One request at a time: another click meanwhile does
- * nothing.
+ * Sends a form, and holds its progress and refusal. While one request is in progress, further clicks do nothing.
  *
- * @param asOf - what a refusal is about: it is forgotten when that is no longer the same
+ * @param asOf - a refusal is forgotten when this value changes
  */
 export function useSubmit(asOf = '') {
   const { announce, later } = useAnnouncements();
@@ -46,7 +44,7 @@ export function useSubmit(asOf = '') {
   const release = (): void => {
     isUnderWay.current = false;
   };
-  /** @param done - what is said not to be done if it was refused and nobody looks at it any more */
+  /** @param done - names the action, to announce its refusal after the form was left */
   const carryOut = async <T extends object>(send: () => Promise<T | Refusal>, done: string): Promise<T | undefined> => {
     let accepted: T | undefined;
     const keep = async (): Promise<void> => {
@@ -63,8 +61,8 @@ export function useSubmit(asOf = '') {
     return accepted;
   };
   /**
-   * @param done - what is said when it was done; nothing if it is empty
-   * @returns what was answered; `undefined` if it was refused, or something else was under way
+   * @param done - announcement of the success; empty for none
+   * @returns `undefined` if it was refused, or another request was in progress
    */
   const submit = async <T extends object>(
     send: () => Promise<T | Refusal>,
@@ -82,12 +80,12 @@ export function useSubmit(asOf = '') {
     return answer;
   };
   /**
-   * Sends it after some seconds, until when it can be taken back.
+   * Sends the request after some seconds, so that it can be undone.
    *
-   * @param key - what it changes: the id of a resource
-   * @param text - whose it is, and what it will be
-   * @param becomes - the appointment as it will be
-   * @returns what was answered if somebody still waits for it; `undefined` if it was refused or taken back
+   * @param key - id of the changed resource
+   * @param text - the person and the change
+   * @param becomes - the changed appointment
+   * @returns `undefined` if it was refused or undone
    */
   const submitLater = async <T extends object>(
     key: string,
@@ -110,7 +108,7 @@ export function useSubmit(asOf = '') {
     submit,
     submitLater,
     isBusy: isPending,
-    /** Whether somebody still looks at it: where they are is left to them otherwise. */
+    /** Whether the form is still shown. Otherwise the user is elsewhere and stays there. */
     isShown: () => isShown.current,
     refusal: error instanceof Refused && variables?.asOf === asOf ? error.refusal : undefined,
     forget: reset,

@@ -5,17 +5,17 @@ import { textsOf } from '../../texts/texts.ts';
 
 const CHOICE = 'front-desk-language';
 
-/** The language that was chosen on this browser, else the browser's own. */
+/** The language that was chosen in this browser, or else the browser's own. */
 export function initialLanguage(): Language {
   const [own] = navigator.language.split('-');
   return [localStorage.getItem(CHOICE), own].find(isLanguage) ?? 'en';
 }
 
-/** Keeps the choice of a language on this browser. */
+/** Remembers the language in this browser. */
 export const rememberLanguage = (language: Language): void => localStorage.setItem(CHOICE, language);
 
-/** The words of the page. */
+/** The texts of the page. */
 export const TextsContext = createContext<Texts>(textsOf.en);
 
-/** The words of the page. */
+/** The texts of the page. */
 export const useTexts = (): Texts => useContext(TextsContext);

@@ -17,14 +17,13 @@ import { config } from '../settings.ts';
 import { useFoundText } from '../slot/patient-search.tsx';
 import { usePatients } from './use-patients.ts';
 
-/** Something that was found, and where it is shown. */
 interface Found {
   readonly path: string;
   readonly name: string;
   readonly more: string;
 }
 
-/** The appointment whose id or address was typed. */
+/** The appointment whose id or URL was typed. */
 function useNamed(text: string): readonly Found[] {
   const { language, appointment: words, status } = useTexts();
   const id = appointmentIdIn(text);
@@ -49,7 +48,7 @@ function useNamed(text: string): readonly Found[] {
   return [{ path, name: name || words.noPatient, more: more.filter(Boolean).join(', ') }];
 }
 
-/** The field and what it finds. The focus stays in the field; arrow keys choose, Enter opens as soon as it is found. */
+/** The search field with its results. The focus stays in the field; arrow keys choose, Enter opens a result. */
 function Search({ onOpen }: { readonly onOpen: (path: string) => void }) {
   const { booking: words } = useTexts();
   const textOf = useFoundText();
@@ -67,7 +66,7 @@ function Search({ onOpen }: { readonly onOpen: (path: string) => void }) {
     })),
   ];
   const current = Math.min(chosen, found.length - 1);
-  // Until what was typed last has been found, the list is that of fewer letters: its first is somebody else.
+  // Until the results for the last letter arrive, the list is that of fewer letters: its first person is somebody else.
   const isFound = asked === text.trim() && patients !== undefined;
   const wanted = isWanted && isFound ? found[current]?.path : undefined;
   useEffect(() => {
@@ -128,7 +127,7 @@ function Search({ onOpen }: { readonly onOpen: (path: string) => void }) {
   );
 }
 
-/** One field that finds everybody, from every page: by the button, by Ctrl and K, or by ⌘ and K. */
+/** The search for patients and appointments on every page: by button, by Ctrl and K, or by ⌘ and K. */
 export function Finder() {
   const { find: words, close } = useTexts();
   const [isOpen, setOpen] = useState(false);

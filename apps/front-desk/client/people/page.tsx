@@ -18,7 +18,6 @@ import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { JoinForm } from '../waitlist/join-form.tsx';
 
-/** One appointment of the person, with what was noted about it. */
 function Row({
   appointment,
   calendar,
@@ -30,7 +29,7 @@ function Row({
 }) {
   const { language, status, requests, payers } = useTexts();
   const time = timeOf(appointment);
-  // That it was cancelled is what its list says.
+  // The list of cancelled appointments says it already.
   const state = appointment.status !== 'cancelled' && (status[appointment.status] ?? appointment.status);
   const details = [servicesOf(appointment), payersOf(appointment, payers, config), calendar, state];
   return (
@@ -46,7 +45,6 @@ function Row({
   );
 }
 
-/** A message to the person: when, about what, and whether it has arrived. */
 function Sent({ message }: { readonly message: Communication }) {
   const { language, person: words } = useTexts();
   const { topic, status, received, statusReason } = message;
@@ -63,7 +61,7 @@ function Sent({ message }: { readonly message: Communication }) {
 
 const whens = ['coming', 'waiting', 'past', 'cancelled'] as const;
 
-/** One person with all appointments: what comes, what was, and what was cancelled. From here one books, moves and cancels. */
+/** A person with all appointments, on which staff book, move and cancel. */
 export function PersonPage() {
   const texts = useTexts();
   const { person: words, booking } = texts;

@@ -7,16 +7,15 @@ import { isRefusal, type Refusal } from '../../fhir/refusal.ts';
 import { resourcesIn, searchTyped } from '../fhir/client.ts';
 import { type Loaded, useLoaded } from '../parts/use-loaded.ts';
 
-/** The most patients that are listed. */
 const MAX_PATIENTS = 12;
 
-/** How many are looked through for names whose marks no usual spelling has. */
+/** Maximum number of patients in a search for names that no usual spelling finds. */
 const LOOKED_THROUGH = 500;
 
-/** How long somebody who types may pause before it is searched for, in milliseconds. */
+/** Pause in typing before a search, in milliseconds. */
 const PAUSE = 50;
 
-/** Somebody who was found, with those who speak for them. */
+/** A patient, with the people who act for them. */
 export interface FoundPatient {
   readonly patient: Patient & { readonly id: string };
   readonly guardians: readonly RelatedPerson[];
@@ -32,7 +31,7 @@ async function searched(query: PatientQuery, count: number, signal: AbortSignal)
   return isRefusal(response) ? response : resourcesIn(response);
 }
 
-/** The patients for whom somebody speaks who has such a number or address. */
+/** The patients of RelatedPersons with this phone number or address. */
 async function spokenFor(query: PatientQuery, signal: AbortSignal): Promise<unknown[] | Refusal> {
   const more = [
     ['_include', 'RelatedPerson:patient'],
@@ -44,7 +43,7 @@ async function spokenFor(query: PatientQuery, signal: AbortSignal): Promise<unkn
 
 const isContact = (query: PatientQuery): boolean => query.every(([name]) => name.endsWith(':contains'));
 
-/** The active patients that a typed text means, one more than are listed at most. */
+/** The active patients that a typed text matches. */
 export async function patientsFor(text: string, signal: AbortSignal): Promise<FoundPatient[] | Refusal> {
   const year = new Date().getFullYear();
   const queries = patientQueries(text, year);
@@ -75,10 +74,9 @@ function foundIn(resources: readonly unknown[]): FoundPatient[] {
 }
 
 /**
- * The active patients that a typed text means, {@link MAX_PATIENTS} at most; a search that is overtaken by the next letter
- * ends.
+ * The active patients that a typed text matches, at most {@link MAX_PATIENTS}. The next letter ends a search.
  *
- * @returns `asked`: the text that they were searched for; empty if it is too short. `isMore`: whether there are more
+ * @returns `asked`: the text of the search; empty if it is too short. `isMore`: whether there are more patients
  */
 export function usePatients(
   text: string,

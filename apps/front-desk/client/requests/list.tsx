@@ -6,7 +6,6 @@ import { momentText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
-/** One request in the list. */
 function Request({
   request,
   requests,
@@ -50,7 +49,7 @@ function Request({
   );
 }
 
-/** What waits, the earliest deadline first. Arrow keys choose; c confirms and d declines what is chosen. */
+/** The requests, the earliest deadline first. Arrow keys choose; c confirms and d declines the chosen one. */
 export function RequestList({
   requests,
   openId,

@@ -8,7 +8,6 @@ import { useAppointment } from '../appointment/use-appointment.ts';
 import { Loading } from '../parts/loading.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 
-/** What is known of a request: its answers and history. */
 function Details({ request }: { readonly request: Waiting }) {
   const found = useAppointment(request.id, request.appointment.meta?.versionId);
   const { value } = found;
@@ -26,7 +25,7 @@ function Details({ request }: { readonly request: Waiting }) {
   );
 }
 
-/** The request that is open, and how it can be answered. */
+/** The open request, with its actions. */
 export function OpenRequest({
   request,
   name,
@@ -37,14 +36,14 @@ export function OpenRequest({
   onShow,
 }: {
   readonly request: Waiting;
-  /** Who comes; may be empty. */
+  /** Name of the patient; may be empty. */
   readonly name: string;
   /** Whether a reason is being typed. */
   readonly isDeclining: boolean;
   readonly onConfirm: () => void;
   readonly onDeclining: (isDeclining: boolean) => void;
   readonly onDecline: (declined: Appointment) => Promise<boolean>;
-  /** Shows it in the calendar. */
+  /** Shows the request in the calendar. */
   readonly onShow: () => void;
 }) {
   const { requests: words, appointment: appointmentWords } = useTexts();

@@ -21,7 +21,7 @@ import { Waitlist } from '../waitlist/list.tsx';
 import { RequestList } from './list.tsx';
 import { OpenRequest } from './open.tsx';
 
-/** Gives the focus to a request in the list; where the list is above what was chosen in it, that comes into view instead. */
+/** Focuses a request in the list. If the list is above the open request, the latter is scrolled into view instead. */
 function focusOn(id: string): void {
   const isNarrow = window.matchMedia('(max-width: 48rem)').matches;
   const target = isNarrow ? '#open-request' : `[data-request="${CSS.escape(id)}"]`;
@@ -32,7 +32,7 @@ function focusOn(id: string): void {
   }
 }
 
-/** What is left of a request that was open when it went: what was typed, and the way to what became of it. */
+/** The rest of an open request that is gone: the typed reason, and the way to its appointment. */
 function Gone({ id, onShow }: { readonly id: string; readonly onShow: () => void }) {
   const { requests: words } = useTexts();
   return (
@@ -46,7 +46,7 @@ function Gone({ id, onShow }: { readonly id: string; readonly onShow: () => void
   );
 }
 
-/** What waits for an answer from the clinic. Requests are confirmed or declined one after the other, by keyboard too. */
+/** The requests that wait for the clinic. Staff confirm or decline one after the other, by keyboard too. */
 export function RequestsPage() {
   const texts = useTexts();
   const { requests: words } = texts;
@@ -57,11 +57,11 @@ export function RequestsPage() {
   const { later, waiting: due } = useAnnouncements();
   const sayRefused = useRefused();
   const wanted = new URLSearchParams(useSearch()).get('open') ?? undefined;
-  // What was answered is away at once, also while it can be taken back.
+  // An answered request disappears at once, although it can still be undone.
   const [answered, setAnswered] = useState<readonly string[]>([]);
   const waiting = (value?.waiting ?? []).filter(({ id }) => id !== due?.key && !answered.includes(id));
   const first = waiting[0]?.id;
-  // Nothing replaces the open request by itself: an answer must not go to a different one.
+  // Nothing replaces the open request automatically: a reply must not go to a different one.
   const open = waiting.find(({ id }) => id === (wanted ?? first));
   const goneId = value && open === undefined && !answered.includes(wanted ?? '') ? wanted : undefined;
   const last = useRef<Waiting>(undefined);
@@ -87,14 +87,14 @@ export function RequestsPage() {
       document.querySelector<HTMLElement>('[data-request][tabindex="0"]')?.focus();
     }
   }, [goneId]);
-  // The focus follows what is open, once the list shows it.
+  // The focus follows the open request, once the list shows it.
   useEffect(() => {
     if (shouldFocus.current && !isDeclining && open) {
       focusOn(open.id);
       shouldFocus.current = false;
     }
   });
-  /** Answers the open request after some seconds, and goes on to the next one. Whether it was written. */
+  /** Replies to the open request after some seconds, and opens the next one. Resolves to whether it was written. */
   const answer = async ({ id }: Waiting, changed: Appointment, done: string): Promise<boolean> => {
     const text = `${patientNameOf(changed, value?.patients ?? new Map()) || texts.appointment.noPatient}: ${done}`;
     const answers: (Appointment | Refusal)[] = [];

@@ -3,16 +3,16 @@ import type { Practitioner } from '@medplum/fhirtypes';
 import { FRONT_DESK_PATH, signedInAddress } from '../../settings.ts';
 import { settings } from '../settings.ts';
 
-/** Who is signed in; `expired` if a person was until a moment ago, whose work is still on the page. */
+/** The state of the session; `expired` if it has just ended and its work is still on the page. */
 type SessionState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'out'; readonly problem?: string }
   | { readonly kind: 'in' | 'expired'; readonly profile: Person };
 
-/** The person who has signed in; usually a Practitioner. */
+/** The signed-in person; usually a Practitioner. */
 export type Person = Pick<Practitioner, 'id' | 'name'> & { readonly resourceType: string };
 
-/** Where people were when they had to sign in. */
+/** Storage key of the route before the sign-in. */
 const PLACE = 'front-desk-place';
 
 const storage = new ClientStorage();
@@ -22,7 +22,7 @@ const medplum = new MedplumClient({
   clientId: settings.clientId,
   storage,
   cacheTime: 0,
-  // A server that cannot answer now has refused nobody: Medplum's client would end the session.
+  // A server error refuses nobody, but Medplum's client would end the session.
   fetch: async (url, options) => {
     const response = await fetch(url, options);
     if (response.status === 429 || response.status >= 500) {
@@ -43,10 +43,10 @@ function become(next: SessionState): void {
   }
 }
 
-/** The session as it is now. */
+/** The current session. */
 export const sessionState = (): SessionState => state;
 
-/** Calls a listener when the session changes; returns a function that ends that. */
+/** Calls a listener when the session changes; returns a function that removes it. */
 export function onSessionChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -64,10 +64,10 @@ function showProfile(problem?: string): void {
   become(profile ? { kind: 'in', profile } : { kind: 'out', ...(problem !== undefined && { problem }) });
 }
 
-/** Goes to Medplum to sign in, and later comes back to the place where the person is now. */
+/** Redirects to Medplum's sign-in, which leads back to the current route. */
 export async function signIn(): Promise<void> {
   sessionStorage.setItem(PLACE, window.location.pathname + window.location.search);
-  // Medplum's client would ask with an old token when the person comes back, and the refusal would end the new session.
+  // With an old token, the request after the return would be refused, and Medplum's client would end the new session.
   medplum.clearActiveLogin();
   const redirectUri = signedInAddress(window.location.origin);
   await medplum.signInWithRedirect({ redirectUri, scope: 'openid profile offline_access' });
@@ -81,7 +81,7 @@ export async function signOut(): Promise<void> {
   become({ kind: 'out' });
 }
 
-/** Where people go after they have signed in: an address of this page and no other. */
+/** The route after the sign-in: never outside this page. */
 function placeBefore(): string {
   const place = sessionStorage.getItem(PLACE) ?? '';
   return place.startsWith(`${FRONT_DESK_PATH}/`) && !place.startsWith(`${FRONT_DESK_PATH}/signed-in`)
@@ -89,7 +89,7 @@ function placeBefore(): string {
     : `${FRONT_DESK_PATH}/`;
 }
 
-/** Handles what Medplum has sent people back with. Only an answer to a request of this browser counts (`state`). */
+/** Handles the redirect from Medplum. Only a response to a request of this browser counts (`state`). */
 async function finishSignIn(answer: URLSearchParams): Promise<string | undefined> {
   const code = answer.get('code');
   const expected = storage.getString('pkceState');
@@ -109,7 +109,7 @@ async function finishSignIn(answer: URLSearchParams): Promise<string | undefined
   }
 }
 
-/** Finds out who is signed in, and finishes what a sign-in has begun. */
+/** Loads the session, and completes a sign-in. */
 export async function startSession(): Promise<void> {
   const isBack = window.location.pathname === `${FRONT_DESK_PATH}/signed-in`;
   const problem = isBack ? await finishSignIn(new URLSearchParams(window.location.search)) : undefined;
@@ -118,9 +118,9 @@ export async function startSession(): Promise<void> {
 }
 
 /**
- * A token that stays valid for a while, or `undefined` if nobody is signed in.
+ * A token that stays valid for a while; `undefined` if nobody is signed in.
  *
- * @throws Error when it has ended and could not be renewed now: to use it would end the session
+ * @throws Error if it has ended and cannot be renewed now: its use would end the session
  */
 export async function accessToken(): Promise<string | undefined> {
   await medplum.refreshIfExpired().catch((error: unknown) => {

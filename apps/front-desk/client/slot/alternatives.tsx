@@ -3,7 +3,7 @@ import type { Alternative } from '../../../../packages/web/refusal.ts';
 import { momentText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
-/** Times that the service proposes in place of one that it has refused. */
+/** The times that the service proposes in place of a refused one. */
 export function Alternatives({
   alternatives,
   isBusy,

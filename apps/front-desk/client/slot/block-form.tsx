@@ -27,7 +27,6 @@ interface Draft {
   readonly uuid: string;
 }
 
-/** What lies where a block is wanted. */
 interface Covered {
   readonly entries: readonly Entry[];
   readonly data: CalendarData;
@@ -45,7 +44,7 @@ async function readCovered(schedule: Schedule, time: Interval): Promise<Covered 
   return { entries: coveredBy(entriesOf(schedule, data), time), data };
 }
 
-/** The appointments over which a block would lie, each with a way to it. */
+/** The appointments that a block would cover, as links. */
 function CoveredList({ covered: { entries, data } }: { readonly covered: Covered }) {
   const { language, slot: words, kind, appointment } = useTexts();
   return (
@@ -69,10 +68,9 @@ function CoveredList({ covered: { entries, data } }: { readonly covered: Covered
 }
 
 /**
- * Blocks any time of a calendar. If appointments lie there, they are named first, and nothing is written before the user has
- * decided.
+ * Blocks any time of a calendar. If appointments are in that time, the user must decide before anything is written.
  *
- * @param time - what the fields hold before anything is typed
+ * @param time - the initial values of the fields
  */
 export function BlockForm({
   schedules,
@@ -83,12 +81,12 @@ export function BlockForm({
   onClose,
 }: {
   readonly schedules: readonly Schedule[];
-  /** Id of the calendar that is chosen before another one is. */
+  /** Id of the preselected calendar. */
   readonly preset?: string | undefined;
   readonly time: Interval;
   readonly draftKey: string;
   readonly onBlocked: () => void;
-  /** Closes what it is shown in; without it, that stays. */
+  /** Closes the container; without it, the container stays. */
   readonly onClose?: () => void;
 }) {
   const { slot: words, day, appointment, booking, close } = useTexts();
@@ -108,7 +106,7 @@ export function BlockForm({
   const edit = (part: Partial<Draft>): void => {
     setCovered(undefined);
     forget();
-    // Another time is another block.
+    // A different time is a different block.
     change({ uuid: crypto.randomUUID(), ...part });
   };
 
@@ -130,7 +128,7 @@ export function BlockForm({
     if (answer) {
       clear();
       onBlocked();
-      // Who has to be called stays in sight.
+      // The people to call stay visible.
       if (covered) {
         setDone(true);
       } else if (isShown()) {

@@ -34,7 +34,7 @@ import { personKey, twinsOf, Who, type WhoDraft } from './who.tsx';
 
 interface Draft extends WhoDraft {
   readonly comment: string;
-  /** The ids of what was sent for this draft, by what it says: the same however often it is sent. */
+  /** Ids of the sent requests by content: equal in repeated requests. */
   readonly sent: Readonly<Record<string, string>>;
 }
 
@@ -65,7 +65,7 @@ const draftFor = (person: Patient | undefined): Draft => {
 
 const noAnswer: Refusal = { refused: true, status: 0, codes: [], sentences: [], alternatives: [] };
 
-/** Books by telephone. What was typed stays until the booking is there. */
+/** Books by telephone. Typed text stays until the booking is stored. */
 export function BookingForm({
   slot,
   person,
@@ -73,14 +73,14 @@ export function BookingForm({
   onBooked,
   onStale,
 }: {
-  /** The free time; without an id one that nobody offers, booked on purpose. */
+  /** The free Slot; without an id, any other time that is booked on purpose. */
   readonly slot: Slot;
-  /** The patient for whom the time was looked for. */
+  /** The patient for whom staff looked for the time. */
   readonly person: Patient | undefined;
-  /** Its calendar is among them; where nobody offers the time, another one can be chosen. */
+  /** Includes the Slot's calendar. Outside the bookable slots another one can be chosen. */
   readonly schedules: readonly Schedule[];
   readonly onBooked: (appointmentId: string) => void;
-  /** The calendar shows something that is no longer true. */
+  /** The calendar is outdated. */
   readonly onStale: () => void;
 }) {
   const {
@@ -108,7 +108,7 @@ export function BookingForm({
     ? `${draft.given} ${draft.family}`.trim()
     : draft.patient && (draft.patientName || words.unnamed);
 
-  /** Books where nobody offers the time; a new patient is stored first: the guard of appointments must find them. */
+  /** Books outside the bookable slots. A new patient is stored first: the guard of appointments must find it. */
   const sendOnPurpose = async (
     time: Interval,
     record: string,
@@ -129,9 +129,9 @@ export function BookingForm({
   const send = async (wanted: Wanted, isOverbooking = false): Promise<void> => {
     const { isNew, given, family, birthDate, phone, email } = draft;
     const who = isNew ? { given, family, birthDate, phone, email } : { id: draft.patient, name: draft.patientName };
-    // Another person is another record; another person, time or place is another booking.
+    // A different person is a different record; a different person, time or calendar is a different booking.
     const [record, booking] = [JSON.stringify(who), JSON.stringify([who, wanted.start, wanted.end, calendar])];
-    // Who was sent before may be stored already.
+    // A new patient who was sent before may be stored already.
     if (isNew && !draft.sent[record] && draft.other !== personKey(draft)) {
       const twins = await submit(() => twinsOf(draft));
       setTwin(twins && twins.length > 0);
@@ -151,7 +151,7 @@ export function BookingForm({
         if (isRefusal(answer) || answer.status !== 'pending') {
           return answer;
         }
-        // A booking at the desk is confirmed by making it, whatever the calendar says about portals.
+        // A booking by staff needs no confirmation, whatever the calendar says about portals.
         const confirmed = await update('Appointment', withStatus(answer, 'booked'));
         return isRefusal(confirmed) ? answer : confirmed;
       },
@@ -231,7 +231,7 @@ export function BookingForm({
             )}
           </Problem>
         )}
-        {/* What was typed may be from another time: whoever presses sees for whom it books. */}
+        {/* Typed text may belong to an earlier time, so the form names its patient. */}
         {name && (
           <Group justify="space-between">
             <strong>{personWords.bookingFor(name)}</strong>

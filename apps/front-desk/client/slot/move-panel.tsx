@@ -14,7 +14,7 @@ import { useTexts } from '../parts/use-texts.ts';
 import { Alternatives } from './alternatives.tsx';
 import { firstTime, TimeFields, typedInterval } from './time-fields.tsx';
 
-/** Asks whether an appointment is to be moved to a time, and moves it. */
+/** Moves an appointment to a time after confirmation. */
 export function MovePanel({
   moving: { appointment, name: patientName, calendars },
   slot,
@@ -26,13 +26,13 @@ export function MovePanel({
 }: {
   readonly moving: AppointmentDetails;
   readonly slot: Slot;
-  /** The name of the calendar to which the Slot belongs. */
+  /** Name of the Slot's calendar. */
   readonly calendar: string;
-  /** The service would move it: it is moved unless that is taken back. */
+  /** The service would move it: the move is written unless it is undone. */
   readonly onJudged: () => void;
   readonly onStale: () => void;
   readonly onBack: () => void;
-  /** Someone else has changed the appointment meanwhile. */
+  /** Somebody else has changed the appointment. */
   readonly onOvertaken: () => void;
 }) {
   const { language, appointment: words } = useTexts();

@@ -15,7 +15,6 @@ import { config } from '../settings.ts';
 import { BlockForm } from './block-form.tsx';
 import { BookingForm } from './booking-form.tsx';
 
-/** Blocks and unblocks one Slot. */
 function useSlotChange(slot: Slot, onChanged: () => void) {
   const { appointment: words } = useTexts();
   const { submit, submitLater, refusal, isBusy } = useSubmit();
@@ -45,7 +44,7 @@ interface SlotProps {
   readonly onChanged: () => void;
 }
 
-/** Blocks a free time as a whole, or any time around it. What is typed stays when another time is opened, as for a booking. */
+/** Blocks a whole free time, or any time around it. Typed text stays when another time is opened, as for a booking. */
 function BlockTab({ slot, schedules, onChanged }: SlotProps & { readonly schedules: readonly Schedule[] }) {
   const { slot: words } = useTexts();
   const { block, refusal, isBusy } = useSlotChange(slot, onChanged);
@@ -113,7 +112,7 @@ function Blocked({ slot, onChanged }: SlotProps) {
   );
 }
 
-/** Time of a calendar that belongs to no appointment: book it, block it, offer it again. */
+/** A time without an appointment: staff book it, block it, or free it. */
 export function SlotPanel({
   entry,
   person,
@@ -124,11 +123,11 @@ export function SlotPanel({
   onBooked,
 }: {
   readonly entry: Entry;
-  /** The patient for whom it was looked for. */
+  /** The patient for whom staff looked for the time. */
   readonly person: Patient | undefined;
   /** Whether the calendar still shows it. */
   readonly isThere: boolean;
-  /** The name of its calendar. */
+  /** Name of its calendar. */
   readonly calendar: string;
   readonly schedules: readonly Schedule[];
   readonly onChanged: () => void;

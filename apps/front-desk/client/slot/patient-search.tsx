@@ -6,7 +6,7 @@ import { Problem } from '../parts/problem.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { type FoundPatient, usePatients } from '../people/use-patients.ts';
 
-/** What tells somebody apart from others of the same name. */
+/** The details that distinguish people of the same name. */
 export function useFoundText(): (found: FoundPatient) => string {
   const { language, booking: words } = useTexts();
   return ({ patient, guardians }) =>
@@ -19,7 +19,7 @@ export function useFoundText(): (found: FoundPatient) => string {
       .join(', ');
 }
 
-/** Finds patients, and lets one be chosen; Enter takes the first. */
+/** Finds patients to choose from; Enter takes the first. */
 export function PatientSearch({
   text,
   chosen,

@@ -8,13 +8,13 @@ import { config } from '../settings.ts';
 
 const MINUTE = 60_000;
 
-/** A time within a day as it is typed: `09:30`, and minutes. */
+/** A time within a day as typed: `09:30`, and minutes. */
 interface TypedTime {
   readonly start: string;
   readonly minutes: number;
 }
 
-/** The time that was typed, on the day of a Slot; `undefined` if it is not valid. */
+/** The typed time on the day of a Slot; `undefined` if it is not valid. */
 export function typedInterval(slot: Slot, { start, minutes }: TypedTime): Interval | undefined {
   const time = timeOf(slot);
   if (!time || !/^\d\d:\d\d$/.test(start) || !(minutes > 0)) {
@@ -24,13 +24,13 @@ export function typedInterval(slot: Slot, { start, minutes }: TypedTime): Interv
   return { start: from, end: from + minutes * MINUTE };
 }
 
-/** The time at the beginning of a Slot. */
+/** The start of a Slot as a typed time; `length` in milliseconds. */
 export function firstTime(slot: Slot, length: number): TypedTime {
   const time = timeOf(slot);
   return { start: time ? clockTimeOf(time.start, config.timeZone) : '', minutes: Math.round(length / MINUTE) };
 }
 
-/** When an appointment begins and how long it is. */
+/** The fields for the start and length of an appointment. */
 export function TimeFields({
   value,
   onChange,

@@ -9,30 +9,29 @@ import { useTexts } from '../parts/use-texts.ts';
 import { type FoundPatient, patientsFor, usePatients } from '../people/use-patients.ts';
 import { PatientSearch } from './patient-search.tsx';
 
-/** Who a booking is for, as it is typed. */
+/** The patient of a booking, as typed. */
 export interface WhoDraft extends NewPatient {
   readonly isNew: boolean;
   readonly search: string;
   readonly patient: string;
   readonly patientName: string;
-  /** The name and date of birth with which somebody was said to be another person than the one with that record. */
+  /** Name and date of birth that staff declared to be another person than the existing patient. */
   readonly other: string;
 }
 
-/** What a new patient is compared by. */
+/** Name and date of birth, as a key for comparison. */
 export const personKey = ({ given, family, birthDate }: NewPatient): string =>
   `${given} ${family} ${birthDate}`.toLowerCase();
 
 const isTwin = ({ given, family, birthDate }: NewPatient, { patient }: FoundPatient): boolean =>
   birthDate !== '' && patient.birthDate === birthDate && isSameName(nameOf(patient), `${given} ${family}`);
 
-/** The patients with a record who have the name and the date of birth of the new one. */
+/** The existing patients with the name and date of birth of a new one. */
 export async function twinsOf(typed: NewPatient): Promise<FoundPatient[] | Refusal> {
   const found = await patientsFor(`${typed.given} ${typed.family}`, new AbortController().signal);
   return isRefusal(found) ? found : found.filter((patient) => isTwin(typed, patient));
 }
 
-/** The patients who have a record already with the name that is being typed. */
 function Known({ draft, change }: { readonly draft: WhoDraft; readonly change: (part: Partial<WhoDraft>) => void }) {
   const { language, booking: words } = useTexts();
   const { given, family } = draft;
@@ -70,7 +69,7 @@ function Known({ draft, change }: { readonly draft: WhoDraft; readonly change: (
   );
 }
 
-/** Who the booking is for: a patient with a record, or a new one. What was searched for goes along. */
+/** The patient of a booking: an existing or a new one. The text of the search is carried over. */
 export function Who({
   draft,
   change,

@@ -17,10 +17,10 @@ import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
-/** How many days are proposed: those from today on. */
+/** Default length of the requested period, in days from today. */
 const DAYS = 28;
 
-/** Puts a patient on the waiting list: for what, when, with whom, and what stands until then. */
+/** Adds a patient to the waitlist: service, period, actor, and current appointment. */
 export function JoinForm({
   who,
   coming,
@@ -28,7 +28,7 @@ export function JoinForm({
   onClose,
 }: {
   readonly who: { readonly id: string; readonly name: string };
-  /** Their appointments that come, one of which may stand until something earlier is taken. */
+  /** Coming appointments, one of which may be kept as the current appointment. */
   readonly coming: readonly Appointment[];
   readonly onJoined: () => void;
   readonly onClose: () => void;

@@ -20,7 +20,6 @@ import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { OfferReply } from './offer.tsx';
 
-/** Takes somebody off the list. */
 function Leave({
   entry,
   name,
@@ -86,7 +85,6 @@ function Waiting({ entry, onChanged }: { readonly entry: Entry; readonly onChang
   );
 }
 
-/** What those who waited have taken of this week's time. */
 function FilledThisWeek() {
   const { waitlist: words } = useTexts();
   const now = useNow();
@@ -111,8 +109,8 @@ function FilledThisWeek() {
 }
 
 /**
- * Those who wait for a time, in the order in which they are asked, and what is offered to them; nothing if nobody waits, and
- * the clinic lets nobody wait. The page around it says when the server does not answer.
+ * The waitlist in the order of offers, with open personal offers. It is empty if nobody waits and no service has a
+ * waitlist. The page around it reports a server that does not respond.
  */
 export function Waitlist() {
   const { waitlist: words } = useTexts();

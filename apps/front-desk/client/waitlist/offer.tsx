@@ -9,7 +9,7 @@ import { Problem } from '../parts/problem.tsx';
 import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
-/** What a person has answered by telephone to a time that is offered to them. */
+/** The reply of a patient by telephone to a personal offer. */
 export function OfferReply({
   offer,
   onChanged,
