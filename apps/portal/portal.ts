@@ -12,7 +12,7 @@ import { createSessions } from './session/session.ts';
 import { createVisitorQuotas, type VisitorQuotas } from './session/visitor-quotas.ts';
 import { createUpdates, type PortalUpdates } from './updates/updates.ts';
 
-/** What a portal needs to know. */
+/** The configuration of a portal. */
 export interface PortalOptions {
   /** FHIR base address of the clinic's booking service. */
   readonly baseUrl: string;
@@ -21,44 +21,43 @@ export interface PortalOptions {
   readonly clientSecret: string;
   /** Where browsers reach the portal, without a trailing slash, for example `https://portal.example.org`. */
   readonly origin: string;
-  /** The folder of its pages there, for example `/portal`. */
+  /** Path of the portal's pages below the origin, for example `/portal`. */
   readonly path: string;
-  /** The name of the clinic, as patients read it. */
   readonly clinic: string;
   /** IANA name of the clinic's time zone. */
   readonly timeZone: string;
-  /** The addresses of the service's extensions, from the clinic's metadata. */
+  /** URLs of the service's extensions, from the clinic's metadata. */
   readonly extensions: ExtensionUrls;
-  /** The address of the service's topic `appointment-update`, from the clinic's metadata. */
+  /** URL of the service's SubscriptionTopic `appointment-update`, from the clinic's metadata. */
   readonly topic: string;
   /**
-   * Where the service reaches the portal with notifications; default: `/notifications` in its folder. Servers that share an
-   * address each get only a part of them.
+   * The endpoint for notifications; default: `{origin}{path}/notifications`. Servers behind one address each receive
+   * only a part of the notifications.
    */
   readonly notificationsUrl?: string | undefined;
-  /** The address of the extension by which a booking leaves messages to the clinic, if the clinic sends any. */
+  /** URL of the extension with which a booking leaves a message to the clinic, if the clinic accepts messages. */
   readonly messages?: string | undefined;
-  /** The origins of the clinic's own sites, which may show the portal in a frame; by default none may. */
+  /** Origins of the clinic's sites that may show the portal in a frame; default: none. */
   readonly embeddedIn?: readonly string[] | undefined;
-  /** Whether everybody may read what can be booked as files (`$bulk-publish`), for directories of clinics. */
+  /** Whether the bookable slots are published as files (`$bulk-publish`), for directories of clinics. */
   readonly isPublished?: boolean | undefined;
   readonly assets: Assets;
-  /** What links and sessions are sealed with, at least 32 characters; by default the client's secret. */
+  /** Secret that seals links and sessions, at least 32 characters; default: the client secret. */
   readonly linkSecret?: string | undefined;
-  /** Requests from one address in a minute; default: 25 for each booking that it may make in an hour. */
+  /** Requests from one address in a minute; default: 25 times `bookingsPerHour`. */
   readonly requestsPerMinute?: number;
-  /** Bookings, holds and changes from one address in a minute; default: 5 for each booking that it may make in an hour. */
+  /** Bookings, holds and changes from one address in a minute; default: 5 times `bookingsPerHour`. */
   readonly changesPerMinute?: number;
-  /** Bookings and moves from one address in an hour, and how many times it may hold at once; default: 12. */
+  /** Bookings and moves from one address in an hour, and its holds at the same time; default: 12. */
   readonly bookingsPerHour?: number | undefined;
-  /** The clock, in milliseconds; default: the system's. */
+  /** Returns the current time in milliseconds since 1970 UTC; default: the system clock. */
   readonly now?: () => number;
 }
 
-/** How many appointments one address may book in an hour, unless the installation says otherwise. */
+/** The default of `bookingsPerHour`. */
 export const BOOKINGS_PER_HOUR = 12;
 
-/** What every page of the portal works with. */
+/** The state and services that all pages of the portal share. */
 export interface Portal {
   readonly options: PortalOptions;
   readonly service: BookingService;
@@ -66,35 +65,46 @@ export interface Portal {
   readonly sessions: ReturnType<typeof createSessions>;
   readonly news: PortalUpdates;
   readonly shares: VisitorQuotas;
-  /** What a notification must carry. */
+  /** The bearer token of notifications from the booking service. */
   readonly notificationSecret: string;
   readonly now: () => number;
-  /** What can be booked; a service whose key is not known yet may be new. */
+  /**
+   * Returns the bookable services from the cache. An unknown `key` shortens the cache's lifetime, as the service may be
+   * new.
+   */
   readonly services: (key?: string) => Promise<readonly BookableService[] | Refusal>;
-  /** The people of a service's calendars, by actor; `client` reads what is not remembered, also of a picture. */
+  /** The practitioners of a service's Schedules, by actor; `client` reads the people that are not cached. */
   readonly doctors: (service: BookableService, client: BookingService) => Promise<ReadonlyMap<string, Doctor>>;
-  /** The picture of a person, or the logo of the clinic; `undefined` if there is none of this version. */
+  /**
+   * The picture of a Practitioner, or the logo of an Organization; `undefined` if the current version is another one.
+   */
   readonly picture: (
     type: 'Practitioner' | 'Organization',
     id: string,
     version: string,
     client: BookingService,
   ) => Promise<Picture | undefined>;
-  /** The clinic, as far as its record is known. */
+  /** The clinic; elements that its Organization lacks are `undefined`. */
   readonly clinic: () => Promise<Partial<Clinic> & Pick<Clinic, 'phone'> & { readonly name: string }>;
-  /** The questions of a service, if the clinic has any. */
+  /** The Questionnaire of a service, if the clinic has one. */
   readonly questionnaire: (service: BookableService) => Promise<Questionnaire | undefined | Refusal>;
 }
 
-/** How long what rarely changes at a clinic is not requested again, in milliseconds; more of it takes longer to read. */
+/**
+ * Lifetimes of cached catalogue data, in milliseconds. A catalogue with a service in more than MANY Schedules is slow
+ * to read.
+ */
 const KEEP = 5_000;
 const KEEP_LONGER = 60_000;
 const MANY = 500;
 
-/** How many things are remembered; those that were read first go first. */
+/** Maximum of cached values; the oldest is removed first. */
 const MAX_REMEMBERED = 200;
 
-/** Remembers what was read for a short time, a fifth of it for who misses something in it; failures are not remembered. */
+/**
+ * Caches results of `read` for `keep` milliseconds, or a fifth of it if the caller misses something in the result.
+ * Failures are not cached.
+ */
 function remember<T, K extends { readonly key: string }>(
   read: (about: K) => Promise<T>,
   isGood: (value: T) => boolean,
@@ -128,7 +138,7 @@ function remember<T, K extends { readonly key: string }>(
   };
 }
 
-/** How many pictures are kept; those that were read first go first. */
+/** Maximum of cached pictures; the oldest is removed first. */
 const MAX_PICTURES = 100;
 
 function pictures(logo: string | undefined): Portal['picture'] {
@@ -159,9 +169,9 @@ async function readQuestionnaire(client: BookingService, key: string): Promise<Q
 }
 
 /**
- * Puts a portal together. Nothing is asked of the booking service before the first visitor comes.
+ * Creates a portal. The booking service is first called for the first visitor.
  *
- * @param warn - called with what an operator should fix
+ * @param warn - called with problems that an operator should fix
  */
 export function createPortal(options: PortalOptions, warn: (problem: string) => void): Portal {
   const { now = Date.now, linkSecret, clientSecret, extensions, origin, path, topic } = options;
@@ -206,7 +216,8 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     shares: createVisitorQuotas(options.bookingsPerHour ?? BOOKINGS_PER_HOUR, now),
     notificationSecret: secret,
     services,
-    // It does not change with the hour: a page that says that the clinic does not answer still has it.
+    // A stale catalogue is good enough: the page for a service that does not respond still shows the clinic's name and
+    // phone.
     clinic: async () => {
       await (last ?? services());
       const phone = last?.services.flatMap(({ schedules }) => schedules).find((schedule) => schedule.phone)?.phone;

@@ -13,21 +13,20 @@ import { noSession } from './session/session.ts';
 import { isLanguage, sayIn, textsOf } from './texts/texts.ts';
 import { formValues } from './visit/form.ts';
 
-/** What is shown before it is stored. */
+/** A presentation of the clinic that is not stored yet. */
 interface Shown {
-  /** How the clinic presents itself. */
+  /** The Organization with the presentation. */
   readonly organization: Organization;
   readonly language: string;
-  /** What to bring. */
+  /** Instructions for patients before they come. */
   readonly bring: string | undefined;
-  /** The address of who looks at it. */
+  /** IP address of the person who looks at the preview. */
   readonly ip: string;
 }
 
 /**
- * Makes the first page of the portal as patients would see it if a presentation of the clinic were stored, and below what they
- * read elsewhere: what they agree to, and what to bring. Everything is checked and escaped as in the portal itself; nothing is
- * stored.
+ * Renders the first page of the portal with a presentation that is not stored. Below it are the consent text and the
+ * instructions, which patients read on other pages. Input is checked and escaped as in the portal itself.
  */
 export function clinicPage(options: PortalOptions): (shown: Shown) => Promise<string> {
   const portal = createPortal(options, () => undefined);
@@ -60,11 +59,11 @@ export function clinicPage(options: PortalOptions): (shown: Shown) => Promise<st
 ${consent && html`<p><label><input type="checkbox"> ${consent}</label></p>`}
 ${bring && html`<h2>${texts.appointment.notes}</h2><p class="notes">${bring}</p>`}`;
     const shown = { ...clinic, name: name ?? options.clinic, phone: clinic?.phone };
-    // Its links and forms would open windows, which a frame without rights may not; nor may it run scripts.
+    // The preview is in a sandboxed frame: links and forms may not open windows, and scripts may not run.
     const markup = layout(visit, { title: texts.services.title, body: main }, shown)
       .replace('<head>', '<head><base target="_blank">')
       .replaceAll(/<script\b.*?<\/script>/gs, '');
-    // What is not stored has no address yet.
+    // A logo that is not stored has no URL yet.
     const address = `<img src="${options.path}/pictures/Organization/${id}?v=${logo?.version}"`;
     const data = logo && `<img src="data:${logo.mediaType};base64,${logo.bytes.toString('base64')}"`;
     return data ? markup.replace(address, data) : markup;

@@ -18,8 +18,8 @@ import { portalRoutes } from './routes/routes.ts';
 import { SESSION_LENGTH } from './session/session.ts';
 
 /**
- * Whether a form was sent from a page of the portal itself. Browsers say so in headers that no page can set; a request that
- * has none of them is not accepted.
+ * Whether a form was sent from a page of the portal. Browsers set both headers themselves, and no page can forge them.
+ * A request with neither is refused.
  *
  * @param origin - of the portal, as browsers reach it
  * @see https://www.w3.org/TR/fetch-metadata/
@@ -32,15 +32,15 @@ function isFromOwnPage({ headers }: Pick<FastifyRequest, 'headers'>, origin: str
 /** The largest form, in bytes. */
 const FORM_BYTES = 64 * 1024;
 
-/** How long what was typed is kept, in milliseconds. */
+/** Lifetime of a draft, in milliseconds. */
 const DRAFT_LENGTH = 3_600_000;
 
-/** How many times as often as others requests may come that cost little: a page asks for news every three seconds. */
+/** Factor on the request limit for cheap requests: a page asks for updates every three seconds. */
 const CHEAP = 4;
 
 const YEAR = 365 * 24 * 3_600;
 
-/** How long a link that was opened waits for a decision, in milliseconds. */
+/** Time for a decision after a link was opened, in milliseconds. */
 const LINK_LENGTH = 600_000;
 
 async function setCookies(
@@ -49,13 +49,14 @@ async function setCookies(
   { session, draft, link, language }: Changes,
 ): Promise<void> {
   const { path, origin, embeddedIn = [] } = portal.options;
-  // In a frame of another site a browser keeps only these, apart from all others, and for that site alone.
+  // In a frame of another site, browsers keep only partitioned cookies.
   const framed = { sameSite: 'none', secure: true, partitioned: true } as const;
   const own = { sameSite: 'lax', secure: origin.startsWith('https:') } as const;
   const [here, elsewhere] = isEmbedded ? [framed, own] : [own, framed];
   const put = (name: string, value: string, maxAge: number): void => {
     const common = { path, httpOnly: true, maxAge } as const;
-    // Where the clinic's site has the portal's domain, a browser sends both, and the older one first: there is only one.
+    // If the clinic's site shares the portal's domain, a browser would send both cookies, the older one first.
+    // Therefore the other kind is removed.
     if (embeddedIn.length > 0) {
       reply.header('set-cookie', reply.server.serializeCookie(name, '', { ...common, ...elsewhere, maxAge: 0 }));
     }
@@ -94,14 +95,14 @@ async function setCookies(
   }
 }
 
-/** Sends an answer. What a page shows may be one person's, so that no cache keeps it. */
+/** Sends a response. Pages may contain personal data, so caches must not store them. */
 async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<FastifyReply> {
-  // Where a page is shown is known of requests for pages, not of those of their scripts: these are given no cookies.
+  // Requests of scripts do not tell whether their page is in a frame. Therefore they set no cookies.
   if (reply.request.headers['sec-fetch-dest'] !== 'empty') {
     await setCookies(visit, reply, answer);
   }
   if (answer.isForgotten) {
-    // A page that is shown again from the browser's memory would still name the patient.
+    // A page from the browser's cache would still name the patient.
     reply.header('clear-site-data', '"cache"');
   }
   reply.header('cache-control', caching.personal).header('vary', 'accept-encoding, accept-language, cookie');
@@ -116,7 +117,8 @@ async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<F
         .header('content-disposition', `attachment; filename="${answer.name}"`)
         .send(answer.text);
     case 'asset':
-      // Never more than a picture or a style, the same for everybody: no new cookie has it fetched again.
+      // Pictures and styles are the same for everybody. Without `vary`, a new cookie does not make browsers fetch them
+      // again.
       return reply
         .removeHeader('vary')
         .header('cache-control', 'public, max-age=31536000, immutable')
@@ -140,7 +142,7 @@ async function send(visit: Visit, reply: FastifyReply, answer: Reply): Promise<F
   }
 }
 
-/** @param calls - count what is asked of the clinic's service */
+/** @param calls - rate limits of the requests to the clinic's service */
 function handle(portal: Portal, handler: PageHandler, calls: readonly Count[] = []) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const service = portal.service.countedBy(() => isTooMuch(request, calls));
@@ -149,7 +151,6 @@ function handle(portal: Portal, handler: PageHandler, calls: readonly Count[] = 
   };
 }
 
-/** The page for something that went wrong before or in a handler. */
 function failureOf({ statusCode, code }: FastifyError): Failure {
   const known: Readonly<Record<string, Failure>> = {
     429: 'tooMany',
@@ -168,7 +169,7 @@ class RefusedRequest extends Error {
   }
 }
 
-/** Answers only so many requests of one visitor at the same time: all visitors share the portal's places at the clinic. */
+/** Limits the concurrent requests of one visitor, because all visitors share the portal's permits at the clinic. */
 function limitAtOnce(most: number) {
   const running = new Map<string, number>();
   const add = (name: string, more: number): void => {
@@ -188,8 +189,8 @@ function limitAtOnce(most: number) {
 }
 
 /**
- * The portal for patients, as a Fastify plugin: pages that work without scripts, in front of a clinic's booking service that
- * they reach over HTTP, as any portal does. The client's secret and its tokens stay on the server.
+ * The portal for patients, as a Fastify plugin. Its pages work without scripts and call the clinic's booking service
+ * over HTTP, like any portal. The client's secret and its tokens stay on the server.
  */
 export function portal(options: PortalOptions): FastifyPluginAsync {
   return async (scope) => {
@@ -206,7 +207,7 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
     scope.setErrorHandler(async (error: FastifyError, request, reply) => {
       const failure = failureOf(error);
       if (failure === 'broken') {
-        // Not its message, which can quote what a person has entered.
+        // The error message is not logged because it can quote a person's input.
         const frames = error.stack?.split('\n').filter((line) => /^\s+at /.test(line));
         request.log.error({ name: error.name, code: error.code, frames }, 'failed');
       }
@@ -222,12 +223,12 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
       const network = { keyGenerator: ({ ip }: FastifyRequest): string => addressNetwork(ip), timeWindow };
       await pages.register(rateLimit, { ...own, max: requestsPerMinute });
       const requests = pages.createRateLimit({ ...network, max: CHEAP * PER_NETWORK * requestsPerMinute });
-      // All forms count together, whatever they change.
+      // All forms share one limit.
       const forms = [
         pages.createRateLimit({ ...own, max: changesPerMinute }),
         pages.createRateLimit({ ...network, max: PER_NETWORK * changesPerMinute }),
       ];
-      // All visitors share what the clinic's service answers the portal in a minute.
+      // All visitors share the portal's rate limit at the clinic's service.
       const calls = [
         pages.createRateLimit({ ...own, max: 2 * requestsPerMinute }),
         pages.createRateLimit({ ...network, max: PER_NETWORK * requestsPerMinute }),

@@ -2,7 +2,7 @@ import type { Address, Location, Organization } from '@medplum/fhirtypes';
 import { listOf, partsOf, textOf } from '../../../packages/web/elements.ts';
 import { type Picture, pictureIn } from './pictures.ts';
 
-/** The clinic, as it presents itself to patients. What its record lacks is `undefined`. */
+/** The clinic, as it presents itself to patients. Elements that its Organization lacks are `undefined`. */
 export interface Clinic {
   /** The id of its Organization. */
   readonly id: string;
@@ -18,7 +18,7 @@ export interface Clinic {
   readonly consent: string | undefined;
 }
 
-/** An address as people write it, in one line. */
+/** Formats an address in one line. */
 export function addressText(address: Address | undefined): string | undefined {
   const { line, postalCode, city, text } = address ?? {};
   const town = [postalCode, city].filter((part) => part).join(' ');
@@ -26,7 +26,7 @@ export function addressText(address: Address | undefined): string | undefined {
   return [...(lines.length > 0 || town ? [...lines, town] : [text])].filter((part) => part).join(', ') || undefined;
 }
 
-/** Where a map shows a place: by its position, else by its address. */
+/** Returns the URL of a map for a Location: by its position, else by its address. */
 export function mapOf({ address, position }: Pick<Location, 'address' | 'position'>): string | undefined {
   const { latitude, longitude } = position ?? {};
   const text = addressText(address);
@@ -36,20 +36,19 @@ export function mapOf({ address, position }: Pick<Location, 'address' | 'positio
     : text && `${site}/search?${new URLSearchParams({ query: text }).toString()}`;
 }
 
-/** An address of a web page; anything else would be a script, or lead nowhere. */
+/** Only `http` and `https` URLs: others could run a script. */
 const pageIn = (value: unknown): string | undefined => {
   const text = textOf(value);
   return text !== undefined && /^https?:\/\//.test(text) && URL.canParse(text) ? new URL(text).href : undefined;
 };
 
-/** The logo of an Organization. */
 export const logoOf = ({ extension }: Organization, url: string | undefined): Picture | undefined =>
   pictureIn(partsOf(extension, url).map(({ valueAttachment }) => valueAttachment));
 
 /**
- * The clinic among the Organizations that provide its services: the one that says how the portal presents it, else the first.
+ * Selects the clinic's Organization: the first with the presentation extension, else the first.
  *
- * @param url - of the extension that says so
+ * @param url - URL of the presentation extension
  */
 export function clinicOf(organizations: readonly Organization[], url: string | undefined): Clinic | undefined {
   const chosen = organizations.find(({ extension }) => partsOf(extension, url).length > 0);
@@ -76,7 +75,7 @@ export function clinicOf(organizations: readonly Organization[], url: string | u
 
 type Colour = readonly number[];
 
-/** The lightness of a colour (WCAG 2.2, relative luminance). */
+/** Relative luminance (WCAG 2.2). */
 function luminance(colour: Colour): number {
   const [red = 0, green = 0, blue = 0] = colour.map((part) =>
     part <= 0.03928 * 255 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4,
@@ -92,7 +91,7 @@ export function contrast(one: Colour, other: Colour): number {
 
 const parse = (hex: string): Colour => [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
 
-/** A colour that can be read before another: moved towards black or white until it can. */
+/** Moves a colour towards black or white until its contrast is at least 4.5. */
 function readable(colour: Colour, behind: Colour, towards: number): string {
   for (let share = 0; ; share += 0.05) {
     const moved = colour.map((part) => Math.round(part + (towards - part) * Math.min(share, 1)));
@@ -102,10 +101,10 @@ function readable(colour: Colour, behind: Colour, towards: number): string {
   }
 }
 
-/** The backgrounds that links have in the style sheet, the one hardest to read on in each scheme. */
+/** The background of links with the least contrast, for each colour scheme of the style sheet. */
 const behind = { light: parse('e7f1f8'), dark: parse('223242') } as const;
 
-/** The style sheet that gives a portal the clinic's colour, as far as it can be read. */
+/** Returns a style sheet with the clinic's colour, adjusted until it is readable. */
 export function colourSheet(hex: string): string {
   const rule = (colour: string): string => `:root{--link:${colour};--strong:${colour}}`;
   const [light, dark] = [readable(parse(hex), behind.light, 0), readable(parse(hex), behind.dark, 255)];

@@ -26,10 +26,9 @@ export interface Clock {
   readonly zoneName: (time: number) => string;
 }
 
-/** A Monday. */
 const MONDAY = Date.UTC(2024, 0, 1);
 
-/** Whether a text is a day as `dayOf` gives it. */
+/** Whether a value is a local day (`YYYY-MM-DD`) of this century. */
 export function isDay(text: unknown): text is string {
   return isLocalDay(text) && text.startsWith('20');
 }
@@ -64,7 +63,7 @@ function makeClock(timeZone: string, locale: string): Clock {
 
 const clocks = new Map<string, Clock>();
 
-/** The clock of a time zone, as a locale writes it. */
+/** Returns the clock of a time zone, formatted for a locale. */
 export function clockOf(timeZone: string, locale: string): Clock {
   const key = `${locale} ${timeZone}`;
   const clock = clocks.get(key) ?? makeClock(timeZone, locale);

@@ -4,17 +4,17 @@ import { type BookingService, isRefusal, resourcesIn } from '../fhir/client.ts';
 import { type Picture, pictureIn } from './pictures.ts';
 import { type BookableService, locationText } from './services.ts';
 
-/** What the clinic says about the person of a calendar. */
+/** The practitioner of a Schedule. */
 export interface Doctor {
   /** The id of the Practitioner. */
   readonly id: string;
   readonly picture: Picture | undefined;
   readonly place: string | undefined;
-  /** Tags of languages (BCP 47), or their names where the clinic has no code for one. */
+  /** Language tags (BCP 47), or names of languages that have no code at the clinic. */
   readonly languages: readonly string[];
 }
 
-/** How many people of a service are looked up. */
+/** Maximum of practitioners that are read for a service. */
 const MOST = 100;
 
 const idsOf = (type: string, references: readonly string[]): string[] =>
@@ -32,8 +32,8 @@ function doctorOf(practitioner: Practitioner, place: Location | undefined): Doct
 }
 
 /**
- * The people of a service's calendars, by the actor of the calendar: a Practitioner, or a PractitionerRole. They say what
- * kind of card a calendar has; without an answer there are none.
+ * Reads the practitioners of a service's Schedules, by the actor of the Schedule: a Practitioner or a PractitionerRole.
+ * The Map is empty if one of the searches fails.
  */
 export async function readDoctors(
   client: BookingService,
@@ -47,7 +47,7 @@ export async function readDoctors(
     people.length > 0 && client.search('PractitionerRole', { practitioner: people.join(','), ...included }),
     roles.length > 0 && client.search('PractitionerRole', { _id: roles.join(','), ...included }),
   ]);
-  // What is known only in part is not kept for other visitors.
+  // A partial result would be cached for other visitors.
   const isWhole = found.every((one) => !one || !isRefusal(one));
   const bundles = found.flatMap((one) => (isWhole && one && !isRefusal(one) ? one : []));
   const all = <T extends 'Practitioner' | 'PractitionerRole' | 'Location'>(type: T) =>

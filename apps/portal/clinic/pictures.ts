@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Attachment } from '@medplum/fhirtypes';
 import { MAX_BYTES, MAX_PIXELS, type PictureKind, pictureKind } from '../../../packages/web/picture-kind.ts';
 
-/** A picture that may be shown: its type is that of its bytes, whatever the resource says. */
+/** A picture with the media type of its bytes; the type in the resource is not trusted. */
 export interface Picture extends Pick<PictureKind, 'mediaType'> {
   readonly bytes: Buffer;
-  /** A digest of the bytes: a picture that has changed has another address. */
+  /** A digest of the bytes, so that a changed picture has another address. */
   readonly version: string;
 }
 
-/** The first of some attachments that is a picture: PNG, JPEG or WebP by its bytes, with its data in it, and not too large. */
+/** Returns the first attachment with valid picture data: PNG, JPEG or WebP by its bytes, and within the size limits. */
 export function pictureIn(attachments: readonly (Attachment | undefined)[]): Picture | undefined {
   for (const data of attachments.map((attachment) => attachment?.data)) {
     const bytes = Buffer.from(typeof data === 'string' && data.length < MAX_BYTES * 1.4 ? data : '', 'base64');

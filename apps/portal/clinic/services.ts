@@ -17,66 +17,64 @@ import type { ExtensionUrls } from '../../../packages/web/refusal.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn, searchAll } from '../fhir/client.ts';
 import { addressText, type Clinic, clinicOf, mapOf } from './clinic.ts';
 
-/** A calendar in which times of a service can be booked. */
+/** A Schedule of a bookable service. */
 export interface BookableSchedule {
   readonly reference: string;
-  /** Whose calendar it is, as a reference; empty where the clinic names nobody. */
+  /** Reference of the Practitioner or PractitionerRole; empty if the Schedule names none. */
   readonly actor: string;
-  /** Their name; empty where the clinic gives it no name. */
+  /** Display name of the actor; empty if the Schedule has none. */
   readonly name: string;
   /** Whether the clinic's staff confirm each booking. */
   readonly isRequest: boolean;
   /** How long before its start an appointment can still be cancelled or moved, in milliseconds; `undefined`: always. */
   readonly cancelUntil: number | undefined;
-  /** Whether time that is freed is offered to those who wait. */
+  /** Whether freed time is offered to the waitlist. */
   readonly isRefilled: boolean;
-  /** How long an appointment is, in minutes; `undefined`: as long as the Slot. */
+  /** Duration of an appointment, in minutes; `undefined`: the whole Slot. */
   readonly minutes: number | undefined;
-  /** Where its service is: name and address. */
+  /** Name and address of the Location. */
   readonly place: string | undefined;
-  /** Where a map shows that place. */
+  /** URL of a map of the Location. */
   readonly map: string | undefined;
-  /** What patients should know before they come, for example what to bring. */
+  /** Instructions for patients, for example what to bring. */
   readonly bring: string | undefined;
-  /** The payer kinds that its service serves, as the extensions that say so; none: all. */
+  /** Extensions with the payer kinds that the service accepts; empty: all. */
   readonly payers: readonly Extension[];
-  /** The telephone of the clinic that provides its service. */
   readonly phone: string | undefined;
 }
 
-/** What a service needs that takes several appointments. */
+/** The requirements of a service with several appointments. */
 export interface VisitNeeds {
   /** Id of the HealthcareService. */
   readonly service: string;
-  /** The names of the steps that can be left out. */
+  /** Names of the optional steps. */
   readonly optional: readonly string[];
-  /** How many appointments a series has, and how many milliseconds from its first to its last; absent: steps of one visit. */
+  /** Number of appointments and milliseconds from the first to the last; absent: steps of one visit. */
   readonly series: { readonly count: number; readonly length: number } | undefined;
-  /** Whether freed time that completes it is offered to those who wait. */
+  /** Whether freed time that completes a visit is offered to the waitlist. */
   readonly isRefilled: boolean;
 }
 
-/** Something that patients can book. */
 export interface BookableService {
-  /** Its name in addresses: `system|code`, or empty for Schedules that name no service. */
+  /** Key in URLs: `system|code`, `HealthcareService/{id}`, or empty for Schedules without a service. */
   readonly key: string;
   readonly coding: Coding | undefined;
   readonly name: string;
   readonly description: string | undefined;
   readonly schedules: readonly BookableSchedule[];
-  /** Absent if it takes one appointment. */
+  /** Absent for a service with one appointment. */
   readonly visit?: VisitNeeds | undefined;
-  /** Who pays, if the visitor has said so: only what serves this kind is shown. */
+  /** The visitor's payer kind, if selected; Schedules and Slots for other kinds are hidden. */
   readonly payer?: Extension | undefined;
 }
 
-/** Whether time that is freed is offered to those who wait for a service. */
+/** Whether freed time of a service is offered to its waitlist. */
 export const usesWaitlist = ({ visit, schedules }: BookableService): boolean =>
   visit?.isRefilled || schedules.some((one) => one.isRefilled);
 
 const codeOf = ({ valueCoding }: Extension): string => valueCoding?.code ?? '';
 
-/** The payer kinds between which services make a difference, by code. */
+/** The payer kinds that at least one service names, by code. */
 export function payersOf(services: readonly BookableService[]): ReadonlyMap<string, Extension> {
   const extensions = services.flatMap(({ schedules }) => schedules.flatMap(({ payers }) => payers));
   return new Map(
@@ -84,18 +82,18 @@ export function payersOf(services: readonly BookableService[]): ReadonlyMap<stri
   );
 }
 
-/** The payer kinds that a service or a Slot names, as extensions. */
+/** Returns the payer kind extensions of a service or a Slot. */
 export const payersIn = (extension: readonly Extension[] | undefined, url: string | undefined): Extension[] =>
   listOf(extension).filter((one) => one.url === url && one.valueCoding !== undefined);
 
-/** Whether somebody for whom this kind pays is served. */
+/** Whether a payer kind is accepted. An empty list accepts all. */
 export const isServed = (payers: readonly Extension[], payer: Extension | undefined): boolean =>
   payer === undefined || payers.length === 0 || payers.some((extension) => codeOf(extension) === codeOf(payer));
 
 /**
- * What somebody can book for whom a payer kind pays.
+ * Returns the services that a payer kind can book.
  *
- * @param code - of the kind; anything else is everybody
+ * @param code - of the payer kind; an unknown code selects all services
  */
 export function servicesFor(
   services: readonly BookableService[],
@@ -104,7 +102,7 @@ export function servicesFor(
   const payer = payersOf(services).get(code ?? '');
   return services.flatMap((service) => {
     const schedules = service.schedules.filter(({ payers }) => isServed(payers, payer));
-    // The calendars of a visit's steps are found with its times.
+    // The Schedules of a visit's steps are only known from the proposals of `$find`.
     const isOffered = schedules.length > 0 || (service.visit && service.schedules.length === 0);
     return isOffered ? [{ ...service, schedules, payer }] : [];
   });
@@ -113,7 +111,7 @@ export function servicesFor(
 /** The longest text about a service, in characters. */
 const MAX_TEXT = 4_000;
 
-/** How many Schedules and services are read at once. */
+/** Page size of the searches. */
 const MOST = '500';
 
 const keyOf = ({ system = '', code }: Coding): string => `${system}|${code}`;
@@ -126,25 +124,22 @@ const idIn = (actor: Reference | undefined): string => actor?.reference?.split('
 const phoneIn = (telecom: readonly ContactPoint[] | undefined): string | undefined =>
   listOf(telecom).find(({ system, value }) => system === 'phone' && value)?.value;
 
-/** A place as people find it: name and address. */
+/** Name and address of a Location. */
 export const locationText = ({ name, address }: Location): string | undefined =>
   [name, addressText(address)].filter((part) => part).join(', ') || undefined;
 
-/** How long before its start an appointment can still be cancelled, by the booking policy of a resource. */
 const cancelUntilOf = (resource: Schedule | HealthcareService, url: string | undefined): number | undefined =>
   milliseconds(extensionIn(partsOf(resource.extension, url), 'cancelUntil')?.valueDuration);
 
-/** Whether freed time is offered to those who wait, by the booking policy of a resource. */
 const releaseOf = (resource: Schedule | HealthcareService, url: string | undefined): boolean | undefined =>
   extensionIn(partsOf(resource.extension, url), 'refill')?.valueBoolean;
 
-/** The value of a Schedule's own policy, else the strictest of its services'. */
+/** The value of the Schedule's policy, else the strictest of its services. */
 const strictest = (own: number | undefined, all: readonly (number | undefined)[]): number | undefined =>
   own ?? all.reduce((most, one) => (one !== undefined && one > (most ?? 0) ? one : most), undefined);
 
 type Urls = Pick<ExtensionUrls, 'confirmation' | 'policy' | 'clinic' | 'payerKind' | 'visit'>;
 
-/** What a service says of visits of several appointments. */
 function visitIn(service: HealthcareService, urls: Urls): VisitNeeds | undefined {
   const { id = '', extension } = service;
   const parts = partsOf(extension, urls.visit);
@@ -172,10 +167,9 @@ interface Found {
   readonly locations: ReadonlyMap<string, Location>;
 }
 
-/** Whether a code stands for all services. */
 const isAll = (coding: Coding): boolean => servesAll({ serviceType: [{ coding: [coding] }] });
 
-/** The HealthcareServices that a Schedule offers: named by it, or its actor, or all. */
+/** The HealthcareServices of a Schedule: named in `serviceType`, or its actors, or all active ones. */
 function servicesOf({ serviceType, actor }: Schedule, { services }: Found): HealthcareService[] {
   if (codingsOf(serviceType).some(isAll)) {
     return [...services.values()].filter(({ active }) => active !== false);
@@ -220,7 +214,6 @@ function bookableSchedule(
   };
 }
 
-/** What one Schedule lets patients book. */
 function offersOf(schedule: Schedule, clinic: Found, urls: Urls): BookableService[] {
   const services = servicesOf(schedule, clinic);
   const named = codingsOf(schedule.serviceType).filter((coding) => !isAll(coding));
@@ -246,7 +239,7 @@ function offersOf(schedule: Schedule, clinic: Found, urls: Urls): BookableServic
   });
 }
 
-/** The services that take several appointments and are in no calendar of their own. */
+/** Services with several appointments that no Schedule names. */
 function visitsOf({ services }: Found, urls: Urls, offers: readonly BookableService[]): BookableService[] {
   return [...services.values()].flatMap((service): BookableService[] => {
     const isKnown = service.active === false || offers.some(({ visit }) => visit && visit.service === service.id);
@@ -255,13 +248,13 @@ function visitsOf({ services }: Found, urls: Urls, offers: readonly BookableServ
     const isOwn = coding && offers.every(({ key }) => key !== keyOf(coding));
     const key = isOwn ? keyOf(coding) : `HealthcareService/${service.id}`;
     const name = service.name ?? coding?.display ?? '';
-    // Whoever waits names the service by its code.
+    // A waitlist entry names the service by its code. Without a code of its own, there is no waitlist.
     const needs = visit && { ...visit, isRefilled: visit.isRefilled && isOwn === true };
     return needs ? [{ key, coding, name, description: service.comment, schedules: [], visit: needs }] : [];
   });
 }
 
-/** Combines what several Schedules offer of one service. */
+/** Merges the Schedules of the same service. */
 function combine(offers: readonly BookableService[]): BookableService[] {
   const found = new Map<string, BookableService>();
   for (const offer of offers) {
@@ -271,13 +264,13 @@ function combine(offers: readonly BookableService[]): BookableService[] {
   return [...found.values()].toSorted((a, b) => a.name.localeCompare(b.name));
 }
 
-/** What can be booked at the clinic, by name, and whose services these are. */
+/** The bookable services by name, and the clinic that provides them. */
 export interface Catalogue {
   readonly services: readonly BookableService[];
   readonly clinic: Clinic | undefined;
 }
 
-/** Reads what can be booked. */
+/** Reads the catalogue from Schedules and HealthcareServices. */
 export async function readServices(service: BookingService, urls: Urls): Promise<Catalogue | Refusal> {
   const [schedules, services] = await Promise.all([
     searchAll(service, 'Schedule', { _count: MOST, _sort: '_id' }),
@@ -307,7 +300,7 @@ export async function readServices(service: BookingService, urls: Urls): Promise
 
 const folded = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLocaleLowerCase();
 
-/** Whether a text holds all of some words. */
+/** Whether a text contains all words of a search, ignoring case and diacritics. */
 export const hasWords = (text: string, words: string): boolean =>
   folded(words)
     .split(/\s+/)

@@ -3,7 +3,7 @@ import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
 import { type BookingService, isRefusal, nextPage, type Refusal, resourcesIn } from '../fhir/client.ts';
 import { type BookableSchedule, type BookableService, isServed, payersIn } from './services.ts';
 
-/** A time that can be booked; milliseconds since 1970 UTC. */
+/** A bookable time; milliseconds since 1970 UTC. */
 export interface FreeTime {
   readonly slot: string;
   readonly schedule: BookableSchedule;
@@ -11,25 +11,25 @@ export interface FreeTime {
   readonly end: number;
 }
 
-/** The free times of a span, and whether there are more than the portal reads. */
+/** The bookable times of a span. `isComplete` is false if there are more than the portal reads. */
 interface FreeTimes {
   readonly times: readonly FreeTime[];
   readonly isComplete: boolean;
 }
 
-/** How many Slots a page holds, and how many pages are read. */
+/** Slots on a page of the search, and maximum of pages. */
 const PAGE = 1000;
 const PAGES = 4;
 
-/** How many calendars are looked at together: their names have to fit into an address. */
+/** Maximum of Schedules in one search: their references must fit into a URL. */
 const MAX_SCHEDULES = 200;
 
 const MINUTE = 60_000;
 
-/** The most appointments that one long Slot is shown as. */
+/** Maximum of times of one Slot. */
 const MAX_PARTS = 200;
 
-/** Whether a Slot belongs to a service, and serves the visitor: it names that service and payer kind, or none. */
+/** Whether a Slot names the service and the visitor's payer kind. A Slot that names none serves all. */
 function isOf({ serviceType, extension }: Slot, { coding, payer }: BookableService): boolean {
   if (!isServed(payersIn(extension, payer?.url), payer)) {
     return false;
@@ -38,7 +38,7 @@ function isOf({ serviceType, extension }: Slot, { coding, payer }: BookableServi
   return codings.length === 0 || codings.some(({ system, code }) => system === coding?.system && code === coding?.code);
 }
 
-/** The appointments that a Slot has room for. A Slot without an end, or with one before its start, has none. */
+/** Divides a Slot into the times of appointments. An invalid Slot has none. */
 export function timesOf(slot: Slot, schedule: BookableSchedule): FreeTime[] {
   const [start, end] = [parseInstant(slot.start), parseInstant(slot.end)];
   if (slot.id === undefined || start === undefined || end === undefined || start >= end) {
@@ -54,16 +54,16 @@ export function timesOf(slot: Slot, schedule: BookableSchedule): FreeTime[] {
   }));
 }
 
-/** The appointments of a service that a Slot has room for; none if it is not the service's. */
+/** Divides a Slot of a service into times; empty if the Slot is not of the service. */
 export function timesIn(slot: Slot, service: BookableService): FreeTime[] {
   const schedule = service.schedules.find(({ reference }) => reference === slot.schedule?.reference);
   return schedule && isOf(slot, service) ? timesOf(slot, schedule) : [];
 }
 
-/** What stands for a time that the clinic does not offer: as if another had been faster. */
+/** The refusal of a time that is not bookable; it equals the one of a time that another person has booked. */
 const notOffered: Refusal = { refused: true, status: 409, problems: [{ code: 'slot-not-free', alternatives: [] }] };
 
-/** Whether a time lies in a Slot as the appointments of a service do: in steps from its start, or at its end. */
+/** Whether a time is one of the appointments in a Slot: in steps from its start, or at its end. */
 function fits(slot: Slot, service: BookableService, { start, end }: Pick<FreeTime, 'start' | 'end'>): boolean {
   const schedule = service.schedules.find(({ reference }) => reference === slot.schedule?.reference);
   const [from, to] = [parseInstant(slot.start), parseInstant(slot.end)];
@@ -71,15 +71,15 @@ function fits(slot: Slot, service: BookableService, { start, end }: Pick<FreeTim
     return false;
   }
   const [first] = timesOf(slot, schedule);
-  // A time that the service itself proposes is as long as the one that was lost, in whichever calendar.
+  // A time that the service proposes instead has the duration of the lost one, even in another Schedule.
   const lengths = [first && first.end - first.start, ...service.schedules.map(({ minutes = 0 }) => minutes * MINUTE)];
   const length = end - start;
   return from <= start && end <= to && lengths.includes(length) && ((start - from) % length === 0 || end === to);
 }
 
 /**
- * Why a time that a browser names cannot be booked: only what is offered can, and nobody can make it longer. A Slot that is
- * gone or taken is for the service to judge, which names other times.
+ * Validates a time that a browser names: it must be bookable and of the right duration. A Slot that is missing or not
+ * free is left to the service, which proposes other times.
  */
 export async function refusalOf(
   client: BookingService,
@@ -94,12 +94,12 @@ export async function refusalOf(
 }
 
 /**
- * The free times of a service.
+ * Reads the free Slots of Schedules and divides them into times.
  *
- * @param schedules - those to look at; at least one
+ * @param schedules - at least one
  * @param from - milliseconds since 1970 UTC
  * @param to - milliseconds since 1970 UTC, not included
- * @param most - how many Slots are enough
+ * @param most - number of Slots that are enough
  */
 export async function readTimes(
   client: BookingService,

@@ -1,21 +1,20 @@
 import { isObject } from '../../../core/fhir/resource.ts';
 
-/** The client of the portal, as the clinic has registered it. */
 interface Credentials {
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** The portal's access tokens: one for all visitors, renewed before it expires. It never leaves the server. */
+/** The access token of the portal, shared by all visitors and renewed before it expires. It never leaves the server. */
 export interface AccessTokens {
-  /** @throws Error when the clinic's server issues none */
+  /** @throws Error if the clinic's server issues no token */
   readonly current: () => Promise<string>;
   /** Forgets a token that was refused. */
   readonly refuse: (token: string) => void;
 }
 
-/** How long before its expiry a token is no longer used, in milliseconds. */
+/** Tokens are renewed this long before they expire, in milliseconds. */
 const MARGIN = 60_000;
 
 interface Token {
@@ -46,7 +45,7 @@ async function request(
 }
 
 /**
- * The access tokens of a client (OAuth 2 client credentials). Visitors who come at the same time wait for the same one.
+ * The access tokens of a client (OAuth 2 client credentials). Concurrent callers share one token request.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4
  */

@@ -4,31 +4,30 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import { type ExtensionUrls, type Problem, problemsIn } from '../../../packages/web/refusal.ts';
 import { type AccessTokens, accessTokens } from './access-token.ts';
 
-/** The service has not done what was asked. */
+/** A request that the service refused, or that failed. */
 export interface Refusal {
   readonly refused: true;
-  /** HTTP status; 0 if there was no answer, so that the outcome is unknown. */
+  /** HTTP status; 0 if there was no response, so that the outcome is unknown. */
   readonly status: number;
   readonly problems: readonly Problem[];
 }
 
-/** An answer: the resource, or the reason why there is none. */
+/** The resource of a response, or the refusal. */
 type Answer<T extends ResourceType> = ExtractResource<T> | Refusal;
 
-/** Whether an answer is a refusal. */
 export function isRefusal(answer: object): answer is Refusal {
   return 'refused' in answer;
 }
 
-/** Whether an answer names a problem. */
+/** Whether a refusal contains one of the codes. */
 export function has({ problems }: Refusal, ...codes: readonly string[]): boolean {
   return problems.some(({ code }) => code !== undefined && codes.includes(code));
 }
 
-/** A time to which an appointment is moved. */
+/** The new time of an appointment that is moved. */
 type Moved = Required<Pick<Appointment, 'start' | 'end'>> & { readonly slot: string };
 
-/** Asks for one appointment, which is answered, or for several, all or none, which a Bundle answers. */
+/** Requests one appointment, or several of which all or none are made. The response to the latter is a Bundle. */
 type Ask = <T extends 'Appointment' | 'Bundle'>(type: T, request: Appointment | Parameters) => Promise<Answer<T>>;
 
 /** The booking service, as a portal calls it. */
@@ -38,38 +37,39 @@ export interface BookingService {
     type: ResourceType,
     query: Readonly<Record<string, string | string[]>>,
   ) => Promise<Answer<'Bundle'>>;
-  /** The page of a search that a `next` link leads to. */
+  /** Reads the page of a `next` link. */
   readonly follow: (url: string) => Promise<Answer<'Bundle'>>;
-  /** `$hold` and `$book` are sent again after a lost answer: each appointment must carry an identifier. */
+  /** `$hold` and `$book` are repeated if there was no response. Therefore each appointment must have an identifier. */
   readonly hold: Ask;
   readonly book: Ask;
-  /** Proposes whole visits: a Bundle of Bundles of appointments. */
+  /** `$find` proposes visits: a Bundle of Bundles of appointments. */
   readonly find: (request: Parameters) => Promise<Answer<'Bundle'>>;
-  /** Puts a person on the waitlist; the id of an entry alone asks for its place. Sent again as `$book` is. */
+  /** `$waitlist` adds a waitlist entry; with only the id of an entry it returns the position. Repeated like `$book`. */
   readonly wait: (request: Parameters | Pick<Appointment, 'resourceType' | 'id'>) => Promise<Answer<'Appointment'>>;
-  /** Makes a Subscription, or changes the one with its id. */
+  /** Creates a Subscription, or updates it if it has an id. */
   readonly subscribe: (subscription: Subscription) => Promise<Answer<'Subscription'>>;
   /**
-   * Passes on what a person answers to a message, by the last part of its link; without an answer it only looks.
+   * Sends a person's reply to a message, by the token of its link. Without a reply it reads the message's state only.
    *
-   * @param to - the time to which they move
+   * @param to - the new time if the person moves the appointment
    */
   readonly answer: (token: string, answer?: string, to?: Moved) => Promise<Answer<'Parameters'>>;
-  /** The calendar of a secret link. */
+  /** Reads the calendar feed of a secret link. */
   readonly feed: (token: string) => Promise<Answer<'Parameters'>>;
   readonly cancel: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
-  /** The same for one visitor; `isEnough` says before each request whether the visitor may ask for no more now. */
+  /**
+   * A client with the rate limit of one visitor. If `isEnough` returns true, the request is refused with status 429.
+   */
   readonly countedBy: (isEnough: () => Promise<boolean>) => BookingService;
 }
 
-/** What a client of the service needs to know. */
 interface ServiceOptions {
   /** FHIR base address of the clinic's service. */
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly extensions: ExtensionUrls;
-  /** How long an answer may take, in milliseconds, however often it is asked for. */
+  /** Timeout of a call including all its retries, in milliseconds; default: 20,000. */
   readonly timeout?: number;
   readonly now: () => number;
 }
@@ -81,7 +81,7 @@ interface Call {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** After how long a request is sent again, in milliseconds. */
+/** Pauses before the retries, in milliseconds. */
 const pauses: readonly number[] = [200, 800];
 
 /** Statuses after which the same request may succeed later. */
@@ -104,14 +104,14 @@ async function sendOnce(call: Call, tokens: AccessTokens, signal: AbortSignal) {
   if (response.status === 401) {
     tokens.refuse(token);
   }
-  // A job has an address, and no answer yet.
+  // An asynchronous response contains only the URL of its job.
   const [, job] = /\/async\/([^/]+)$/.exec(response.headers.get('content-location') ?? '') ?? [];
   const text = await response.text();
   const body: unknown = job ? { resourceType: 'Task', id: job } : text && JSON.parse(text);
   return { status: response.status, body };
 }
 
-/** Sends a request; once more with a new token if the old one was refused. Never rejects. */
+/** Sends a request, and repeats it with a new token after a 401. Never rejects; status 0 is a failure. */
 async function send(call: Call, tokens: AccessTokens, signal: AbortSignal): Promise<{ status: number; body: unknown }> {
   try {
     const answer = await sendOnce(call, tokens, signal);
@@ -121,13 +121,12 @@ async function send(call: Call, tokens: AccessTokens, signal: AbortSignal): Prom
   }
 }
 
-/** For whom the service is called. */
 interface Visitor {
   readonly tokens: AccessTokens;
   readonly isEnough: () => Promise<boolean>;
 }
 
-/** A client of the booking service: the only part of the portal that calls it. */
+/** Creates a client of the booking service. No other part of the portal calls the service. */
 export function bookingService(options: ServiceOptions, visitor?: Visitor): BookingService {
   const { baseUrl, extensions, timeout = 20_000, now } = options;
   const tokenUrl = new URL('/oauth2/token', baseUrl).href;
@@ -219,7 +218,7 @@ export function bookingService(options: ServiceOptions, visitor?: Visitor): Book
   };
 }
 
-/** The resources of one type that a search has found; what is broken beyond its type is for the caller to judge. */
+/** Returns the resources of one type in a Bundle. Only the type is validated, not the elements. */
 export function resourcesIn<T extends ResourceType>(bundle: Bundle, type: T): ExtractResource<T>[] {
   const entries: unknown = bundle.entry;
   return (Array.isArray(entries) ? entries : [])
@@ -227,19 +226,18 @@ export function resourcesIn<T extends ResourceType>(bundle: Bundle, type: T): Ex
     .filter((resource) => isResource(resource, type));
 }
 
-/** The appointments of an answer, in the order in which they were asked for. */
+/** Returns the appointments of a response, in the order of the request. */
 export const appointmentsIn = (answer: Appointment | Bundle): readonly Appointment[] =>
   answer.resourceType === 'Bundle' ? resourcesIn(answer, 'Appointment') : [answer];
 
-/** The address of the page after this one; `undefined` if there is none. */
+/** Returns the URL of the next page; `undefined` on the last one. */
 export function nextPage({ link }: Bundle): string | undefined {
   return (Array.isArray(link) ? link : []).find((bundleLink) => bundleLink?.relation === 'next')?.url;
 }
 
-/** How many pages of a search are read. */
 const MAX_PAGES = 20;
 
-/** The resources that a search finds on all of its pages, with those that are included. */
+/** Reads all pages of a search, at most 20, with the included resources. */
 export async function searchAll(
   client: BookingService,
   type: ResourceType,

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** Counts requests, and says whether they are too many. */
+/** A rate limit: counts a request and returns whether the limit is exceeded. */
 export type Count = ReturnType<FastifyInstance['createRateLimit']>;
 
-/** Counts something of a visitor; returns whether it is too much. */
+/** Counts a request in all limits until one is exceeded; returns whether one is. */
 export async function isTooMuch(request: FastifyRequest, counts: readonly Count[]): Promise<boolean> {
   for (const count of counts) {
     const counted = await count(request);

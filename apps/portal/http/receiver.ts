@@ -3,7 +3,7 @@ import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync } from 'fastify';
 import type { PortalUpdates } from '../updates/updates.ts';
 
-/** The largest notification, in bytes; one with ids alone has about two thousand. */
+/** The largest notification, in bytes; an id-only notification has about two thousand. */
 const MAX_BYTES = 64 * 1024;
 
 /** Notifications from one address in a minute. The service sends those beyond the limit again later. */
@@ -23,8 +23,8 @@ function parsed(text: unknown): unknown {
 }
 
 /**
- * `POST /notifications`: where the clinic's service sends what has changed. Nothing is read of a request without the secret
- * of the portal's Subscription.
+ * `POST /notifications`: receives notifications of the clinic's service. The body of a request without the secret of
+ * the portal's Subscription is not read.
  */
 export function receiver(news: PortalUpdates, secret: string): FastifyPluginAsync {
   return async (scope) => {

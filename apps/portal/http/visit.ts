@@ -10,34 +10,33 @@ import type { Visitor } from '../session/visitor-quotas.ts';
 import { isLanguage, type Language, languages, type Say, sayIn, type Texts, textsOf } from '../texts/texts.ts';
 import { type FormValues, formValues } from '../visit/form.ts';
 
-/** One request of a visitor. */
+/** A page request of a visitor. */
 export interface Visit {
   readonly portal: Portal;
   readonly texts: Texts;
   readonly say: Say;
   readonly clock: Clock;
   readonly session: Session;
-  /** When the request came, in milliseconds since 1970 UTC: what is read for it is not older. */
+  /** Time of the request, in milliseconds since 1970 UTC. Resources that the request reads are not older. */
   readonly at: number;
   /** The path and query of the request. */
   readonly url: string;
   readonly query: FormValues;
   readonly form: FormValues;
-  /** The id in the path. */
+  /** The `id` parameter of the path. */
   readonly id: string;
-  /** What was typed before another time was chosen. */
+  /** The form as it was filled in before another time was chosen. */
   readonly draft: FormValues | undefined;
-  /** What was sealed into the link that was opened, and waits for a decision. */
+  /** The sealed part of an opened link that waits for a decision. */
   readonly link: string;
-  /** Whom the limits count: the address of the client. */
+  /** The client's address, for rate limits and quotas. */
   readonly visitor: Visitor;
   /** Whether a site of the clinic shows the page in a frame. */
   readonly isEmbedded: boolean;
-  /** Whether a script of the page asks, for the answer without the page around it. */
+  /** Whether a script of the page sent the request: the response has no page around it. */
   readonly isScript: boolean;
 }
 
-/** The cookies of the portal. */
 export const cookies = {
   session: 'portal_session',
   language: 'portal_language',
@@ -48,20 +47,20 @@ export const cookies = {
 /** The longest form that a cookie holds, in characters. */
 const MAX_KEPT = 2_500;
 
-/** Whether what was typed into a form can be kept in the browser. */
+/** Whether a form is short enough for a cookie. */
 export const isKept = ({ text }: FormValues): boolean => text.length <= MAX_KEPT;
 
-/** What an answer changes in the visitor's browser; `null` removes it. */
+/** Changes of the visitor's cookies; `null` removes one. */
 export interface Changes {
   readonly session?: Session | null;
   readonly draft?: FormValues | null;
   readonly link?: string | null;
   readonly language?: Language;
-  /** Whether the browser should forget the pages that it has shown. */
+  /** Whether the browser must clear its cache. */
   readonly isForgotten?: boolean;
 }
 
-/** An answer of the portal: a page, another address, a part of a page for a script, or a file. */
+/** A response of the portal: a page, a redirect, a part of a page or data for a script, or a file. */
 export type Reply = Changes &
   (
     | {
@@ -70,22 +69,21 @@ export type Reply = Changes &
         readonly body: Html;
         readonly status?: number;
         readonly isProblem?: boolean;
-        /** The id of the form that holds what was typed: the language is switched with it. */
+        /** The id of the form with the visitor's input: switching the language submits it. */
         readonly form?: string;
-        /** Whether the page holds nothing that only this visitor may know: then it is compressed. */
+        /** Whether the page contains no personal data. Only such a page is compressed. */
         readonly isPublic?: boolean;
       }
     | { readonly kind: 'redirect'; readonly to: string }
-    /** What is the same for everybody, at an address that names its content. */
+    /** Content that is the same for everybody, at an address that changes with the content. */
     | { readonly kind: 'asset'; readonly mediaType: string; readonly content: Buffer | string }
-    /** The script of a site that shows the portal in a frame. */
+    /** The script for sites that show the portal in a frame. */
     | { readonly kind: 'embed'; readonly script: string }
     | { readonly kind: 'part'; readonly body: Html }
     | { readonly kind: 'data'; readonly data: Readonly<Record<string, string | boolean>> }
     | { readonly kind: 'file'; readonly name: string; readonly mediaType: string; readonly text: string }
   );
 
-/** Answers a request. */
 export type PageHandler = (visit: Visit) => Promise<Reply>;
 
 function languageOf({ cookies: sent, headers }: FastifyRequest): Language {
@@ -105,7 +103,7 @@ async function draftOf(
   return isOwn ? formValues(content.form) : undefined;
 }
 
-/** Reads what a handler needs of a request. */
+/** Parses a request for the page handlers. */
 export async function visitOf(portal: Portal, request: FastifyRequest): Promise<Visit> {
   const { params, url, body } = request;
   const texts = textsOf[languageOf(request)];

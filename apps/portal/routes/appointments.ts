@@ -35,11 +35,11 @@ import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { serviceOf } from './under-way.ts';
 import { watchOf } from './updates.ts';
 
-/** An appointment of the visitor, or a visit under one of its appointments. */
+/** An appointment of the visitor, or a visit shown as one of its appointments. */
 export interface Own {
   readonly appointment: Appointment;
   readonly view: AppointmentView;
-  /** The appointments of the visit, or of the series; none unless it is one of several. */
+  /** The appointments of the visit or series; absent for a single appointment. */
   readonly steps?: readonly Own[];
 }
 
@@ -50,7 +50,11 @@ const mayRead = ({ session, portal }: Pick<Visit, 'session' | 'portal'>, appoint
     session.appointments.includes(id),
   );
 
-/** The appointments that a search finds among those of the visitor. */
+/**
+ * Searches the appointments of the visitor. Holds are left out unless they are personal offers.
+ *
+ * @param mayShow - default: the session has access to the appointment
+ */
 export async function search(
   visit: Pick<Visit, 'portal' | 'session'>,
   query: Readonly<Record<string, string>>,
@@ -74,12 +78,11 @@ export async function search(
     .filter(({ appointment, view }) => view.offer || !isHold(appointment, portal.options.extensions.heldUntil));
 }
 
-/** One of a series, with all of it. */
 function occurrence(one: Own, steps: readonly Own[], group: string, services: readonly BookableService[]): Own {
   const { step } = one.view;
   const open = steps.filter(({ view }) => view.isOpen);
   const key = services.find(({ visit }) => visit?.series && visit.service === step?.service)?.key;
-  // All of a series can be waited for, not one of it.
+  // The waitlist accepts a whole series, not one appointment of it.
   return {
     ...one,
     steps,
@@ -88,8 +91,8 @@ function occurrence(one: Own, steps: readonly Own[], group: string, services: re
 }
 
 /**
- * Visits in the place of their appointments, and all of a series for each of it. Whoever sees one of them sees all that were
- * booked with it for the same patient.
+ * Combines the appointments of a visit, and adds the other appointments of a series. Access to one appointment includes
+ * those that were booked with it for the same patient.
  */
 async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly Own[] | Refusal> {
   const { visitGroup: system } = visit.portal.options.extensions;
@@ -112,7 +115,6 @@ async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly O
   for (const one of own) {
     const group = keyOf(one);
     const steps = group === undefined ? [] : found.filter((other) => keyOf(other) === group);
-    // A series is offered as a whole.
     const isOffered = one.view.offer && steps.every(({ view }) => view.offer);
     if (group !== undefined && isOccurrence(one.appointment) && !isOffered) {
       for (const other of [one, ...steps]) {
@@ -131,7 +133,10 @@ async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly O
   return [...shown.values()];
 }
 
-/** What is offered to those of the visitor who wait: only what is for them, whoever else waits with the same portal. */
+/**
+ * Searches the personal offers for the visitor's appointments and waitlist entries. Offers to other visitors of the
+ * portal are filtered out.
+ */
 async function offersTo(visit: Visit, own: readonly Own[]): Promise<Own[] | Refusal> {
   const waiting = own.filter(({ view }) => view.state === 'waiting' || view.openUntil !== undefined);
   const patients = [...new Set(waiting.flatMap(({ appointment }) => patientsOf(appointment)))];
@@ -140,7 +145,7 @@ async function offersTo(visit: Visit, own: readonly Own[]): Promise<Own[] | Refu
   return isRefusal(found) ? found : found.filter(({ view }) => view.offer);
 }
 
-/** An appointment of the visitor, with its place if it is an entry of the waitlist. */
+/** Adds the position to a waitlist entry. */
 async function withPosition({ portal }: Visit, { appointment, view }: Own): Promise<AppointmentView> {
   if (view.state !== 'waiting') {
     return view;
@@ -152,7 +157,7 @@ async function withPosition({ portal }: Visit, { appointment, view }: Own): Prom
   return { ...view, place: place?.valuePositiveInt, isTold };
 }
 
-/** All appointments of the visitor, and what is offered to them. */
+/** All appointments of the visitor, with the personal offers. */
 async function allOwn(visit: Visit): Promise<readonly Own[] | Refusal> {
   const { appointments } = visit.session;
   const named = appointments.length > 0 ? await search(visit, { _id: appointments.join(',') }) : [];
@@ -165,13 +170,13 @@ async function allOwn(visit: Visit): Promise<readonly Own[] | Refusal> {
     : withVisits(visit, [...new Map([...named, ...offers].map((one) => [one.view.id, one])).values()]);
 }
 
-/** All appointments of the visitor. */
+/** All appointments of the visitor, without the personal offers. */
 export async function ownAppointments(visit: Visit): Promise<readonly AppointmentView[] | Refusal> {
   const all = await allOwn(visit);
   return isRefusal(all) ? all : all.map(({ view }) => view).filter(({ offer }) => !offer);
 }
 
-/** `GET /appointments`: those of the visitor. */
+/** `GET /appointments` */
 export const showAppointments: PageHandler = async (visit) => {
   if (isEmpty(visit.session)) {
     return noSessionPage(visit, visit.query.get('left') === '1');
@@ -182,13 +187,13 @@ export const showAppointments: PageHandler = async (visit) => {
     : appointmentsPage(visit, await Promise.all(all.map((one) => withPosition(visit, one))));
 };
 
-/** Finds an appointment if it is the visitor's: anyone else's is not found, like one that does not exist. */
+/** Finds an appointment of the visitor. Other patients' appointments are reported as not found, like missing ones. */
 export async function findOwn(visit: Visit, id: string): Promise<Own | Reply> {
   if (isEmpty(visit.session)) {
     return noSessionPage(visit, false);
   }
   const own = isId(id) ? await search(visit, { _id: id }) : [];
-  // Of a series the visitor may know another one.
+  // The session may contain another appointment of the series.
   const found = isRefusal(own) ? own : await (own.length > 0 || !isId(id) ? withVisits(visit, own) : allOwn(visit));
   if (isRefusal(found)) {
     return failurePage(visit, failureOf(found));
@@ -196,7 +201,6 @@ export async function findOwn(visit: Visit, id: string): Promise<Own | Reply> {
   return found.find(({ view }) => view.id === id) ?? failurePage(visit, 'notFound');
 }
 
-/** Answers for an appointment of the visitor. */
 const forOwn =
   (handler: (visit: Visit, own: Own) => Promise<Reply>): PageHandler =>
   async (visit) => {
@@ -204,10 +208,10 @@ const forOwn =
     return 'kind' in own ? own : handler(visit, own);
   };
 
-/** The link to some appointments, valid until two weeks after the last of them. */
+/** Creates the personal link to appointments, valid until two weeks after the last one. */
 async function linkTo({ portal }: Visit, all: readonly AppointmentView[], email: string): Promise<PersonalLink> {
   const { options, seal, now, clinic } = portal;
-  // One of a series leads to all of it.
+  // One appointment of a series gives access to all of it.
   const isFirst = ({ series }: AppointmentView, index: number): boolean =>
     !series || all.findIndex((view) => view.series?.group === series.group) === index;
   const linked = all.filter(isFirst).slice(-MOST_LINKED);
@@ -226,17 +230,17 @@ async function linkTo({ portal }: Visit, all: readonly AppointmentView[], email:
   };
 }
 
-/** The link to an appointment and all others of the visitor: the last one that was sent is enough to come back. */
+/** The link to an appointment includes the visitor's others, so that the most recent link is sufficient. */
 async function linkOf(visit: Visit, { appointment, view }: Own): Promise<PersonalLink> {
   const { session } = visit;
-  // Who came by a link may be somebody else: only the browser in which it was typed shows an address.
+  // A link may have been opened by another person. Only the browser in which the e-mail address was entered shows it.
   const who = session.patients.find(({ id }) => patientsOf(appointment).includes(id));
   const all = session.appointments.length > 1 ? await ownAppointments(visit) : [];
   const others = isRefusal(all) ? [] : all.filter(({ id }) => id !== view.id);
   return linkTo(visit, [...others, view], who?.email ?? '');
 }
 
-/** Of an appointment's series what is moved with it, and what stays: what is at another time of its week than most are. */
+/** Divides the open appointments of a series. An appointment at another time of the week than most of them stays. */
 export function restOfSeries({ view, steps = [] }: Own, { series }: VisitNeeds, timeZone: string): RestOfSeries {
   const open = steps.map((one) => one.view).filter(({ isOpen, step }) => isOpen && step);
   const every = series ? series.length / (series.count - 1) / DAY : 0;
@@ -248,7 +252,7 @@ export function restOfSeries({ view, steps = [] }: Own, { series }: VisitNeeds, 
   return { moved: isClear ? most : open, stays: isClear ? open.filter((one) => !most.includes(one)) : [] };
 }
 
-/** What is offered in the place of an appointment or entry. */
+/** The personal offers for an appointment or a waitlist entry; appointments of one visit are combined. */
 async function offersFor(visit: Visit, own: Own): Promise<AppointmentView[]> {
   const { extensions } = visit.portal.options;
   const found = await offersTo(visit, [own]);
@@ -270,7 +274,6 @@ async function offersFor(visit: Visit, own: Own): Promise<AppointmentView[]> {
   );
 }
 
-/** The page of an appointment, with what is offered in its place. */
 async function pageOf(visit: Visit, own: Own, more: Pick<AppointmentPage, 'news' | 'refusal'>): Promise<Reply> {
   const [link, watch, view, offers] = await Promise.all([
     linkOf(visit, own),
@@ -287,7 +290,7 @@ export const showAppointment = forOwn((visit, own) => {
   return pageOf(visit, own, { news: isNews(news) ? news : undefined });
 });
 
-/** `POST /appointments/:id/accept`: takes the time that is offered. */
+/** `POST /appointments/:id/accept`: books a personal offer. */
 export const accept: PageHandler = async (visit) => {
   const { portal, session, id } = visit;
   const own = await findOwn(visit, id);
@@ -296,7 +299,7 @@ export const accept: PageHandler = async (visit) => {
   }
   const to = `${portal.options.path}/appointments/${id}`;
   const seen = withMore(session, { appointments: [id] });
-  // Of a visit of which one step is offered anew the others stay.
+  // Some steps of a visit may be offered again; the others are not changed.
   const offered = (own.steps ?? [own]).filter(({ view }) => view.offer);
   const wanted = offered.map(({ appointment, view: { start = 0, end = 0 } }) => {
     const slots = listOf(appointment.slot).flatMap(({ reference }) => reference?.split('/')[1] ?? []);
@@ -314,7 +317,7 @@ export const accept: PageHandler = async (visit) => {
   return { kind: 'redirect', to: `${to}?news=${news}`, session: seen };
 };
 
-/** `GET /leave`: asks before the appointments are forgotten on this device, and names the way back to them. */
+/** `GET /leave`: asks before the session is removed from the device, and shows the link back. */
 export const askLeave: PageHandler = async (visit) => {
   const views = isEmpty(visit.session) ? [] : await ownAppointments(visit);
   return isRefusal(views)
@@ -322,7 +325,7 @@ export const askLeave: PageHandler = async (visit) => {
     : leavePage(visit, views.length > 0 ? await linkTo(visit, views, '') : undefined);
 };
 
-/** `GET /appointments/:id/state`: what the script of the page asks for when there may be news. */
+/** `GET /appointments/:id/state`: the parts of the page that its script replaces after an update. */
 export const showState = forOwn(async (visit, own) => {
   const [view, watch, offers] = await Promise.all([
     withPosition(visit, own),
@@ -349,14 +352,14 @@ export const showCalendarFile = forOwn(async (visit, { appointment, view, steps 
     : { kind: 'file', name: 'appointment.ics', mediaType: 'text/calendar; charset=utf-8', text };
 });
 
-/** `GET /appointments/:id/cancel`: asks first, or says that it is too late, as it may be on a page that was kept. */
+/** `GET /appointments/:id/cancel`: asks first, or says that it is too late. */
 export const askCancel = forOwn(async (visit, { view }) =>
   cancelPage(visit, view, view.openUntil !== undefined && !view.isOpen ? 'cancelTooLate' : undefined),
 );
 
 /**
- * Cancels an appointment, or all of a visit, the first step first: it is the first that can no longer be cancelled. Where the
- * visit ends as a whole, that is all; other steps are read again and cancelled one by one.
+ * Cancels an appointment, or all open steps of a visit. The first step comes first, because its cancellation period
+ * ends first. The service may cancel the other steps with it; the remaining ones are cancelled one by one.
  */
 async function cancelAll(
   { portal, session }: Visit,
@@ -383,7 +386,7 @@ async function cancelAll(
   return undefined;
 }
 
-/** `POST /appointments/:id/cancel`. One that is cancelled already stays so. */
+/** `POST /appointments/:id/cancel`. Repeating it has no effect. */
 export const cancel = forOwn(async (visit, found) => {
   const { view } = found;
   const own = `${visit.portal.options.path}/appointments`;
@@ -395,7 +398,7 @@ export const cancel = forOwn(async (visit, found) => {
   if (refusal) {
     return cancelPage(visit, view, reasonOf(refusal));
   }
-  // The clinic's service tells the portal nothing of what it has done itself.
+  // The portal is not notified of its own changes.
   for (const { id } of [view, ...view.steps]) {
     visit.portal.news.note(id);
   }
@@ -415,20 +418,20 @@ export const askMove = forOwn(async (visit, { view }) => {
   return time ? movePage(visit, { ...movableOf(visit, view), service }, time) : failurePage(visit, 'notFound');
 });
 
-/** What stands for an answer of the service where the portal does not know what it offers. */
+/** The refusal if the services of the clinic cannot be read. */
 const unavailable: Refusal = { refused: true, status: 503, problems: [] };
 
-/** What stands for an answer of the service where other steps were chosen than the visit has. */
+/** The refusal if the chosen steps are not those of the visit. */
 const apart: Refusal = { refused: true, status: 422, problems: [{ code: 'visit-mismatch', alternatives: [] }] };
 
-/** Moves to a time that is offered, which counts as a booking. */
+/** Moves to a bookable time. A move counts as a booking in the visitor's quota. */
 async function moveTo<T extends object>(
   { portal, visitor }: Visit,
   service: BookableService,
   time: ChosenTime,
   send: () => Promise<T | Refusal>,
 ): Promise<T | Refusal> {
-  // Of a visit the clinic's service judges the whole.
+  // The times of a visit are validated by the clinic's service.
   const problem = time.steps ? undefined : await refusalOf(portal.service, service, time);
   if (problem) {
     return problem;
@@ -445,11 +448,11 @@ async function moveTo<T extends object>(
 }
 
 /**
- * Moves to the time in the form, and says what came of it.
+ * Moves to the time in the form, and returns the page for the outcome.
  *
- * @param key - of the service for which it is
- * @param send - asks the service
- * @param done - what is shown then
+ * @param key - key of the service
+ * @param send - sends the request to the service
+ * @param done - returns the page after a successful move
  */
 export async function moveBy<T extends object>(
   visit: Visit,
@@ -494,7 +497,7 @@ export const move = forOwn((visit, { appointment, view, steps = [] }) => {
     async (time): Promise<object | Refusal> =>
       time.steps ? sendVisit(time.steps) : portal.service.book('Appointment', moveRequest(appointment, time)),
     () => {
-      // The clinic's service tells the portal nothing of what it has done itself.
+      // The portal is not notified of its own changes.
       for (const one of [view, ...steps.map((step) => step.view)]) {
         portal.news.note(one.id);
       }

@@ -19,7 +19,10 @@ import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { currentHold, forUnderWay, identifierOf, marksOf, type UnderWay } from './under-way.ts';
 import { askFor } from './visits.ts';
 
-/** A record is used again only if the visitor has chosen it: names and dates of birth prove nothing. */
+/**
+ * Builds a submission from a form. A Patient is reused only if the visitor selected it: a name and a date of birth
+ * prove nothing.
+ */
 export function submissionOf(
   { portal, form, texts }: Visit,
   key: string,
@@ -45,8 +48,8 @@ export function submissionOf(
 }
 
 /**
- * What a session gains by an answer: the appointment that was asked for, and the record that was made for it. Which record
- * an appointment names may have changed since: it counts only while it has the mark of the request (`knownPatients`).
+ * The access rights that a session gains by a response: the appointment and the created Patient. The patient counts
+ * only while the record has the identifier of the request (`knownPatients`), as appointments can be edited.
  */
 export function gainedBy({ form }: Visit, { patient, name }: Submission, answer: Appointment): Partial<Session> {
   const [id] = patientsOf(answer);
@@ -55,11 +58,11 @@ export function gainedBy({ form }: Visit, { patient, name }: Submission, answer:
   return { patients, appointments: [answer.id ?? ''] };
 }
 
-/** A time that is not the first choice has an identifier of its own: nothing else was requested with it. */
+/** An alternative time needs another identifier than the first choice. */
 const bookingKey = ({ time, key }: UnderWay['pending'], chosen: ChosenTime): string =>
   chosen === time ? key : `${key}-${formatInstant(chosen.start)}`;
 
-/** Books: the hold first, and the time without it if the hold was given back. */
+/** Books the hold. If it was released meanwhile, books the time without it. */
 async function bookAtClinic(
   { portal }: Visit,
   { pending, service }: UnderWay,
@@ -77,7 +80,7 @@ async function bookAtClinic(
   return isGivenBack ? send(`${pending.key}-again`, []) : answer;
 }
 
-/** Books a time, if the visitor has not taken enough yet. */
+/** Books a time within the visitor's quota. */
 async function book(
   visit: Visit,
   booking: UnderWay,
@@ -104,7 +107,7 @@ async function book(
   return booked;
 }
 
-/** What was answered, as it is sent. */
+/** The QuestionnaireResponse of the answers. */
 export function responseOf(
   { portal, texts }: Visit,
   questions: QuestionForm | undefined,
@@ -114,13 +117,13 @@ export function responseOf(
   return questions && answers && toQuestionnaireResponse(questions, answers, [yes, no], formatInstant(portal.now()));
 }
 
-/** Books what the form says, if nothing is wrong with it. */
+/** Books if the form is valid. */
 async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Promise<Reply> {
   const { portal, form } = visit;
   const { answers, known, problems } = checked(visit, page, form);
   const chosen = parseTime(form.get('time')) ?? booking.pending.time;
   if (problems.size > 0) {
-    // Shown at an address of its own, so that the way back does not meet the browser's question to send the form again.
+    // Post/redirect/get: the back button must not ask to submit the form again.
     return isKept(form)
       ? { kind: 'redirect', to: addressOf(visit, { check: '1' }), draft: form }
       : detailsPage(visit, { ...page, state: { form, problems } });
@@ -131,7 +134,7 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
     const alternatives = await alternativesTo(visit, booked, booking.service, chosen);
     return detailsPage(visit, { ...page, refusal: { reason: reasonOf(booked), alternatives } });
   }
-  // One leads to the whole visit or series.
+  // One appointment gives access to the whole visit or series.
   const [first] = booked;
   const id = first?.id ?? '';
   const gained = first ? gainedBy(visit, submission, first) : {};
@@ -146,7 +149,7 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
   };
 }
 
-/** Shows the form in another language; what was typed stays. */
+/** Switches the language and keeps the input. */
 const inLanguage =
   (language: Language) =>
   async (visit: Visit): Promise<Reply> => ({
@@ -156,14 +159,14 @@ const inLanguage =
     draft: visit.form,
   });
 
-/** What else a button of the form does, by its value. */
+/** Other actions of the form's buttons, by their value. */
 const actions: ReadonlyMap<string, (visit: Visit, booking: UnderWay) => Promise<Reply>> = new Map([
   ['prolong', prolong],
   ['other', chooseOther],
   ...languages.map((language) => [language, inLanguage(language)] as const),
 ]);
 
-/** `POST /details`: books, or holds longer, or goes back to the times. */
+/** `POST /details`: books, prolongs the hold, goes back to the times, or switches the language. */
 export const sendDetails = forUnderWay(async (visit, booking) => {
   const action = actions.get(visit.form.get('action'));
   if (action) {

@@ -15,7 +15,7 @@ async function questionsOf({ portal }: Visit, service: BookableService): Promise
   return found && !isRefusal(found) ? questionForm(found) : found;
 }
 
-/** The clinic's questions, and its text to agree to, if it has one: the answer holds what was agreed to, word by word. */
+/** Adds the clinic's consent text to its questions. The QuestionnaireResponse contains the text itself as proof. */
 export function withConsent(
   { texts }: Visit,
   asked: QuestionForm | undefined,
@@ -40,7 +40,7 @@ export function withConsent(
   return { canonical, title, questions: [...questions, question] };
 }
 
-/** The patients whose records this session has made, newest first, by the names that were typed. */
+/** The patients whose records the session created, newest first, by the names that were entered. */
 export async function knownPatients({ portal, session }: Visit): Promise<KnownPatient[]> {
   const own = session.patients.toReversed();
   const found = await Promise.all(own.map(({ id }) => portal.service.read('Patient', id)));
@@ -56,10 +56,10 @@ export async function knownPatients({ portal, session }: Visit): Promise<KnownPa
 }
 
 /**
- * What the page for a booking's details shows, or the page that says why it cannot be shown.
+ * Reads the content of the details page; returns a failure page if the questions cannot be read.
  *
- * @param form - what was typed
- * @param held - until when the time is held
+ * @param form - the input so far
+ * @param held - end of the hold, in milliseconds since 1970 UTC
  */
 export async function pageOf(
   visit: Visit,
@@ -91,12 +91,11 @@ export async function pageOf(
   };
 }
 
-/** The address of the form. */
 export function addressOf({ portal, query }: Visit, more: Readonly<Record<string, string>>): string {
   return `${portal.options.path}/details?${new URLSearchParams({ b: query.get('b'), ...more }).toString()}`;
 }
 
-/** What a form says, and everything wrong with it. */
+/** Reads and validates a form. */
 export function checked({ portal, clock }: Visit, { questions, known: offered }: DetailsPage, form: FormValues) {
   const answers = questions && readAnswers(questions, form, portal.options.timeZone);
   const known = offered.find(({ id }) => id === form.get('for'));
@@ -104,7 +103,7 @@ export function checked({ portal, clock }: Visit, { questions, known: offered }:
   return { answers, known, problems: new Map([...person, ...(answers?.problems ?? [])]) };
 }
 
-/** `GET /details`: the form for a time that is held, with what was typed, and what is wrong with it if it was sent. */
+/** `GET /details`: the form for a held time, with the draft, and its problems if it was submitted. */
 export const showDetails = forUnderWay(async (visit, booking) => {
   const page = await pageOf(visit, booking, visit.draft ?? emptyForm, await currentHold(visit, booking.pending));
   if ('kind' in page) {

@@ -17,14 +17,14 @@ import { alternativesTo, reasonOf } from './refusals.ts';
 import { currentHold, heldUntil, identifierOf, serviceOf, type UnderWay } from './under-way.ts';
 import { askFor } from './visits.ts';
 
-/** How long a hold counts whose end the clinic has not named, in milliseconds. */
+/** Assumed duration of a hold if the clinic does not name its end, in milliseconds. */
 const MAX_HOLD = 600_000;
 
-/** What stands for a hold that the visitor may not have, because too many are the visitor's. */
+/** The refusal if the visitor's quota of holds is exhausted. */
 const enough: Refusal = { refused: true, status: 429, problems: [{ code: 'too-many-holds', alternatives: [] }] };
 
 /**
- * Asks for a hold, unless the visitor has enough of them. It counts until it ends.
+ * Requests a hold within the visitor's quota. It counts until it ends.
  *
  * @param before - the hold that is prolonged, as `Pending.hold`
  */
@@ -52,7 +52,7 @@ async function hold(
   return held;
 }
 
-/** `POST /hold`: holds a time, and goes on to the details. */
+/** `POST /hold`: holds a time and redirects to the details. */
 export const holdTime: PageHandler = async (visit) => {
   const { portal, form } = visit;
   const time = parseTime(form.get('time'));
@@ -63,11 +63,11 @@ export const holdTime: PageHandler = async (visit) => {
   if (isRefusal(service)) {
     return failurePage(visit, 'unavailable');
   }
-  // Of a visit the clinic's service judges the whole.
+  // The times of a visit are validated by the clinic's service.
   const problem = time.steps ? undefined : await refusalOf(portal.service, service, time);
   const key = randomUUID();
   const held = problem ?? (await hold(visit, key, service, time));
-  // A time that cannot be held because too many are held, or because the service is busy, can still be booked.
+  // Without a hold because of a limit, the time can still be booked.
   if (!isRefusal(held) || (!problem && ['tooManyHolds', 'busy'].includes(reasonOf(held)))) {
     const session = withMore(visit.session);
     const id = isRefusal(held) ? '' : held.map((appointment) => appointment.id ?? '').join(',');
@@ -81,7 +81,7 @@ export const holdTime: PageHandler = async (visit) => {
   return takenPage(visit, service, reasonOf(held), alternatives ?? []);
 };
 
-/** Holds the time longer, or again; what was typed stays. */
+/** Prolongs or renews a hold; keeps the input. */
 export async function prolong(visit: Visit, booking: UnderWay): Promise<Reply> {
   const { portal, texts, say, clock, form } = visit;
   const { pending, service } = booking;
@@ -105,11 +105,11 @@ export async function prolong(visit: Visit, booking: UnderWay): Promise<Reply> {
   return 'kind' in page ? page : detailsPage(visit, { ...page, holdNews: news });
 }
 
-/** Gives the time back, and keeps what was typed for another one. */
+/** Releases the hold, and keeps the input for another time. */
 export async function chooseOther(visit: Visit, { pending }: UnderWay): Promise<Reply> {
   const { portal, form, visitor } = visit;
   const { service, payer, key } = pending;
-  // A visit ends as a whole with its first step; where its steps are apart, the others are still held.
+  // Cancelling the first step may cancel the whole visit. If it does not, the other steps are still held.
   for (const id of pending.hold === '' ? [] : pending.hold.split(',')) {
     const held = await portal.service.read('Appointment', id);
     if (!isRefusal(held) && heldUntil(portal, held) !== undefined) {

@@ -8,7 +8,6 @@ import { ownAppointments, search } from './appointments.ts';
 
 const listOf = ({ portal }: Visit): string => `${portal.options.path}/appointments`;
 
-/** The appointments of a link, or the page for one that shows none. */
 async function linked({ portal, texts }: Visit, text: string): Promise<readonly string[] | Reply> {
   const found = await openLink(portal.seal, text);
   return typeof found === 'string'
@@ -17,8 +16,8 @@ async function linked({ portal, texts }: Visit, text: string): Promise<readonly 
 }
 
 /**
- * `GET /link`: a personal link opens a session, and its secret leaves the address. Where the browser shows other
- * appointments already, it joins nothing: the visitor is asked, by the names of both.
+ * `GET /link`: opens a session from a personal link and removes the secret from the address. If the session already has
+ * other appointments, the visitor is asked before they are combined.
  */
 export const showLink: PageHandler = async (visit) => {
   const { portal, query, session } = visit;
@@ -47,7 +46,7 @@ export const showLink: PageHandler = async (visit) => {
       );
 };
 
-/** `POST /link`: the visitor has decided. The secret of the link is in a cookie, so that no other page can send it. */
+/** `POST /link`: the visitor's decision. The secret of the link is in a cookie, so that no other page can submit it. */
 export const openLinkHere: PageHandler = async (visit) => {
   const appointments = await linked(visit, visit.link);
   if ('kind' in appointments) {
@@ -61,7 +60,7 @@ export const openLinkHere: PageHandler = async (visit) => {
   return { kind: 'redirect', to: listOf(visit), link: null, ...session };
 };
 
-/** `POST /leave`: forgets the session on this device. */
+/** `POST /leave`: removes the session from the device. */
 export const leave: PageHandler = async ({ portal }) => ({
   kind: 'redirect',
   to: `${portal.options.path}/appointments?left=1`,
@@ -71,11 +70,11 @@ export const leave: PageHandler = async ({ portal }) => ({
   isForgotten: true,
 });
 
-/** `POST /language`: the language of the pages from now on, and back to the same page. */
+/** `POST /language`: switches the language and redirects back to the page. */
 export const switchLanguage: PageHandler = async ({ portal, form }) => {
   const [language, back] = [form.get('language'), form.get('back')];
   const { origin, path } = portal.options;
-  // Only a page of the portal: a forged address must not lead elsewhere.
+  // No open redirect: the target must be a page of the portal.
   const target = URL.canParse(back, origin) ? new URL(back, origin) : undefined;
   const isOwn =
     target?.origin === new URL(origin).origin && (target.pathname === path || target.pathname.startsWith(`${path}/`));

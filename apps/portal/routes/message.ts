@@ -27,7 +27,7 @@ function answerable(found: Parameters): RepliableMessage {
 
 const phoneOf = async ({ portal }: Visit) => (await portal.clinic()).phone;
 
-/** `GET /message/:id`: what a message is about, and the answers. Nothing is answered by it. */
+/** `GET /message/:id`: the appointment of a message and the possible replies. Opening it sends no reply. */
 export const showMessage: PageHandler = async (visit) => {
   const found = await visit.portal.service.answer(visit.id);
   if (isRefusal(found)) {
@@ -37,7 +37,9 @@ export const showMessage: PageHandler = async (visit) => {
   return messagePage(visit, answerable(found), await phoneOf(visit));
 };
 
-/** Where another time is found: at the appointment's own page, in a session that sees only it, or among the free times. */
+/**
+ * Redirects to another time: on the appointment's page, in a session with access only to it, or among the free times.
+ */
 async function toAnotherTime(visit: Visit): Promise<Reply | undefined> {
   const { portal, id, session } = visit;
   const found = await portal.service.answer(id, 'move');
@@ -59,7 +61,7 @@ async function toAnotherTime(visit: Visit): Promise<Reply | undefined> {
     : undefined;
 }
 
-/** What a link moves, as long as it can. */
+/** The appointment that a message's link can move; otherwise the page of the message. */
 export async function movedBy(visit: Visit, token: string): Promise<Movable | Reply> {
   const found = await visit.portal.service.answer(token);
   if (isRefusal(found)) {
@@ -83,7 +85,7 @@ export const askMessageMove: PageHandler = async (visit) => {
   return 'kind' in movable || isRefusal(service) ? (movable as Reply) : movePage(visit, { ...movable, service }, time);
 };
 
-/** `POST /message/:id/move`: moves an appointment of whichever portal; its portal is told. */
+/** `POST /message/:id/move`: moves an appointment of any portal. The service notifies the portal that booked it. */
 export const moveByMessage: PageHandler = async (visit) => {
   const { portal, id, form } = visit;
   const [key, payer] = [form.get('service'), form.get('payer')];
@@ -101,7 +103,7 @@ export const moveByMessage: PageHandler = async (visit) => {
   );
 };
 
-/** `POST /message/:id`: the answer. */
+/** `POST /message/:id`: sends the reply. */
 export const replyToMessage: PageHandler = async (visit) => {
   const { portal, id, form } = visit;
   const answer = messageAnswers.find((one) => one === form.get('answer'));

@@ -10,14 +10,14 @@ import { otherVisits } from './visits.ts';
 /** The code of the portal's own limit for a visitor. */
 const VISITOR_LIMIT = 'visitor-limit';
 
-/** What stands for an answer of the service where the visitor has taken enough. */
+/** The refusal if the visitor's quota is exhausted. */
 export const visitorLimit: Refusal = {
   refused: true,
   status: 429,
   problems: [{ code: VISITOR_LIMIT, alternatives: [] }],
 };
 
-/** The codes of the service (docs/errors.md) by what they mean to a patient. */
+/** The service's error codes (docs/errors.md) by reason for the patient. */
 const reasons: readonly (readonly [RefusalReason, readonly string[]])[] = [
   ['taken', ['slot-not-free', 'slot-not-found', 'slot-mismatch', 'schedule-inactive', 'schedule-overbooked']],
   ['heldOver', ['hold-expired']],
@@ -33,10 +33,10 @@ const reasons: readonly (readonly [RefusalReason, readonly string[]])[] = [
   ['apart', ['visit-mismatch']],
 ];
 
-/** The reasons for which another time may be booked. */
+/** Reasons that another time may avoid. */
 const aboutTime: readonly RefusalReason[] = ['taken', 'heldOver', 'tooSoon', 'tooFar'];
 
-/** Why the service has refused, in the words of a patient. */
+/** Maps a refusal to the reason that patients read. */
 export function reasonOf(refusal: Refusal): RefusalReason {
   const found = reasons.find(([, codes]) => has(refusal, ...codes));
   if (found) {
@@ -46,13 +46,12 @@ export function reasonOf(refusal: Refusal): RefusalReason {
   return byStatus[refusal.status] ?? (refusal.status >= 500 ? 'unknown' : 'other');
 }
 
-/** How many other times are offered. */
 const OFFERED = 3;
 
-/** How far before and after the lost time others are looked for, in milliseconds. */
+/** Search range before and after the lost time, in milliseconds. */
 const AROUND = 14 * 86_400_000;
 
-/** Times that the service names, with the calendars of their Slots: whose they are decides what the next page says. */
+/** Adds the Schedules of their Slots to times, because the next page depends on the Schedule. */
 async function inCalendars({ service }: Portal, times: readonly Omit<ChosenTime, 'schedule'>[]): Promise<ChosenTime[]> {
   const slots = await Promise.all(
     times.map(({ slot, steps }) => (steps ? undefined : service.read('Slot', slot.slice('Slot/'.length)))),
@@ -64,7 +63,7 @@ async function inCalendars({ service }: Portal, times: readonly Omit<ChosenTime,
 }
 
 /**
- * The next best times, or whole visits: those that the service names in its refusal, else the nearest free ones.
+ * Alternatives to a refused time or visit: from the refusal, else the nearest free ones.
  *
  * @returns `undefined` if another time would not help
  */

@@ -11,22 +11,21 @@ import { showColour, showEmbedScript, showPicture, showServices, showTimes } fro
 import { showUpdates } from './updates.ts';
 import { joinWaitlist, showWait } from './wait.ts';
 
-/** One address of the portal. */
+/** A route of the portal. */
 interface PortalRoute {
   readonly method: 'GET' | 'POST';
-  /** Below the portal's folder. */
+  /** Relative to `PortalOptions.path`. */
   readonly path: string;
   readonly handler: PageHandler;
-  /** Whether the portal answers it alone, without the clinic's service: then it has a limit of its own. */
+  /** Whether the response needs no request to the clinic's service. Such routes have a limit of their own. */
   readonly isCheap?: boolean;
 }
 
-/** Where only a form leads, a page stands for it: for who asks for the address again, also in another language. */
+/** GET of a route for forms: a reload or a switch of the language redirects to a page. */
 const leadTo =
   (page: (visit: Visit) => string): PageHandler =>
   async (visit) => ({ kind: 'redirect', to: `${visit.portal.options.path}${page(visit)}` });
 
-/** All addresses of the portal. */
 export const portalRoutes: readonly PortalRoute[] = [
   { method: 'GET', path: '/', handler: showServices },
   { method: 'GET', path: '/times', handler: showTimes },

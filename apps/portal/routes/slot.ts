@@ -7,8 +7,8 @@ import { bookingFields, takenPage } from '../pages/taken.ts';
 import { formatTime } from '../visit/chosen-time.ts';
 
 /**
- * `GET /slots/:id`: the page of one Slot, to which a directory leads. It holds the Slot when a person opens it: by a script,
- * or by the button, so that no program that follows links takes anybody's time.
+ * `GET /slots/:id`: the page of a Slot, for links of directories. Only a script or the button holds the Slot, so that
+ * crawlers hold nothing.
  */
 export const showSlot: PageHandler = async (visit) => {
   const { portal, texts, say, clock } = visit;

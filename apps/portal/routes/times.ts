@@ -12,11 +12,11 @@ import { findOwn, restOfSeries } from './appointments.ts';
 import { movedBy } from './message.ts';
 import { showVisits } from './visits.ts';
 
-/** How many days one page looks at, and how far ahead the next free time is looked for. */
+/** Days on a page, and days in which the next free time is searched. */
 const SPAN = 14;
 const AHEAD = 400;
 
-/** `GET /`: what can be booked. */
+/** `GET /`: the bookable services. */
 export const showServices: PageHandler = async (visit) => {
   const services = await visit.portal.services();
   return isRefusal(services)
@@ -24,7 +24,7 @@ export const showServices: PageHandler = async (visit) => {
     : servicesPage(visit, servicesFor(services, visit.query.get('payer')), payersOf(services));
 };
 
-/** `GET /pictures/{type}/:id`: the picture of a person on a card, or the clinic's logo. */
+/** `GET /pictures/{type}/:id`: the picture of a practitioner, or the clinic's logo. */
 export const showPicture =
   (type: 'Practitioner' | 'Organization'): PageHandler =>
   async (visit) => {
@@ -35,7 +35,7 @@ export const showPicture =
       : failurePage(visit, 'notFound');
   };
 
-/** `GET /colour.css`: the colour of the clinic, as far as it can be read. */
+/** `GET /colour.css`: the clinic's colour with sufficient contrast. */
 export const showColour: PageHandler = async (visit) => {
   const colour = visit.query.get('c');
   return /^[0-9a-f]{6}$/.test(colour)
@@ -44,8 +44,8 @@ export const showColour: PageHandler = async (visit) => {
 };
 
 /**
- * What a site of the clinic loads beside the frame: it asks the portal how high its page is, believes only the portal, and
- * shows the top of a new page.
+ * Script for sites that show the portal in a frame. It requests the height of the page, accepts messages only from the
+ * portal's origin, and scrolls to the top of a new page.
  */
 const embedScript = `(() => {
   const { origin } = new URL(document.currentScript.src);
@@ -72,7 +72,7 @@ export const showEmbedScript: PageHandler = async (visit) =>
     ? { kind: 'embed', script: embedScript }
     : failurePage(visit, 'notFound');
 
-/** One time of each calendar and moment: two places for the same time are one choice. */
+/** Groups times by day. Lanes of a Schedule with the same start are one choice. */
 function byDay({ clock }: Visit, times: readonly FreeTime[]): Map<string, FreeTime[]> {
   const different = new Map(times.map((time) => [`${time.schedule.reference} ${time.start}`, time]));
   return Map.groupBy(different.values(), ({ start }) => clock.dayOf(start));
@@ -94,11 +94,11 @@ async function nextTime(
   return isRefusal(found) ? undefined : found.times[0];
 }
 
-/** The first day of a month, some months after that of a day. */
+/** The first day of the month of `day`, some months later. */
 const monthOf = (day: string, later = 0): string =>
   new Date(Date.UTC(Number(day.slice(0, 4)), Number(day.slice(5, 7)) - 1 + later, 1)).toISOString().slice(0, 10);
 
-/** What is being moved: an appointment of the visitor, or that of a message. */
+/** The appointment to be moved: the visitor's, or that of a message. */
 async function movedIn(visit: Visit) {
   const { query, portal } = visit;
   const [move, message] = [query.get('move'), query.get('message')];
@@ -113,7 +113,7 @@ async function movedIn(visit: Visit) {
     : notified;
 }
 
-/** `GET /times`: the free times of a service, two weeks or a month at a time. */
+/** `GET /times`: the bookable times of a service, two weeks or a month at a time. */
 export const showTimes: PageHandler = async (visit) => {
   const { portal, query, clock } = visit;
   const services = await portal.services(query.get('service'));
@@ -130,7 +130,7 @@ export const showTimes: PageHandler = async (visit) => {
     return failurePage(visit, 'notFound');
   }
   const own = move && 'id' in move ? move : undefined;
-  // One appointment of a series moves by itself unless all are to be moved, and what a message is about, too.
+  // An appointment of a series moves alone unless `all` is set. The appointment of a message always moves alone.
   const needs = service.visit;
   const rest = needs?.series && own && query.get('all') !== '' ? own.found : undefined;
   if (needs && (rest || !(move && (needs.series || !own)))) {

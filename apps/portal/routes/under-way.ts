@@ -6,13 +6,13 @@ import type { PageHandler, Reply, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
 import { openPending, type Pending } from '../visit/pending.ts';
 
-/** A booking that is under way: what was sealed into the address, and the service that it names. */
+/** A booking in progress: the sealed parameter of the URL, and its service. */
 export interface UnderWay {
   readonly pending: Pending;
   readonly service: BookableService;
 }
 
-/** The service of the clinic that an address names, as it is for a payer kind, if there is one. */
+/** Finds a service by its key, restricted to a payer kind. */
 export async function serviceOf(
   { portal }: Visit,
   key: string,
@@ -23,8 +23,8 @@ export async function serviceOf(
 }
 
 /**
- * Answers for the booking in the address (`b`), in the browser that has chosen its time. The form is over once it was
- * booked with: the browser is shown what became of it.
+ * Handles requests for the booking in the parameter `b`, which is only valid in the browser that chose the time. If it
+ * is booked already, redirects to the appointment.
  */
 export const forUnderWay =
   (handler: (visit: Visit, booking: UnderWay) => Promise<Reply>): PageHandler =>
@@ -45,23 +45,23 @@ export const forUnderWay =
     return isRefusal(service) ? failurePage(visit, 'unavailable') : handler(visit, { pending, service });
   };
 
-/** The portal's own identifier of a booking: a request that is sent again with it books nothing twice. */
+/** The portal's identifier of a booking, which makes its requests idempotent. */
 export const identifierOf = ({ options }: Visit['portal'], value: string) => ({
   system: `${options.origin}${options.path}/bookings`,
   value,
 });
 
-/** The system of the identifier that the record of a patient has only if one request, and no other, has made it. */
+/** System of the identifier that marks a Patient as created by one certain request. */
 export const marksOf = ({ options }: Visit['portal']): string => `${options.origin}${options.path}/made`;
 
-/** Until when a hold keeps its time, in milliseconds since 1970 UTC; `undefined` if the appointment is not a hold. */
+/** End of a hold, in milliseconds since 1970 UTC; `undefined` if the appointment is not a hold. */
 export function heldUntil({ options }: Visit['portal'], hold: Appointment): number | undefined {
   const { extension, status } = hold;
   const found = (Array.isArray(extension) ? extension : []).find(({ url }) => url === options.extensions.heldUntil);
   return status === 'proposed' ? parseInstant(found?.valueInstant) : undefined;
 }
 
-/** Until when the time of a booking is held; `undefined`: no longer. */
+/** End of a booking's hold, in milliseconds since 1970 UTC; `undefined` if it has ended. */
 export async function currentHold({ portal }: Visit, { hold }: Pending): Promise<number | undefined> {
   const [first = ''] = hold.split(',');
   const found = first === '' ? undefined : await portal.service.read('Appointment', first);

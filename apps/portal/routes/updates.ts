@@ -2,12 +2,12 @@ import type { PageHandler, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 
-/** How long a page can wait for news of an appointment, in milliseconds. */
+/** Validity of a watch link, in milliseconds. */
 const WATCH_LENGTH = 24 * 3_600_000;
 
 /**
- * The address that tells a page whether an appointment may have changed since it was read for this request. It is sealed: a
- * browser that was shown the appointment may ask, and nothing has to be read for the answer.
+ * URL with which a page asks whether an appointment may have changed since this request. It is sealed, so the response
+ * needs no access check at the clinic.
  */
 export async function watchOf({ portal, at, session }: Visit, { id, state, steps }: AppointmentView): Promise<string> {
   const watch = await portal.seal.close(
@@ -25,8 +25,8 @@ export async function watchOf({ portal, at, session }: Visit, { id, state, steps
 }
 
 /**
- * `GET /appointments/:id/news`: whether the page should read the appointment again, and whether the portal would know. The
- * clinic's service is not asked.
+ * `GET /appointments/:id/news`: whether the page should read the appointment again (`changed`), and whether the portal
+ * is notified of all changes (`complete`). The clinic's service is not called.
  */
 export const showUpdates: PageHandler = async (visit) => {
   const { portal, query, id, session } = visit;
@@ -40,7 +40,7 @@ export const showUpdates: PageHandler = async (visit) => {
   const steps = Array.isArray(named) ? named.map(String) : [];
   return {
     kind: 'data',
-    // What is offered to those who wait is an appointment of its own: of that the portal hears nothing.
+    // A personal offer to a waitlist entry is another appointment, of which the portal is not notified.
     data: {
       changed: [id, ...steps].some((one) => portal.news.hasChanged(one, at)),
       complete: !watch.waits && portal.news.isComplete(),

@@ -16,12 +16,12 @@ import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenTime, chosenVisit } from '../visit/chosen-time.ts';
 import type { Booking, WantedStep } from '../visit/requests.ts';
 
-/** How many visits one page shows, how many days it looks at, and how far ahead the next one is looked for. */
+/** Visits on a page, days on a page, and days in which the next visit is searched. */
 const SHOWN = 10;
 const SPAN = 14;
 const AHEAD = 90;
 
-/** The longest time in which the clinic's service looks for visits. */
+/** The longest period that `$find` accepts. */
 const MAX_LENGTH = 365 * DAY;
 
 function proposedStep(appointment: Appointment, stepUrl: string | undefined) {
@@ -49,18 +49,17 @@ function proposedVisit(bundle: Bundle, { visitStep }: Portal['options']['extensi
   return time ? [{ time, steps }] : [];
 }
 
-/** What is looked for. */
 interface Wish {
-  /** In milliseconds since 1970 UTC: when the first appointment starts at the earliest, and at the latest. */
+  /** Earliest and latest start of the first appointment, in milliseconds since 1970 UTC. */
   readonly from: number;
   readonly to: number;
   readonly without: readonly string[];
-  /** Of a series those that are moved. */
+  /** Names of the steps of a series that are moved. */
   readonly only?: readonly string[] | undefined;
   readonly count: number;
 }
 
-/** Looks for visits of a service, the earliest first, and says whether there may be more. */
+/** Searches visits of a service, the earliest first. `isCutShort` is true if there may be more. */
 async function findVisits(
   { service: client, options }: Portal,
   { visit, payer }: BookableService,
@@ -70,7 +69,7 @@ async function findVisits(
   const period = { start: from, end: Math.min(from + MAX_LENGTH, to + length) };
   const found = await client.find(findRequest({ service: visit?.service ?? '', period, count, without, only, payer }));
   if (isRefusal(found)) {
-    // A visit for which there is nobody, or that the clinic must correct, has no times.
+    // Without practitioners, or with an invalid definition of the visit, there are no times.
     return found.status === 422 ? { visits: [], isCutShort: has(found, 'too-costly') } : found;
   }
   const entries = listOf(found.entry).map(({ resource }) => resource);
@@ -81,7 +80,7 @@ async function findVisits(
   };
 }
 
-/** `GET /times` of a service that takes several appointments: whole visits, two weeks at a time. */
+/** `GET /times` of a service with several appointments: visits, two weeks at a time. */
 export async function showVisits(
   visit: Visit,
   service: BookableService,
@@ -123,7 +122,7 @@ export async function showVisits(
   });
 }
 
-/** The whole visits that can be booked in place of one that cannot: the next ones from its day on. */
+/** Alternatives to a visit: the next ones from its day on. */
 export async function otherVisits(
   { portal, clock }: Pick<Visit, 'portal' | 'clock'>,
   service: BookableService,
@@ -136,7 +135,7 @@ export async function otherVisits(
   return isRefusal(found) ? [] : found.visits.map(({ time }) => time);
 }
 
-/** What is booked of a visit: each step with what is done in it, by the calendars of its Slots. */
+/** Adds the service type to each step, from its Slot or its Schedule. */
 async function wantedSteps(portal: Portal, steps: readonly ChosenStep[]): Promise<WantedStep[] | Refusal> {
   const ids = [...new Set(steps.flatMap(({ slots }) => slots))];
   const [found, services] = await Promise.all([
@@ -157,7 +156,7 @@ async function wantedSteps(portal: Portal, steps: readonly ChosenStep[]): Promis
   });
 }
 
-/** The appointments of an answer to what was asked of the clinic's service, in the order of the steps of a visit. */
+/** Calls `$hold` or `$book`; returns the appointments in the order of the steps. */
 export async function askFor(
   portal: Portal,
   operation: 'hold' | 'book',

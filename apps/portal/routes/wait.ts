@@ -21,19 +21,19 @@ import { knownPatients, withConsent } from './details.ts';
 import { reasonOf, visitorLimit } from './refusals.ts';
 import { identifierOf, serviceOf } from './under-way.ts';
 
-/** How far ahead somebody can wait, in days: the service takes a year. */
+/** Maximum of days ahead of a waitlist entry; the service accepts a year. */
 const AHEAD = 364;
 
-/** How many days are proposed. */
+/** Days that the form proposes. */
 const PROPOSED = 14;
 
-/** What the page shows, and the appointment that stands until something earlier is taken. */
+/** The content of the page, and the current appointment for which an earlier time is wanted. */
 interface Asked {
   readonly page: WaitPage;
   readonly standing: Appointment | undefined;
 }
 
-/** What is waited for, by the address; or the page that says that it cannot be. */
+/** Reads the wanted service from the URL; returns a failure page if it has no waitlist. */
 async function askedFor(visit: Visit): Promise<Asked | Reply> {
   const { portal, query, clock } = visit;
   const own = query.get('standing') === '' ? undefined : await findOwn(visit, query.get('standing'));
@@ -64,7 +64,7 @@ async function askedFor(visit: Visit): Promise<Asked | Reply> {
       schedule: service.schedules.find(({ reference }) => reference === query.get('schedule')),
       standing: view,
       known,
-      // Whoever has an appointment has agreed.
+      // The consent was given with the current appointment.
       questions: view ? undefined : withConsent(visit, undefined, clinic.consent),
       privacy: clinic.privacy,
       state: { form: formValues(proposed.toString()), problems: new Map() },
@@ -73,7 +73,7 @@ async function askedFor(visit: Visit): Promise<Asked | Reply> {
   };
 }
 
-/** The days in a form, and what is wrong with them. */
+/** Reads and validates the days of a form. */
 function daysIn({ clock, portal }: Visit, form: FormValues) {
   const problems = new Map<string, FieldProblem>();
   const [first, last] = [form.get('first'), form.get('last')];
@@ -93,7 +93,7 @@ function daysIn({ clock, portal }: Visit, form: FormValues) {
   return { problems, wish };
 }
 
-/** What is said of the patient of an appointment that stands. */
+/** The submission for the patient of the current appointment. */
 function sameAs({ portal }: Visit, { extension }: Appointment, patient: string, name: string | undefined): Submission {
   const { messages } = portal.options;
   const isTold = listOf(extension).some(({ url, valueBoolean }) => url === messages && valueBoolean === true);
@@ -101,13 +101,13 @@ function sameAs({ portal }: Visit, { extension }: Appointment, patient: string, 
   return { ...nothing, patient, name: name ?? '', messages: isTold ? messages : undefined };
 }
 
-/** `GET /wait`: asks for the days, and who waits. */
+/** `GET /wait`: the form for a waitlist entry. */
 export const showWait: PageHandler = async (visit) => {
   const asked = await askedFor(visit);
   return 'kind' in asked ? asked : { ...waitPage(visit, asked.page), session: withMore(visit.session) };
 };
 
-/** `POST /wait`: joins the waitlist. The same form sent twice by a browser joins once. */
+/** `POST /wait`: creates a waitlist entry. The same form from the same browser creates only one. */
 export const joinWaitlist: PageHandler = async (visit) => {
   const { portal, form, session, clock, visitor } = visit;
   const asked = session.browser === '' ? failurePage(visit, 'otherBrowser') : await askedFor(visit);

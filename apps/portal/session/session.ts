@@ -3,37 +3,40 @@ import { isId } from '../../../core/fhir/reference.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
 import type { Seal } from './seal.ts';
 
-/** A patient whose record a session has made, as it was typed: what the record says later is the clinic's. */
+/**
+ * A Patient that the session created, with the name and e-mail address as entered. Later versions of the record are not
+ * read.
+ */
 interface OwnPatient {
   readonly id: string;
-  /** The identifier that only the request which made the record has. */
+  /** The identifier of the request that created the record. */
   readonly mark: string;
   readonly name: string;
   readonly email: string;
 }
 
-/** What a browser may see and do. */
+/** The access rights of a browser. */
 export interface Session {
-  /** The browser's name, which no other knows: its forms work in no other. Empty before it has chosen a time. */
+  /** Secret random id of the browser, which binds its forms to it. Empty before a time was chosen. */
   readonly browser: string;
-  /** It may book for them again, and sees nothing by them. A link adds none. */
+  /** The browser may book for these patients again, but not read their records. A link adds no patients. */
   readonly patients: readonly OwnPatient[];
-  /** Ids of the appointments that it may see and change. */
+  /** Ids of the appointments that the browser may see and change. */
   readonly appointments: readonly string[];
-  /** The forms that were booked with: the key of each, and the id of its appointment. */
+  /** The submitted booking forms: form key to appointment id. */
   readonly booked: Readonly<Record<string, string>>;
 }
 
 /** The session of a browser that has chosen no time yet. */
 export const noSession: Session = { browser: '', patients: [], appointments: [], booked: {} };
 
-/** How long a session lasts, in milliseconds: longer than the 20 hours after which WCAG 2.2.1 asks for no extension. */
+/** Lifetime of a session, in milliseconds: longer than the 20 hours of WCAG 2.2.1, which then requires no extension. */
 export const SESSION_LENGTH = 24 * 3_600_000;
 
-/** How many appointments and forms one session holds, and appointments a link; the oldest go first. */
+/** Maximum of appointments and forms of a session, and of appointments of a link; the oldest are removed first. */
 export const MOST = 12;
 
-/** How many patients a session holds: a cookie has room for no more. */
+/** Maximum of patients of a session: a cookie has room for no more. */
 const MAX_PATIENTS = 3;
 
 const idsIn = (value: unknown): string[] => (Array.isArray(value) ? value.filter(isId).slice(-MOST) : []);
@@ -47,12 +50,12 @@ const patientsIn = (value: unknown): OwnPatient[] =>
 const merged = (before: readonly string[], added: readonly string[] = []): string[] =>
   [...new Set([...before.filter((id) => !added.includes(id)), ...added])].slice(-MOST);
 
-/** Whether a session sees nothing of anybody. */
+/** Whether a session has access to no appointment. */
 export function isEmpty({ appointments }: Session): boolean {
   return appointments.length === 0;
 }
 
-/** A session that sees more. It has a name from then on. */
+/** Adds access rights to a session, and a browser id if it has none. */
 export function withMore(session: Session, added: Partial<Omit<Session, 'browser'>> = {}): Session {
   const { browser, patients, appointments, booked } = session;
   return {
@@ -65,14 +68,17 @@ export function withMore(session: Session, added: Partial<Omit<Session, 'browser
   };
 }
 
-/** What is known since both saw the same: it stays, however much the session brings. */
+/** The known ids after the last id that both lists contain. They were added after the cookie was issued. */
 const newer = (known: readonly string[], ids: readonly string[]): readonly string[] =>
   known.slice(known.findLastIndex((id) => ids.includes(id)) + 1);
 
-/** How many sessions are remembered; those that have changed least lately go first. */
+/** Maximum of sessions in memory; the least recently changed is removed first. */
 const MAX_REMEMBERED = 5_000;
 
-/** What sessions have come to see: of two answers under way at once, the cookie of one would take away what the other gave. */
+/**
+ * Keeps the access rights of sessions in memory. Of two concurrent responses, the cookie of one would otherwise remove
+ * the rights that the other added.
+ */
 export function createSessions() {
   const known = new Map<string, Session>();
   const whole = (session: Session): Session => {
@@ -82,9 +88,9 @@ export function createSessions() {
     });
   };
   return {
-    /** A session with what it has come to see meanwhile. */
+    /** Adds the rights from memory to the session of a cookie. */
     whole: (session: Session): Session => (known.has(session.browser) ? whole(session) : session),
-    /** The same, which is remembered. */
+    /** Like `whole`, and stores the session in memory. */
     keep(session: Session): Session {
       const kept = whole(session);
       known.delete(kept.browser);
@@ -99,7 +105,7 @@ export function createSessions() {
   };
 }
 
-/** The session of a browser, from its cookie; none if there is no valid one. */
+/** Reads the session of a cookie; returns `noSession` if the cookie is invalid. */
 export async function openSession(seal: Seal, cookie: string | undefined): Promise<Session> {
   const content = cookie === undefined ? 'invalid' : await seal.open('session', cookie);
   if (typeof content === 'string' || typeof content.browser !== 'string') {
@@ -115,15 +121,15 @@ export async function openSession(seal: Seal, cookie: string | undefined): Promi
   };
 }
 
-/** How long after its appointment a link to it is valid, in milliseconds. */
+/** Validity of a link after the end of its last appointment, in milliseconds. */
 export const LINK_AFTER = 14 * 86_400_000;
 
-/** The part of a link that proves that it may show some appointments. It is valid until two weeks after the last ends. */
+/** Seals the access to appointments into a link, valid until two weeks after `end`. */
 export function sealLink(seal: Seal, appointments: readonly string[], end: number): Promise<string> {
   return seal.close('link', { appointments }, end + LINK_AFTER);
 }
 
-/** The appointments that a link shows, or why it shows none. */
+/** Returns the ids of a link's appointments, or the reason why the link is not valid. */
 export async function openLink(seal: Seal, text: string): Promise<readonly string[] | 'expired' | 'invalid'> {
   const content = await seal.open('link', text);
   return typeof content === 'string' ? content : idsIn(content.appointments);

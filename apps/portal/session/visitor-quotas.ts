@@ -1,19 +1,19 @@
 import type { AddressGroup } from '../../../packages/web/address-group.ts';
 
-/** Whom the limits count: all groups of an address. */
+/** A visitor for the quotas: all groups that an address belongs to. */
 export type Visitor = readonly AddressGroup[];
 
-/** Counts what each visitor has taken, over all pages and sessions: whoever drops the cookie takes no more for that. */
+/** Quotas of time per visitor, across pages and sessions: a deleted cookie does not reset them. */
 export interface VisitorQuotas {
   /**
-   * Takes time for a visitor. The same key again replaces what was taken with it.
+   * Counts time for a visitor. A second call with the same key replaces the first.
    *
    * @param length - in milliseconds
-   * @param until - when a hold ends by itself, in milliseconds since 1970 UTC; absent: time is booked
-   * @returns a function that takes it back, if the clinic has refused; `undefined` if the visitor has taken enough
+   * @param until - end of a hold, in milliseconds since 1970 UTC; absent: time is booked
+   * @returns a function that undoes the call if the clinic refuses; `undefined` if the quota is exhausted
    */
   readonly take: (visitor: Visitor, key: string, length: number, until?: number) => (() => void) | undefined;
-  /** A hold has ended. */
+  /** Stops counting a hold that has ended. */
   readonly end: (visitor: Visitor, key: string) => void;
 }
 
@@ -27,15 +27,17 @@ interface Taken {
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** How many times as much as in an hour a visitor may take in a day. */
+/** Factor from the quota of an hour to the quota of a day. */
 const HOURS_PER_DAY = 3;
 
-/** How many groups of addresses are remembered; those that have taken nothing for the longest time go first. */
+/** Maximum of address groups in memory; the least recently changed is removed first. */
 const MOST = 20_000;
 
 const isIn = (since: number) => (taken: Taken) => taken.isHold || taken.at > since;
 
-/** Whether so many more hours may be taken: what is longer than all of it can be taken once. */
+/**
+ * Whether the quota of `hours` has room. A single time that is longer than the quota is allowed if it is the only one.
+ */
 function hasRoom(taken: readonly Taken[], { isHold, length }: Taken, hours: number): boolean {
   const sameKind = taken.filter((one) => one.isHold === isHold).length;
   const time = taken.reduce((sum, one) => sum + one.length, 0);
@@ -43,14 +45,14 @@ function hasRoom(taken: readonly Taken[], { isHold, length }: Taken, hours: numb
 }
 
 /**
- * Counts in memory. A visitor has at most `perHour` holds at a time, books and moves as often in an hour, and takes as many
- * hours in it, holds and bookings together; in a day three times that.
+ * Counts in memory. A visitor has at most `perHour` holds at a time and `perHour` bookings and moves in an hour. All
+ * together they take at most `perHour` hours. The quota of a day is three times that.
  *
  * @param perHour - bookings and moves of one visitor in an hour
  */
 export function createVisitorQuotas(perHour: number, now: () => number): VisitorQuotas {
   const groups = new Map<string, Map<string, Taken>>();
-  /** What a group has taken by other keys, as far as it still counts. */
+  /** Entries of a group under other keys that have not expired. */
   const others = (name: string, key: string): Taken[] =>
     [...(groups.get(name) ?? [])].flatMap(([known, one]) => (known !== key && one.until > now() ? [one] : []));
   const put = (name: string, key: string, taken: Taken | undefined): void => {

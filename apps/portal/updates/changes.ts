@@ -1,22 +1,19 @@
-/** Which appointments have changed at the clinic, as far as the portal has heard. Times are milliseconds since 1970 UTC. */
+/** Changed appointments of which the portal was notified. Times are milliseconds since 1970 UTC. */
 export interface Changes {
-  /** An appointment has changed. */
   readonly note: (appointment: string) => void;
-  /** Something was missed: any appointment may have changed. */
+  /** A notification was missed: any appointment may have changed. */
   readonly noteAny: () => void;
-  /** Whether an appointment may have changed since it was read. */
   readonly hasChanged: (appointment: string, readAt: number) => boolean;
 }
 
-/** How many appointments are remembered. */
 const MOST = 5_000;
 
 /**
- * Remembers which appointments have changed, in memory and bounded. Where something was missed or dropped, any appointment
- * that was read before that counts as one that may have changed.
+ * Keeps the changes in memory, at most 5,000. After a missed or dropped one, all appointments that were read before it
+ * may have changed.
  */
 export function createChanges(now: () => number): Changes {
-  /** Whether something that was read before this time has changed is not known. */
+  /** Appointments that were read before this time may have changed. */
   let unknownBefore = now();
   const changedAt = new Map<string, number>();
   return {

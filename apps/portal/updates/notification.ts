@@ -1,14 +1,14 @@
 import { isId } from '../../../core/fhir/reference.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
 
-/** A notification, as far as the portal needs it. */
+/** The elements of a notification that the portal needs. */
 export interface Notification {
   /** Reference to the Subscription. */
   readonly subscription: string;
   readonly type: 'handshake' | 'heartbeat' | 'event-notification';
-  /** The number of the first event in it; without events as `number`. */
+  /** Number of its first event; equals `number` if it has no events. */
   readonly first: number;
-  /** The number of the last event in it; without events that of the last one before it. */
+  /** Number of its last event, or of the last event before it if it has none. */
   readonly number: number;
   /** Ids of the appointments that have changed. */
   readonly appointments: readonly string[];
@@ -32,11 +32,11 @@ function appointmentIn(event: Readonly<Record<string, unknown>>): string[] {
 }
 
 /**
- * Reads a notification of the booking service.
+ * Parses a notification of the booking service.
  *
- * @param body - of the request, of whatever content
- * @returns `undefined` if it is none
- * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription-notification-r4.html
+ * @returns `undefined` if the body is not a notification
+ * @see
+ * https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription-notification-r4.html
  */
 export function notificationIn(body: unknown): Notification | undefined {
   const [entry] = isObject(body) && body.resourceType === 'Bundle' ? list(body.entry) : [];

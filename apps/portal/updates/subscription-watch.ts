@@ -1,30 +1,30 @@
 import type { Changes } from './changes.ts';
 import type { Notification } from './notification.ts';
 
-/** Takes notifications in, and knows whether they come. */
+/** Receives notifications and detects missed ones. */
 export interface SubscriptionWatch {
   readonly take: (notification: Notification) => void;
-  /** Whether notifications have come lately: handshakes and heartbeats count. */
+  /** Whether a notification was received recently; handshakes and heartbeats count. */
   readonly isHeard: () => boolean;
-  /** Whether all of them come here, so that pages need not ask the service. */
+  /** Whether this server receives all notifications, so that pages need not call the service. */
   readonly isComplete: () => boolean;
 }
 
-/** After how many seconds without a notification the service sends a heartbeat. It checks that once a minute. */
+/** The service sends a heartbeat after so many seconds without a notification. It checks once a minute. */
 export const HEARTBEAT = 60;
 
-/** After how long without any notification no more are expected, in milliseconds. */
+/** The subscription is considered broken after this time without a notification, in milliseconds. */
 const SILENCE = (2 * HEARTBEAT + 80) * 1_000;
 
-/** For how long notifications are not relied on after one was missed, in milliseconds. */
+/** Time after a missed notification in which the others are not relied on, in milliseconds. */
 const DOUBT = 600_000;
 
-/** For how many Subscriptions numbers are remembered: the portal itself has fewer. */
+/** Maximum of Subscriptions whose event numbers are kept; the portal has fewer. */
 const MOST = 20;
 
 /**
- * Follows the numbers of the events. Where several servers share the address to which notifications go, each of them gets
- * only a part: the numbers show that, and the pages of such a server ask the service again.
+ * Follows the event numbers. If several servers share the endpoint, each receives only a part of the notifications. The
+ * gaps show that, and pages of such a server call the service again.
  */
 export function createSubscriptionWatch(changes: Changes, now: () => number): SubscriptionWatch {
   let heardAt = Number.NEGATIVE_INFINITY;
@@ -39,7 +39,7 @@ export function createSubscriptionWatch(changes: Changes, now: () => number): Su
       if (isMissed) {
         missedAt = now();
       }
-      // With a handshake, notifications begin or begin again: no notification tells of what happened before it.
+      // A handshake starts the notifications. Changes before it were not notified.
       if (isMissed || type === 'handshake') {
         changes.noteAny();
       }

@@ -4,18 +4,17 @@ import { type Changes, createChanges } from './changes.ts';
 import { notificationIn } from './notification.ts';
 import { createSubscriptionWatch, HEARTBEAT, type SubscriptionWatch } from './subscription-watch.ts';
 
-/** Where the clinic's service sends the portal's notifications, and what it authenticates itself with. */
 interface SubscriptionOptions {
   readonly endpoint: string;
-  /** The address of the topic. */
+  /** URL of the SubscriptionTopic. */
   readonly topic: string;
-  /** Sent as bearer token with each notification. Nobody can read it at the service. */
+  /** Bearer token of each notification. The service never returns it. */
   readonly secret: string;
 }
 
 const BACKPORT = 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition';
 
-/** The portal's Subscription: ids of the appointments that change, and no more. */
+/** The portal's Subscription; its notifications contain only ids. */
 function subscriptionFor({ endpoint, topic, secret }: SubscriptionOptions): Subscription {
   return {
     resourceType: 'Subscription',
@@ -34,8 +33,8 @@ function subscriptionFor({ endpoint, topic, secret }: SubscriptionOptions): Subs
 }
 
 /**
- * Makes the portal's Subscription, or requests the existing one again: then the service tries the address again with a
- * handshake. The portal keeps nothing, and finds its Subscription by the address.
+ * Creates the Subscription, or requests the existing one again, which makes the service send a handshake. The portal
+ * stores no id; it finds its Subscription by the endpoint.
  */
 async function subscribe(service: BookingService, options: SubscriptionOptions): Promise<Subscription | Refusal> {
   const { endpoint, topic } = options;
@@ -50,22 +49,21 @@ async function subscribe(service: BookingService, options: SubscriptionOptions):
   return service.subscribe({ ...wanted, ...(own?.id && { id: own.id }) });
 }
 
-/** What the portal hears of changes at the clinic. */
+/** The portal's knowledge of changes at the clinic. */
 export interface PortalUpdates extends Pick<Changes, 'note' | 'hasChanged'>, Pick<SubscriptionWatch, 'isComplete'> {
-  /** Takes a notification; `false` if it is none. */
+  /** Receives a notification; returns `false` if the body is not one. */
   readonly take: (body: unknown) => boolean;
-  /** Sees to it that notifications come. Called whenever a page waits for news; does not wait itself. */
+  /** Subscribes if no notifications arrive. Called for each page that waits for updates; does not block. */
   readonly keepComing: () => void;
 }
 
-/** The least time before the portal tries to subscribe again, in milliseconds. */
+/** Minimum time between attempts to subscribe, in milliseconds. */
 const RETRY = 300_000;
 
 /**
- * The portal as a subscriber of the clinic's service: it subscribes when a page waits for news for the first time, and again
- * when notifications stay away.
+ * Subscribes to the clinic's service when the first page waits for updates, and again when notifications stop.
  *
- * @param warn - called with the reason why there are none
+ * @param warn - called with the reason why a subscription failed
  */
 export function createUpdates(
   service: BookingService,

@@ -6,7 +6,7 @@ import type { ExtensionUrls } from '../../../packages/web/refusal.ts';
 import { type BookableService, usesWaitlist } from '../clinic/services.ts';
 import type { State } from '../texts/texts.ts';
 
-/** An appointment as patients see it. What the clinic's record lacks is `undefined`. */
+/** An appointment as patients see it. Elements that the resource lacks are `undefined`. */
 export interface AppointmentView {
   readonly id: string;
   readonly state: State;
@@ -14,41 +14,43 @@ export interface AppointmentView {
   readonly end: number | undefined;
   readonly what: string | undefined;
   readonly serviceKey: string | undefined;
-  /** The name of the step that it is of a visit, and the service that asks for the visit. */
+  /** The step of a visit, and the id of the visit's service. */
   readonly step: { readonly name: string; readonly service: string } | undefined;
-  /** The series of which it is one: its name, and its service if several of it are still to come. */
+  /** The identifier of the series, and its service key if several of its appointments are open. */
   readonly series?: { readonly group: string; readonly key: string | undefined };
-  /** The code of the payer kind. */
+  /** Code of the payer kind. */
   readonly payer: string | undefined;
   readonly withWhom: string | undefined;
   readonly where: string | undefined;
-  /** Where a map shows it. */
+  /** URL of a map. */
   readonly map: string | undefined;
-  /** What to know before the visit. */
+  /** Instructions for patients. */
   readonly bring: string | undefined;
   readonly forWhom: string | undefined;
   readonly comment: string | undefined;
   readonly notes: string | undefined;
   readonly reason: string | undefined;
-  /** Until when the clinic has to answer a request, in milliseconds since 1970 UTC. */
+  /** Deadline of the clinic's response to a request, in milliseconds since 1970 UTC. */
   readonly answerBy: number | undefined;
-  /** Whether the clinic did not answer a request in time. */
+  /** Whether the deadline passed without a response. */
   readonly isUnanswered: boolean;
-  /** Until when it can be moved or cancelled, in milliseconds since 1970 UTC; `undefined`: it cannot, by its state. */
+  /**
+   * End of the period for moves and cancellations, in milliseconds since 1970 UTC; `undefined` if the status allows
+   * neither.
+   */
   readonly openUntil: number | undefined;
-  /** Whether it can be moved or cancelled now. */
   readonly isOpen: boolean;
-  /** The days for which somebody waits; only of an entry of the waitlist. */
+  /** The requested period of a waitlist entry. */
   readonly wish: { readonly start: number; readonly end: number } | undefined;
-  /** The place on the waitlist, as far as it was asked for. */
+  /** Position on the waitlist, if it was read. */
   readonly place?: number | undefined;
-  /** Whether the clinic writes to the person. */
+  /** Whether the clinic sends messages to the person. */
   readonly isTold?: boolean;
-  /** Whether something earlier could be waited for. */
+  /** Whether the waitlist can be joined for an earlier time. */
   readonly isRefilled: boolean;
-  /** The appointments of the visit in the order of time, each as it is; empty unless it is one of several. */
+  /** The appointments of the visit by start; empty for a single appointment. */
   readonly steps: readonly AppointmentView[];
-  /** Until when it is offered, in milliseconds since 1970 UTC, and whether a later appointment is given up for it. */
+  /** The personal offer: its end in milliseconds since 1970 UTC, and whether it replaces a later appointment. */
   readonly offer: { readonly until: number; readonly isInstead: boolean; readonly isForAbsence: boolean } | undefined;
 }
 
@@ -68,7 +70,7 @@ const states: Readonly<Record<NonNullable<Appointment['status']>, State>> = {
 const codesIn = (concept: CodeableConcept | undefined): (string | undefined)[] =>
   listOf(concept?.coding).map(({ code }) => code);
 
-/** The ids of the patients who take part. */
+/** Ids of the patients among the participants. */
 export function patientsOf({ participant }: Appointment): string[] {
   return listOf(participant).flatMap(({ actor }) => {
     const [type, id] = actor?.reference?.split('/') ?? [];
@@ -76,13 +78,13 @@ export function patientsOf({ participant }: Appointment): string[] {
   });
 }
 
-/** Whether an appointment is a time that is, or was, only held. */
+/** Whether an appointment is a hold, or was one until it was cancelled. */
 export function isHold({ status, extension }: Appointment, heldUntil: string): boolean {
   const isUnbooked = status === 'proposed' || status === 'cancelled';
   return isUnbooked && listOf(extension).some(({ url }) => url === heldUntil);
 }
 
-/** How an offer to one person stands, as long as it does. */
+/** The personal offer of an appointment, if it is still valid. */
 function offerIn(appointment: Appointment, urls: Pick<ExtensionUrls, 'offer' | 'heldUntil'>, now: number) {
   const until = offeredUntil(appointment, urls, now);
   const reasons = offeredFor(appointment, urls);
@@ -95,14 +97,12 @@ function offerIn(appointment: Appointment, urls: Pick<ExtensionUrls, 'offer' | '
     : undefined;
 }
 
-/** The days for which somebody waits. */
 function wishIn({ requestedPeriod, start }: Appointment): AppointmentView['wish'] {
   const wishes = start === undefined ? listOf(requestedPeriod) : [];
   const [from, to] = [parseInstant(wishes[0]?.start), parseInstant(wishes.at(-1)?.end)];
   return from !== undefined && to !== undefined ? { start: from, end: to } : undefined;
 }
 
-/** The calendar of an appointment, by the Slot that it takes. */
 function scheduleOf({ slot }: Appointment, slots: readonly Slot[], services: readonly BookableService[]) {
   const ids = listOf(slot).map(({ reference }) => reference?.split('/')[1]);
   const schedule = slots.find(({ id }) => ids.includes(id))?.schedule?.reference;
@@ -111,10 +111,9 @@ function scheduleOf({ slot }: Appointment, slots: readonly Slot[], services: rea
 }
 
 /**
- * An appointment as patients see it, whatever is missing from it.
+ * Converts an appointment, whatever elements it lacks.
  *
- * @param slots - the Slots that were found with it
- * @param urls - the addresses of extensions
+ * @param slots - the Slots of the appointment
  * @param now - milliseconds since 1970 UTC
  */
 export function viewOf(
@@ -174,16 +173,15 @@ const least = (times: readonly (number | undefined)[]): number | undefined => {
   return known.length > 0 ? Math.min(...known) : undefined;
 };
 
-/** The steps of a visit that can be moved or cancelled by their state, and have not begun. */
+/** The future steps of a visit whose status allows moves and cancellations. */
 export const comingOf = (steps: readonly AppointmentView[], now: number): AppointmentView[] =>
   steps.filter(({ openUntil, start = 0 }) => openUntil !== undefined && start > now);
 
 /**
- * A visit as patients see it: one thing from the first step to the last that takes place.
+ * Combines the appointments of a visit into one view, from its first step that takes place to its last.
  *
- * @param view - of one of its appointments, under whose address it is shown
- * @param views - of all its appointments
- * @param services - what can be booked
+ * @param view - the appointment whose id the visit is shown under
+ * @param views - all appointments of the visit
  * @param now - milliseconds since 1970 UTC
  */
 export function visitView(
@@ -199,7 +197,7 @@ export function visitView(
   const coming = comingOf(standing, now);
   const [first = view] = [...coming, ...changeable, ...parts];
   const ends = parts.flatMap(({ end }) => end ?? []);
-  // Only a visit of which nothing has begun is looked for anew.
+  // A visit can be moved as a whole only before it begins.
   const service =
     coming.length === standing.length
       ? services.find(({ visit }) => visit && visit.service === first.step?.service)

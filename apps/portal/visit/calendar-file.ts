@@ -7,7 +7,6 @@ const statuses: Readonly<Partial<Record<AppointmentView['state'], CalendarEvent[
   cancelled: 'cancelled',
 };
 
-/** What the calendar file of an appointment says besides the appointment. */
 type CalendarFileOptions = Pick<CalendarFile, 'clinic' | 'host'> &
   Pick<CalendarEvent, 'changed'> & { readonly url: string };
 
@@ -30,7 +29,7 @@ function eventOf(view: AppointmentView, texts: Texts, { clinic, url, changed }: 
       ];
 }
 
-/** An appointment, or each step of a visit, in an iCalendar file; `undefined` if none has a time. */
+/** Writes an appointment, or each step of a visit, as iCalendar; `undefined` if none has a time. */
 export function fileOf(
   views: readonly AppointmentView[],
   texts: Texts,

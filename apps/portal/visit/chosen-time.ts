@@ -8,25 +8,24 @@ export interface ChosenTime {
   readonly schedule: string;
   readonly start: number;
   readonly end: number;
-  /** The appointments of a whole visit; absent if the time is one appointment. */
+  /** The steps of a visit; absent for a single appointment. */
   readonly steps?: readonly ChosenStep[];
 }
 
-/** The time of a whole visit. */
 export function chosenVisit(steps: readonly ChosenStep[]): ChosenTime | undefined {
   const time = visitTime(steps);
   return time && { ...time, schedule: '' };
 }
 
-/** How long somebody is at the clinic, in milliseconds. */
+/** Sum of the durations of the appointments, in milliseconds. */
 export const lengthOf = ({ start, end, steps }: ChosenTime): number =>
   (steps ?? [{ start, end }]).reduce((sum, step) => sum + (step.end - step.start), 0);
 
-/** Short, because a series has many: times to the base of 36. */
+/** Times have base 36, to keep the value for a series short. */
 const stepText = ({ name, slots, start, end }: ChosenStep): string =>
   [encodeURIComponent(name), slots.join(','), start.toString(36), (end - start).toString(36)].join('|');
 
-/** A chosen time as the value of a button. */
+/** Formats a time as the value of a button. */
 export function formatTime({ slot, schedule, start, end, steps }: ChosenTime): string {
   return steps ? steps.map(stepText).join(' ') : [slot, schedule, formatInstant(start), formatInstant(end)].join(' ');
 }
@@ -36,7 +35,7 @@ function isReference(text: string, type: string): boolean {
   return name === type && isId(id) && rest.length === 0;
 }
 
-/** No value of a button is longer; that of a visit has as many steps as a series may have. */
+/** Limits of a button's value; a visit has as many steps as a series may have. */
 const MAX_LENGTH = 250;
 const MAX_VISIT = 12_000;
 const MAX_STEPS = 20;
@@ -67,7 +66,7 @@ function parseVisit(text: string): ChosenTime | undefined {
   return known.length === steps.length && known.length <= MAX_STEPS ? chosenVisit(known) : undefined;
 }
 
-/** Reads the value of a button; `undefined` if it is not one. Whether the time can be booked is for the service to say. */
+/** Parses the value of a button; `undefined` if it is invalid. The service decides whether the time is bookable. */
 export function parseTime(text: string): ChosenTime | undefined {
   if (text.includes('|')) {
     return parseVisit(text);

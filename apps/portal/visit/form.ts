@@ -1,17 +1,16 @@
-/** What was typed into a form. */
+/** The input of a form. */
 export interface FormValues {
-  /** The first value of a field, without white space around it; empty if there is none. */
+  /** The first value of a field, trimmed; empty if there is none. */
   readonly get: (field: string) => string;
-  /** All values of a field that are not empty. */
+  /** The non-empty values of a field. */
   readonly all: (field: string) => readonly string[];
-  /** The whole form, as it was sent. */
+  /** The form as it was submitted. */
   readonly text: string;
 }
 
-/** How many fields a form has at most. */
 const MOST = 400;
 
-/** Reads a form that was sent, `application/x-www-form-urlencoded`. */
+/** Parses a form (`application/x-www-form-urlencoded`). */
 export function formValues(body: unknown): FormValues {
   const fields = new Map<string, string[]>();
   const sent = typeof body === 'string' ? body : '';
@@ -25,5 +24,4 @@ export function formValues(body: unknown): FormValues {
   return { get: (field) => fields.get(field)?.[0] ?? '', all: (field) => fields.get(field) ?? [], text: sent };
 }
 
-/** A form that nothing was typed into. */
 export const emptyForm = formValues('');

@@ -2,26 +2,26 @@ import { isId } from '../../../core/fhir/reference.ts';
 import type { Seal } from '../session/seal.ts';
 import { type ChosenTime, formatTime, parseTime } from './chosen-time.ts';
 
-/** A booking that is under way, as it is sealed into the address of its page. */
+/** A booking in progress, as it is sealed into the URL of its page. */
 export interface Pending {
-  /** The browser in which the time was chosen: the address is worth nothing in another. */
+  /** Id of the browser that chose the time; the URL is invalid in others. */
   readonly browser: string;
-  /** The name of the service in addresses. */
+  /** Key of the service. */
   readonly service: string;
-  /** The code of the payer kind; empty if the visitor has not said who pays. */
+  /** Code of the payer kind; empty if none was selected. */
   readonly payer: string;
   readonly time: ChosenTime;
-  /** The id of the hold, for a visit those of all its steps with commas between; empty if the time could not be held. */
+  /** Id of the hold; for a visit the ids of its steps, separated by commas. Empty if the time could not be held. */
   readonly hold: string;
   /** The value of the booking's identifier. */
   readonly key: string;
 }
 
-/** How long a form may be filled in, in milliseconds. The time itself is held for less. */
+/** Validity of a form, in milliseconds; the hold ends earlier. */
 const FORM_LENGTH = 24 * 3_600_000;
 
 /**
- * Seals a booking for the address of its page.
+ * Seals a booking for the URL of its page.
  *
  * @param now - milliseconds since 1970 UTC
  */
@@ -29,7 +29,7 @@ export function sealPending(seal: Seal, pending: Pending, now: number): Promise<
   return seal.close('booking', { ...pending, time: formatTime(pending.time) }, now + FORM_LENGTH);
 }
 
-/** Reads what `sealPending` has made; `undefined` if the text is something else, or has expired. */
+/** Opens a text of `sealPending`; `undefined` if it is invalid or expired. */
 export async function openPending(seal: Seal, text: string): Promise<Pending | undefined> {
   const content = await seal.open('booking', text);
   if (typeof content === 'string') {

@@ -3,7 +3,6 @@ import { isLocalDay } from '../../../core/time/local-day.ts';
 import type { FieldProblem } from '../texts/texts.ts';
 import type { FormValues } from './form.ts';
 
-/** What patients say about themselves. */
 interface Person {
   readonly given: string;
   readonly family: string;
@@ -13,7 +12,7 @@ interface Person {
   readonly phone: string;
 }
 
-/** The fields of a person, with the longest text of each. */
+/** The fields of a person with their maximum lengths. */
 export const personFields = {
   ownGiven: 80,
   ownFamily: 80,
@@ -25,16 +24,14 @@ export const personFields = {
   comment: 1_000,
 } as const;
 
-/** One of them. */
 export type PersonField = keyof typeof personFields;
 
-/** For whom somebody books besides themselves: what they are to the patient. */
+/** Relationship to the patient of a person who books for somebody else. */
 const relationships: Readonly<Record<'child' | 'care', Coding>> = {
   child: { system: 'http://terminology.hl7.org/CodeSystem/v3-RoleCode', code: 'PRN', display: 'parent' },
   care: { system: 'http://terminology.hl7.org/CodeSystem/v3-RoleClass', code: 'CAREGIVER', display: 'caregiver' },
 };
 
-/** The choices of the form. */
 export const relations = ['child', 'care'] as const;
 
 const relationIn = (form: FormValues) => relations.find((one) => one === form.get('for'));
@@ -48,7 +45,7 @@ function birthDateProblem(text: string, today: string): FieldProblem | undefined
   return text > today ? 'dateInFuture' : undefined;
 }
 
-/** What is wrong with a field that is not empty. */
+/** Validation of non-empty fields. */
 const checks: Readonly<Partial<Record<PersonField, (text: string, today: string) => FieldProblem | undefined>>> = {
   birthDate: birthDateProblem,
   email: (text) => (/^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/.test(text) ? undefined : 'email'),
@@ -56,10 +53,10 @@ const checks: Readonly<Partial<Record<PersonField, (text: string, today: string)
 };
 
 /**
- * What is wrong with the person in a form, by field.
+ * Validates the person in a form; returns the problems by field.
  *
  * @param today - the local day of the clinic
- * @param isKnown - whether a known patient was chosen: then the form need not say who it is
+ * @param isKnown - whether a known patient was selected, so that their fields are not required
  */
 export function personProblems(form: FormValues, today: string, isKnown: boolean): Map<string, FieldProblem> {
   const problems = new Map<string, FieldProblem>();
@@ -82,7 +79,7 @@ export function personProblems(form: FormValues, today: string, isKnown: boolean
   return problems;
 }
 
-/** The person in a form that has no problems. */
+/** Reads the person of a valid form. */
 export function personIn(form: FormValues): Person {
   const [given, family, birthDate] = [form.get('given'), form.get('family'), form.get('birthDate')];
   return { given, family, birthDate, email: form.get('email'), phone: form.get('phone') };
@@ -93,16 +90,15 @@ const telecomOf = (email: string, phone: string): ContactPoint[] => [
   ...(phone ? [{ system: 'phone' as const, value: phone }] : []),
 ];
 
-/** The language in which messages are wanted: that of the form. */
 const communicationOf = (language: string | undefined): Pick<Patient, 'communication'> =>
   language === undefined
     ? {}
     : { communication: [{ language: { coding: [{ system: 'urn:ietf:bcp:47', code: language }] }, preferred: true }] };
 
 /**
- * Who books for the patient of a form, as the RelatedPerson that is created with the booking; nobody: for themselves.
+ * The RelatedPerson who books for the patient; `undefined` if the patient books.
  *
- * @param language - in which messages are wanted
+ * @param language - preferred language of messages
  */
 export function toRelatedPerson(
   form: FormValues,
@@ -115,7 +111,7 @@ export function toRelatedPerson(
     relation && {
       resourceType: 'RelatedPerson',
       id: 'related',
-      // The service names the patient that it makes.
+      // The service replaces the reference by the created Patient.
       patient: { reference: '#patient' },
       identifier: [{ system, value }],
       relationship: [{ coding: [relationships[relation]] }],
@@ -127,10 +123,10 @@ export function toRelatedPerson(
 }
 
 /**
- * A person as the Patient that is created with the booking.
+ * The Patient to create with the booking.
  *
- * @param identifiers - the one by which a form that is sent again means the same record, and one of this request alone
- * @param language - in which messages are wanted
+ * @param identifiers - one that is the same if the form is submitted again, and one of this request
+ * @param language - preferred language of messages
  */
 export function toPatient(
   { given, family, birthDate, email, phone }: Person,

@@ -13,23 +13,23 @@ import type { ChosenStep } from '../../../packages/web/refusal.ts';
 import type { BookableService } from '../clinic/services.ts';
 import type { ChosenTime } from './chosen-time.ts';
 
-/** An appointment of a visit, as it is asked for. */
+/** A requested appointment of a visit. */
 export interface WantedStep extends ChosenStep {
-  /** What is done in it; absent if its calendars do not say. */
+  /** Absent if the Schedules do not name it. */
   readonly serviceType: Appointment['serviceType'] | undefined;
 }
 
-/** What every booking of the portal has: one appointment, or a visit of several. */
+/** A requested booking: an appointment, or a visit of several. */
 export interface Booking {
   readonly time: ChosenTime;
   readonly service: BookableService;
-  /** The portal's own identifier: a request that is sent again with it books nothing twice. */
+  /** The portal's identifier, which makes the request idempotent. */
   readonly identifier: { readonly system: string; readonly value: string };
-  /** Of a visit its steps, and the address of the extension that says which of them an appointment is. */
+  /** The steps of a visit, and the URL of the extension that names an appointment's step. */
   readonly visit?: { readonly steps: readonly WantedStep[]; readonly stepUrl: string } | undefined;
 }
 
-/** @param ids - of the holds that are prolonged or become the bookings, in the order of the steps */
+/** @param ids - ids of the holds that are prolonged or booked, in the order of the steps */
 function proposed({ time, service, identifier, visit }: Booking, ids: readonly string[]): Appointment[] {
   const { payer, coding, name: text } = service;
   const serviceType = coding && [{ coding: [coding], text }];
@@ -64,7 +64,7 @@ const asParameters = (resources: readonly Appointment[], more: readonly Paramete
 /**
  * The body of `$hold`.
  *
- * @param ids - of the holds that are prolonged, in the order of the steps
+ * @param ids - ids of the holds that are prolonged, in the order of the steps
  */
 export function holdRequest(booking: Booking, ids: readonly string[]): Appointment | Parameters {
   const holds = proposed(booking, ids).map(({ participant: _, ...hold }) => hold as Appointment);
@@ -72,20 +72,18 @@ export function holdRequest(booking: Booking, ids: readonly string[]): Appointme
   return booking.visit || !alone ? asParameters(holds) : alone;
 }
 
-/** Who comes, and what was said. */
+/** The people of a booking, and their input. */
 export interface Submission {
-  /** A new patient, or the id of one that the portal has submitted before. */
+  /** A new Patient, or the id of one that the portal has created before. */
   readonly patient: Patient | string;
   readonly name: string;
-  /** Who books for the patient. */
   readonly relatedPerson: RelatedPerson | undefined;
   readonly comment: string;
-  /** The address of the extension that leaves messages to the clinic, if the patient wants them. */
+  /** URL of the extension that leaves messages to the clinic, if the patient wants them. */
   readonly messages: string | undefined;
   readonly answers: QuestionnaireResponse | undefined;
 }
 
-/** What a request says of the people. */
 function said({ patient, name, relatedPerson, messages, answers }: Submission) {
   const reference = typeof patient === 'string' ? `Patient/${patient}` : '#patient';
   const person: AppointmentParticipant = { actor: { reference, ...(name && { display: name }) }, status: 'accepted' };
@@ -101,7 +99,7 @@ function said({ patient, name, relatedPerson, messages, answers }: Submission) {
 /**
  * The body of `$book` for a new appointment or visit.
  *
- * @param holds - the ids of the holds that become the bookings, in the order of the steps
+ * @param holds - ids of the holds that are booked, in the order of the steps
  */
 export function bookRequest(booking: Booking, submission: Submission, holds: readonly string[]): Parameters {
   const { comment } = submission;
@@ -118,7 +116,7 @@ export function bookRequest(booking: Booking, submission: Submission, holds: rea
   return asParameters(appointments, parameter);
 }
 
-/** The body of `$book` that moves all appointments of a visit: each keeps its id. */
+/** The body of `$book` that moves the appointments of a visit; they keep their ids. */
 export const moveVisitRequest = (moved: readonly (readonly [Appointment, ChosenStep])[]): Parameters =>
   asParameters(
     moved.map(([appointment, { slots, start, end }]) => ({
@@ -127,15 +125,15 @@ export const moveVisitRequest = (moved: readonly (readonly [Appointment, ChosenS
     })),
   );
 
-/** For what somebody waits. */
+/** A requested waitlist entry. */
 export interface Waiting {
   readonly service: BookableService;
   readonly identifier: Booking['identifier'];
-  /** The days, in milliseconds since 1970 UTC. */
+  /** The requested period, in milliseconds since 1970 UTC. */
   readonly wish: { readonly start: number; readonly end: number };
-  /** With whom, as a reference; empty: anybody. */
+  /** Reference of the practitioner; empty: any. */
   readonly actor: string;
-  /** The id of the appointment that stands until something earlier is taken. */
+  /** Id of the current appointment, kept until an earlier time is booked. */
   readonly standing: string | undefined;
 }
 
@@ -157,7 +155,7 @@ export function waitRequest(waiting: Waiting, submission: Submission): Parameter
   return asParameters([entry], [...parameter, ...stands]);
 }
 
-/** The body of `$book` that moves an appointment: what it does not name stays as it is. */
+/** The body of `$book` that moves an appointment. Absent elements are not changed. */
 export function moveRequest({ id, participant, identifier }: Appointment, time: ChosenTime): Appointment {
   return {
     resourceType: 'Appointment',
