@@ -37,7 +37,7 @@ export interface BookingConfig extends PublicConfig {
   readonly patientRules?: PatientRules;
   /** The default handling of unknown search parameters, unless a client sends `Prefer: handling=…`. */
   readonly handling: SearchHandling;
-  /** How long Medplum may take to respond to the gateway, in seconds. All other limits follow from it. */
+  /** The longest time for a response of Medplum to the gateway, in seconds. All other limits follow from it. */
   readonly timeout: number;
   /** The place where Bots that the gateway calls are run. Medplum runs all others. */
   readonly bots: BotRuntimeName;
@@ -95,7 +95,7 @@ export interface NotificationSettings {
   readonly retryAfter: number;
   /** The largest number of Subscriptions of one subscriber, without those that are off. */
   readonly maxSubscriptions: number;
-  /** How many days events are kept for `$events`. */
+  /** The number of days for which events are kept for `$events`. */
   readonly keepEventsDays: number;
 }
 

@@ -2,9 +2,9 @@ import type { BookingConfig } from './config.ts';
 
 /** The time limits of parts of a response, as shares of `BookingConfig.timeout`. */
 const shares = {
-  /** From the start of a request at the gateway until its headers have been read. */
+  /** Time from the start of a request at the gateway until its headers have been read. */
   headers: 2 / 3,
-  /** From the start of a request at the gateway until all of it has been read. */
+  /** Time from the start of a request at the gateway until all of it has been read. */
   request: 2,
   /** A response of Medplum to the gateway, including the run of a Bot. */
   answer: 1,

@@ -71,7 +71,7 @@ export function isArtefact(name: string): name is Artefact {
 }
 
 interface CalendarSettings {
-  /** How many weeks ahead free Slots are published if a Schedule has no planning horizon. */
+  /** The number of weeks for which a Schedule without planning horizon is published. */
   readonly horizonWeeks: number;
 }
 

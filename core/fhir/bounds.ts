@@ -95,7 +95,7 @@ export function sizeBeyond(stored: unknown, more: Size): Size {
   };
 }
 
-/** Why a value is too large to be checked, as the rest of a sentence; `undefined` if it is not. */
+/** The reason why a value is too large to be checked, as the rest of a sentence; `undefined` if it is not. */
 export function sizeProblem(value: unknown, most: Size = mostSize): string | undefined {
   if (isDeeperThan(value, DEEPEST)) {
     return `be nested deeper than ${DEEPEST} levels`;

@@ -19,7 +19,7 @@ export interface Mail {
   readonly replyTo: string;
   readonly subject: string;
   readonly text: string;
-  /** The same for every attempt, so that mail servers and clients drop a second copy. */
+  /** Every attempt has this id, so that mail servers and clients drop a second copy. */
   readonly messageId?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly icalEvent?: { readonly method: string; readonly filename: string; readonly content: string };
@@ -162,7 +162,7 @@ function cancelledSteps({ appointments, thread: { known }, now }: Subject): Know
   });
 }
 
-/** How many times of a visit or series an SMS names. It counts the others. */
+/** The largest number of times in an SMS about a visit or series. The others are counted. */
 const MAX_TIMES = 3;
 
 /** Writes a message. It contains time and location, and details only if the clinic allows them. */

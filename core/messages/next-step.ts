@@ -6,7 +6,7 @@ import { ahead, areOff, type Known, knowledgeOf, type MessageKind, type Thread }
 
 const [MINUTE, HOUR] = [60_000, 3_600_000];
 
-/** How long before an appointment reminders are sent, in milliseconds. */
+/** The times of reminders before an appointment, in milliseconds. */
 const reminders: readonly number[] = [7 * DAY, DAY];
 
 /** The shortest time between a message and a reminder, in milliseconds. */
@@ -86,7 +86,7 @@ const remindersAfter = ({ status, steps }: Known, sent: number): number[] =>
     ? steps.flatMap(({ start }) => reminders.map((before) => start - before)).filter((time) => time > sent + FRESH)
     : [];
 
-/** When to check a thread again that needs no message now. */
+/** The next check of a thread without a message due now. */
 function nextDue({ known, answerBy }: Thread, sent: number, now: number): number | undefined {
   if (known === undefined || known.status === 'cancelled') {
     return undefined;
@@ -156,7 +156,7 @@ function again(thread: Thread, { now }: StepContext): Step {
 
 const nothing: Step = { do: 'nothing' };
 
-/** The state to notify. An appointment that is taking place keeps the state from before its start. */
+/** The state to notify. A current appointment keeps the state from before its start. */
 function knownNext(
   known: Known | undefined,
   appointments: readonly Appointment[],

@@ -10,7 +10,7 @@ import type { MessageKind } from './thread.ts';
 /** The texts of messages in one language; `{when}` is a placeholder. */
 interface MessageTexts {
   readonly locale: string;
-  /** `absence` is the text of an offer that replaces an appointment which cannot take place. */
+  /** `absence`: a personal offer that replaces an appointment during an absence of staff. */
   readonly subjects: Readonly<Record<MessageKind | 'absence', string>>;
   readonly leads: Readonly<Record<MessageKind | 'absence', string>>;
   readonly greeting: string;
@@ -20,7 +20,7 @@ interface MessageTexts {
   readonly answerBy: string;
   readonly stop: string;
   readonly automatic: string;
-  /** For an address that was replaced by another. */
+  /** The message to an address that was replaced by another. */
   readonly moved: { readonly subject: string; readonly text: string };
   readonly test: { readonly subject: string; readonly text: string };
 }

@@ -33,7 +33,7 @@ export interface KnownStep {
 /** The notified state of an appointment or of a whole visit. */
 export interface Known {
   readonly status: (typeof knownStatuses)[number];
-  /** In order of time; one step, unless it is a visit. */
+  /** The steps in order of time; only a visit has several. */
   readonly steps: readonly KnownStep[];
 }
 
@@ -63,7 +63,7 @@ export interface Thread {
   /** The deadline to confirm attendance. Without a reply the appointment is released. */
   readonly answerBy: number | undefined;
   readonly isComing: boolean;
-  /** When to check it again; `undefined` if it is over. */
+  /** The next check; `undefined` if it is over. */
   readonly due: number | undefined;
 }
 

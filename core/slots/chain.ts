@@ -28,7 +28,7 @@ export function findChain<T extends Interval>(slots: readonly T[], interval: Int
   return chainFrom(interval.start);
 }
 
-/** Why the slots of a request do not cover the time of the request. */
+/** A mismatch between the slots and the time of a request. */
 export type Mismatch = { readonly kind: 'outside' | 'overlap'; readonly id: string } | { readonly kind: 'gap' };
 
 /**

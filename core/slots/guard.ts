@@ -20,7 +20,7 @@ import {
 import type { TermsOf } from './terms.ts';
 
 /**
- * What an external busy slot must not overlap.
+ * The busy time that an external busy slot must not overlap.
  *
  * - `nothing`: a block may lie over appointments.
  * - `reservations`: a new Slot, which is checked with the appointment that names it.
@@ -50,8 +50,7 @@ interface ExternalSlotPlan {
  * Decides about time that another client is about to occupy in Medplum. A Slot that is booked already refuses it. Every
  * bookable slot that it excludes must be written first, so that a simultaneous booking fails or is noticed.
  *
- * @param calendar - the Slots of the Schedule, at least those within reach of the time; expired personal offers are
- *   free
+ * @param calendar - the Slots of the Schedule within reach of the time, or more; expired personal offers are free
  * @param own - ids of the Slots of the same act: the transaction that is being checked writes or releases them
  */
 export function planExternalSlot(

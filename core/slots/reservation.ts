@@ -7,16 +7,16 @@ import { contains, type Interval, overlaps } from '../time/interval.ts';
 import { newExternalSlot } from './guard.ts';
 import { type Calendar, type CalendarSlot, isTaken, takesTimeOf } from './slot.ts';
 
-/** How long a reservation counts, in milliseconds. Medplum asks all guards of one act and commits within it. */
+/** The duration of a reservation, in milliseconds. Medplum asks all guards of one act and commits within it. */
 export const RESERVED_FOR = 5_000;
 
 /**
- * How much longer the reservation of a stored appointment counts, in milliseconds. If the job that gives it its Slots
+ * The additional duration for a stored appointment, in milliseconds. If the job that gives it its Slots
  * is lost, a scheduled Bot makes up for it, once a minute.
  */
 const FOLLOWED_WITHIN = 85_000;
 
-/** How many reservations a row keeps. If an import makes more, the oldest ones are probably stored already. */
+/** The largest number of reservations in a row. If an import makes more, the oldest are probably stored. */
 const MAX_RESERVATIONS = 100;
 
 /** A write that Medplum asks a guard about. A Slot and the appointment that names it are one act. */
@@ -35,7 +35,7 @@ export interface Reservation extends Interval, Act {
   readonly lane: string | undefined;
   /** Whether it may overlap busy time on purpose. */
   readonly overbooks: boolean;
-  /** Until when it counts whether or not the resource is stored; milliseconds since 1970 UTC. */
+  /** The end of the reservation if the resource is not stored; milliseconds since 1970 UTC. */
   readonly until: number;
 }
 

@@ -10,7 +10,7 @@ import { contains, type Interval, overlaps } from '../time/interval.ts';
 export type TakenStatus = Extract<Slot['status'], 'busy' | 'busy-tentative'>;
 
 /**
- * How an appointment can use the Slots that it refers to, and the status that each use requires (`undefined`: any
+ * The possible uses of a Slot by an appointment, and the status that each use requires (`undefined`: any
  * status). If a Slot has several uses, the last one in this list wins.
  *
  * @see specification section 3
@@ -23,10 +23,10 @@ const slotUses = {
   confirmed: 'busy',
 } as const satisfies Record<string, TakenStatus | undefined>;
 
-/** How an appointment uses the Slots that it refers to. */
+/** The use of a Slot by an appointment. */
 export type SlotUse = keyof typeof slotUses;
 
-/** How appointments use Slots, by Slot id. A Slot without an entry belongs to no appointment. */
+/** The uses of Slots by appointments, by Slot id. A Slot without an entry belongs to no appointment. */
 export type SlotUses = ReadonlyMap<string, SlotUse>;
 
 const strengthOf = (use: SlotUse): number => Object.keys(slotUses).indexOf(use);
@@ -82,7 +82,7 @@ export interface CalendarSlot extends Interval {
   readonly revision: number;
   /** Whether somebody else than the service occupied it while it was free. */
   readonly isByHand: boolean;
-  /** How many appointments were allowed at one time when it was booked (Medplum's stamp). Without a stamp: 1. */
+  /** The number of appointments allowed at one time when it was booked (Medplum's stamp). Without a stamp: 1. */
   readonly capacity: number;
   readonly use: SlotUse | undefined;
 }
@@ -108,7 +108,7 @@ export function isBooked({ status }: Pick<Slot, 'status'>): boolean {
 /** Medplum's stamp on a booked Slot. */
 const CAPACITY = 'https://medplum.com/fhir/StructureDefinition/SchedulingSlotCapacity';
 
-/** How many appointments were allowed at one time when a Slot was booked. */
+/** The number of appointments allowed at one time when a Slot was booked. */
 export const capacityOf = ({ extension = [] }: Slot): number =>
   extension.find(({ url }) => url === CAPACITY)?.valuePositiveInt ?? 1;
 

@@ -63,7 +63,7 @@ export interface Granularity {
 const known = (lengths: readonly Lengths[], name: 'duration' | 'alignmentInterval'): number[] =>
   lengths.flatMap((one) => one[name] ?? []);
 
-/** How long appointments in a Schedule are: by its own scheduling parameters, else by those of its services. */
+/** The lengths of appointments in a Schedule: by its own scheduling parameters, else by those of its services. */
 export function granularityOf(
   schedule: Schedule | undefined,
   services: readonly HealthcareService[],
@@ -88,7 +88,7 @@ export const splits = ({ start, end }: Interval, slot: Interval): boolean =>
 export const isOnStep = (moment: number, slot: Interval, step: number): boolean =>
   moment <= slot.start || moment >= slot.end || (moment - slot.start) % step === 0;
 
-/** A Schedule with the services that it offers. */
+/** A Schedule with its services. */
 export interface ScheduleServices {
   readonly schedule: Schedule;
   readonly services: readonly HealthcareService[];
@@ -148,10 +148,7 @@ export function termsFor(schedules: readonly ScheduleServices[], config: PublicC
   };
 }
 
-/**
- * How far apart two times of a Schedule can affect each other, in milliseconds: the buffers and the shortest
- * appointment.
- */
+/** The largest distance at which times affect each other, in milliseconds: buffers and the shortest appointment. */
 export function reachOf(schedules: readonly ScheduleServices[], config: PublicConfig): number {
   return Math.max(
     0,

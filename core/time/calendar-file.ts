@@ -6,7 +6,7 @@ const statuses = {
   cancelled: ICalEventStatus.CANCELLED,
 } as const;
 
-/** How long before an appointment a calendar shows a reminder, in seconds. */
+/** The time of a calendar's reminder before an appointment, in seconds. */
 const REMINDER = 86_400;
 
 /** An event of a calendar file; times are milliseconds since 1970 UTC. */
@@ -20,7 +20,7 @@ export interface CalendarEvent {
   readonly place: string;
   readonly description: string;
   readonly url?: string | undefined;
-  /** When the appointment was last changed. A calendar replaces an older event. */
+  /** The last change of the appointment. A calendar replaces an older event. */
   readonly changed: number;
 }
 
@@ -85,7 +85,7 @@ export interface CalendarFileEvent extends Pick<CalendarEvent, 'start' | 'end' |
 }
 
 /**
- * Appointments as the iCalendar file of a calendar feed. The same appointments always result in the same text.
+ * Appointments as the iCalendar file of a calendar feed. The text depends on the appointments only.
  *
  * @see https://www.rfc-editor.org/rfc/rfc5545
  */

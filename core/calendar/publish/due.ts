@@ -31,7 +31,7 @@ export function outdated(
   return isCurrent ? undefined : { schedule, status: 'accepted', due: now, inputs };
 }
 
-/** When the horizon of a calendar gains a day: the next midnight in its time zone, the earliest if it has several. */
+/** The moment at which a calendar's horizon gains a day: the next midnight in the first of its time zones. */
 export function nextDay(publishing: Publishing, now: number, timeZone: string): number {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
   const zones = calendars.length > 0 ? calendars.map(({ parameters }) => parameters.timeZone) : [timeZone];

@@ -24,13 +24,13 @@ type RowStatus = (typeof statuses)[number];
 export interface Publication {
   readonly schedule: string;
   readonly status: RowStatus;
-  /** When a run may start, in milliseconds since 1970 UTC. A cancelled publication is never due. */
+  /** The earliest start of a run, in milliseconds since 1970 UTC. A cancelled publication is never due. */
   readonly due?: number | undefined;
   /** The time up to which everything is published, in milliseconds since 1970 UTC; absent before the first run. */
   readonly from?: number | undefined;
   /** Identifies the inputs. If they differ, the Schedule must be published again. */
   readonly inputs?: string | undefined;
-  /** When its Slots were last checked from the beginning, or found unchanged; milliseconds since 1970 UTC. */
+  /** The last check of all its Slots, or the last time they were unchanged; milliseconds since 1970 UTC. */
   readonly began?: number | undefined;
   /** Ids of the Schedule's services at that time, for `publicationWithServices`. */
   readonly services?: readonly string[] | undefined;
@@ -44,7 +44,7 @@ export interface Publication {
 export interface Sweep {
   readonly status: 'requested' | 'accepted';
   readonly due: number;
-  /** When the sweep began, in milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly began: number;
   /** The number of Schedules checked so far; absent once all were checked. */
   readonly offset: number | undefined;

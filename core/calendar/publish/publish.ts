@@ -40,7 +40,7 @@ export interface PublishState {
   readonly horizonWeeks: number;
 }
 
-/** How far outside a window Slots still influence it, in milliseconds: an appointment with both its buffers. */
+/** The distance at which Slots outside a window influence it, in milliseconds: an appointment with both its buffers. */
 const MARGIN = 3 * DAY;
 
 /** The period whose Slots must be known to decide about a window. */

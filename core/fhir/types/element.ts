@@ -10,7 +10,7 @@ export interface Element {
   readonly type: string;
   readonly repeats: boolean;
   readonly isAttribute: boolean;
-  /** For an element with a choice of types: its name without the type (`value` of `valueString`). */
+  /** The name without the type if there is a choice of types (`value` of `valueString`). */
   readonly choice?: string | undefined;
   /** The allowed codes of a required binding. */
   readonly codes?: readonly string[] | undefined;

@@ -4,7 +4,7 @@ import { formatInstant, parseInstant } from '../../fhir/instant.ts';
 import { newRow, rowSearch } from '../../rows/row.ts';
 
 /**
- * How far a run looks back before the checkpoint, in milliseconds: changes were being written, and clocks may differ.
+ * The overlap of two runs, in milliseconds: changes were being written at the checkpoint, and clocks may differ.
  */
 export const OVERLAP = 2 * 60_000;
 

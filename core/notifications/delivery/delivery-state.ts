@@ -2,13 +2,13 @@ import type { Subscription } from '@medplum/fhirtypes';
 import type { NotificationSettings } from '../../config/config.ts';
 import { dueAt, type Outbox, type Outboxes } from './outbox.ts';
 
-/** How long a delivery claims the outboxes of its subscriber, in milliseconds. */
+/** The duration of a delivery's claim to the outboxes of its subscriber, in milliseconds. */
 export const LEASE = 30_000;
 
-/** How many Subscriptions of one subscriber are delivered concurrently. */
+/** The number of Subscriptions of one subscriber that are delivered concurrently. */
 export const SHARE = 4;
 
-/** If a requested delivery has not begun after this time, in milliseconds, it is requested again. */
+/** The time after which a delivery that has not begun is requested again, in milliseconds. */
 export const OVERDUE = 10_000;
 
 const MAX_WAIT = 8 * 60 * 60_000;

@@ -34,7 +34,7 @@ export interface Outbox extends DeliveryTimes {
   readonly attempts: number;
   /** Changes after this moment are events; milliseconds since 1970 UTC, like all moments here. */
   readonly since: number;
-  /** When the last notification was sent. */
+  /** The time of the last notification. */
   readonly sent?: number | undefined;
   /** `on-hold`: no attempt before then. */
   readonly until?: number | undefined;
@@ -58,7 +58,7 @@ export interface Outboxes {
   readonly readable: readonly string[];
   readonly of: ReadonlyMap<string, Outbox>;
   readonly lease?: Lease | undefined;
-  /** When a write last had to start a Bot. Without another value Medplum would see no change and run no Bot. */
+  /** The last write that had to start a Bot. Without a new value Medplum would see no change and run none. */
   readonly woken?: number | undefined;
 }
 
@@ -77,7 +77,7 @@ export const withoutOutbox = (outboxes: Outboxes, id: string): Outboxes => ({
   of: new Map([...outboxes.of].filter(([known]) => known !== id)),
 });
 
-/** When an outbox is due without a new event; `undefined` if it is never due, or something waits already. */
+/** The moment at which an outbox without new events is due; `undefined` if never, or if something waits already. */
 export function dueAt({ status, until = 0, sent, heartbeat, end }: Outbox): number | undefined {
   const isBeaten = heartbeat !== undefined && sent !== undefined;
   const moments: Readonly<Record<OutboxStatus, readonly (number | undefined)[]>> = {
