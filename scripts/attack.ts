@@ -27,7 +27,7 @@ import type { BookingConfig } from '../core/config/config.ts';
 import { formatTable } from './cli/table.ts';
 import { wholeNumber } from './cli/whole-number.ts';
 
-/** What the command line says about an attack. */
+/** Command line options of an attack. */
 export interface AttackArguments {
   readonly attack?: boolean;
   readonly adapter: string;
@@ -104,7 +104,7 @@ function adapterFrom(name: string): Adapter {
   return parsed.data as Adapter;
 }
 
-/** How long a server may take to start, in milliseconds. */
+/** Maximum time for the start of a server, in milliseconds. */
 const START = 120_000;
 
 async function answersAgain(client: Client): Promise<void> {
@@ -143,33 +143,33 @@ function summaryOf({ rounds, operations, booked, told, undecided, ignored }: Att
   ].join('\n');
 }
 
-/** Who attacks what. */
+/** The server under attack and its clients. */
 interface Subject {
   readonly baseUrl: string;
   readonly staffUrl?: string;
   readonly config: BookingConfig;
-  /** Clients of the service; the portals share them in turns. */
+  /** Clients of the service. The portals use them in rotation. */
   readonly requestors: readonly Client[];
   readonly staff?: Client;
   readonly serviceType: { readonly system: string; readonly code: string };
   readonly from: number;
   readonly json?: string;
-  /** Where notifications are sent: a public address and the port that it leads to, or loopback. */
+  /** Endpoint of notifications: a public address and the port that it leads to, or loopback. */
   readonly hookUrl?: string;
   readonly hookPort?: string;
 }
 
-/** Of a hundred notifications, how many are refused: they must come again, in order. */
+/** Percentage of notifications that are refused. They must be sent again, in order. */
 const REFUSED = 6;
 
-/** An endpoint that refuses some notifications; `undefined` where the server cannot reach this machine. */
+/** An endpoint that refuses some notifications; `undefined` if the server cannot reach this machine. */
 async function endpointFor({ hookUrl, hookPort, baseUrl }: Subject): Promise<Listener | undefined> {
   const isReached = hookUrl !== undefined || (await isTestServer(clientOf(baseUrl), false));
   const refuses = (bundle: Bundle): boolean => hasEvents(bundle) && randomInt(100) < REFUSED;
   return isReached ? listen({ port: Number(hookPort ?? 0), ...(hookUrl && { url: hookUrl }), refuses }) : undefined;
 }
 
-/** Refuses to attack what somebody might need: see {@link isTestServer}. */
+/** Throws unless the server is a test server; see {@link isTestServer}. */
 async function assertForTests(given: AttackArguments, { baseUrl, staffUrl }: Subject): Promise<void> {
   for (const url of [baseUrl, ...(staffUrl ? [staffUrl] : [])]) {
     if (!(await isTestServer(clientOf(url), given.thisServerIsForTests === true))) {
@@ -182,9 +182,9 @@ async function assertForTests(given: AttackArguments, { baseUrl, staffUrl }: Sub
 }
 
 /**
- * Attacks a booking service, prints the verdict, and sets the exit status: 1 if a rule is broken, 2 if nothing could be shown.
+ * Attacks a booking service and prints the result. Exit status: 1 if a rule is broken, 2 if the attack showed nothing.
  *
- * @throws Error that says what is missing
+ * @throws Error that names the missing setting
  */
 export async function runAttack(given: AttackArguments, subject: Subject): Promise<void> {
   await assertForTests(given, subject);

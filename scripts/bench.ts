@@ -6,7 +6,7 @@ import * as readers from './bench/readers.ts';
 import * as releaseDay from './bench/release-day.ts';
 import * as writes from './bench/writes.ts';
 
-/** What is measured, by name. */
+/** The measurements, by name. */
 const cases = {
   bookings,
   operations,
@@ -16,7 +16,7 @@ const cases = {
   writes,
 };
 
-/** The command line: one case of the bench; without a name, bookings. */
+/** The command line: one measurement of the bench; by default, bookings. */
 export function define(program: Command): void {
   program.description('Measures an installation; -- <command> --help says more.');
   for (const [name, { define: defineCase }] of Object.entries(cases)) {

@@ -1,13 +1,13 @@
-/** The program of the service: one command for each thing that operators and developers do. */
+/** The program of the service: one command for each task of operators and developers. */
 import { Command } from 'commander';
 import { runAsProgram } from './cli/command.ts';
 
-/** A file that says what its command takes, and what it does. */
+/** A module that defines the options of its command, and runs it. */
 interface CommandFile {
   readonly define: (command: Command) => void;
 }
 
-/** The commands, by their names in package.json. Only the file of the one that is called is loaded. */
+/** The commands, by their names in package.json. Only the module of the called one is loaded. */
 const commands: Readonly<Record<string, () => Promise<CommandFile>>> = {
   start: () => import('./start.ts'),
   bootstrap: () => import('./bootstrap.ts'),
@@ -32,10 +32,10 @@ const commands: Readonly<Record<string, () => Promise<CommandFile>>> = {
   generate: () => import('./generate.ts'),
 };
 
-/** In lists of commands, the first sentence of each is enough. */
+/** Lists of commands show the first sentence of each description. */
 const help = { subcommandDescription: (command: Command) => command.description().split('. ')[0] ?? '' };
 
-/** Without the name of a command, or with one that is unknown, all are listed. */
+/** A missing or unknown command name lists all commands. */
 async function main(): Promise<void> {
   const [name = '', ...words] = process.argv.slice(2);
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;

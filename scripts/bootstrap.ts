@@ -15,7 +15,6 @@ import { type ProjectWishes, withWishes } from './medplum/project-features.ts';
 /** Name of the ClientApplication that deploys the service. */
 const ADMINISTRATOR = 'Appointment booking: administrator';
 
-/** What has to be known to set up a new installation. */
 export interface BootstrapOptions extends ProjectWishes {
   /** Server and ClientApplication of a super administrator. */
   readonly superAdministrator: Credentials;
@@ -25,7 +24,6 @@ export interface BootstrapOptions extends ProjectWishes {
   readonly owner?: string | undefined;
 }
 
-/** A project that the service can be deployed to. */
 export interface Bootstrapped extends Credentials {
   readonly projectId: string;
 }
@@ -73,8 +71,8 @@ async function ensureAdministrator(connection: Connection): Promise<ClientCreden
 }
 
 /**
- * Makes a project in which the service can be deployed, with the features and settings that it needs, and a
- * ClientApplication that administers it. What is there already stays; what is missing is added.
+ * Creates a project for the service, with the features and settings that it needs, and a ClientApplication that
+ * administers it. Existing parts stay, and missing ones are added.
  *
  * @returns credentials of the project's administrator
  * @throws Error that says what to do when the server cannot be reached, or the credentials are not a super
@@ -97,8 +95,7 @@ export async function bootstrap(options: BootstrapOptions): Promise<Bootstrapped
 /**
  * Waits until a server reports that it is healthy.
  *
- * @param seconds - how long at most
- * @throws Error when the time is up
+ * @throws Error after this many seconds
  */
 export async function waitForServer(baseUrl: string, seconds: number): Promise<void> {
   const url = new URL('healthcheck', withSlash(baseUrl));
@@ -120,7 +117,7 @@ export async function waitForServer(baseUrl: string, seconds: number): Promise<v
 }
 
 /**
- * The key that credentials of portals are sealed with: the one that is in use, else a new one.
+ * The key that seals the credentials of portals: the one in use, else a new one.
  *
  * @param environment - where it may be set
  * @param before - the lines left by an earlier run, if any
@@ -130,7 +127,7 @@ export function credentialsKey({ CREDENTIALS_KEY }: { readonly CREDENTIALS_KEY?:
   return CREDENTIALS_KEY || known || randomBytes(keyBytes).toString('base64');
 }
 
-/** The credentials, and the key that portal credentials are sealed with, as lines for a shell or an environment file. */
+/** The credentials, and the key that seals portal credentials, as lines for a shell or an environment file. */
 export function environmentLines({ baseUrl, clientId, clientSecret }: Credentials, key: string): string {
   const administrator = `MEDPLUM_CLIENT_ID=${clientId}\nMEDPLUM_CLIENT_SECRET=${clientSecret}`;
   return `MEDPLUM_BASE_URL=${baseUrl}\n${administrator}\nCREDENTIALS_KEY=${key}\n`;

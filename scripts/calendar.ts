@@ -8,7 +8,7 @@ import { wholeNumber } from './cli/whole-number.ts';
 
 const minutes = wholeNumber(0, 1440);
 
-/** The options of a command that sets when appointments are possible. */
+/** Adds the options for opening hours. */
 function withHours(command: Command): Command {
   return command
     .option('--hours <text>', 'weekly opening hours: "mon-fri 09:00-12:30; wed 14:00-18:00"')
@@ -20,7 +20,7 @@ function withHours(command: Command): Command {
     .option('--time-zone <name>', 'for example Europe/Berlin');
 }
 
-/** The command line: opening hours, and what is published of them. */
+/** The command line: opening hours, and their publication. */
 export function define(program: Command): void {
   program
     .description('Shows and changes opening hours, and what is published of them.')

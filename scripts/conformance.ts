@@ -55,10 +55,10 @@ interface ConformanceArguments extends AttackArguments {
 
 const DAY = 86_400_000;
 
-/** How many days ahead the appointments of the tests lie. */
+/** Days from today to the appointments of the tests. */
 const AHEAD = 30;
 
-/** The same for an attack: a day that services publish. */
+/** Days from today to the appointments of an attack: a day that services publish. */
 const ATTACK_AHEAD = 14;
 
 const explanation = `
@@ -92,7 +92,7 @@ function readGiven(path: string | undefined): Given {
   return parsed.data;
 }
 
-/** The stage and the names that the service uses: those of its configuration, or of the stage alone. */
+/** The stage, and the configuration of the service or else of the stage. */
 function readStage({ stage, config, baseUrl }: ConformanceArguments): { stage: Stage; config: BookingConfig } {
   if (!config) {
     const claimed = stage ?? 'default';
@@ -121,7 +121,7 @@ function readFrom(text: string | undefined): number {
 
 const isLocal = (baseUrl: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(new URL(baseUrl).hostname);
 
-/** An endpoint on loopback serves only a service on the same machine. */
+/** An endpoint on loopback works only for a service on the same machine. */
 async function openListener({ baseUrl, hookUrl, hookPort }: ConformanceArguments): Promise<Listener | undefined> {
   return hookUrl || isLocal(baseUrl)
     ? listen({ port: Number(hookPort ?? 0), ...(hookUrl && { url: hookUrl }) })

@@ -42,7 +42,7 @@ const positive = wholeNumber(1);
 
 const numbers = (text: string): number[] => text.split(',').map(positive);
 
-/** What is compared: Medplum without the service, the service, and Medplum with the service beside it. */
+/** The compared ways: Medplum without the service, the service, and Medplum with the service next to it. */
 export async function waysOf(installation: Installation, only = ''): Promise<Measured[]> {
   const { medplum, gateways, tokens } = installation;
   const plain = { ...installation, base: medplum, tokens: { ...tokens, portal: tokens.plain, staff: tokens.plain } };
@@ -63,7 +63,7 @@ export async function waysOf(installation: Installation, only = ''): Promise<Mea
   );
 }
 
-/** The figures of one way to book, by its rounds, beside those of `$book` without the service. */
+/** A row of the table: one way to book, next to `$book` without the service. */
 function rowOf(name: string, rounds: readonly Measurement[], book: readonly Measurement[]): string[] {
   const measurement = rounds.reduce(combine, nothing);
   const p50 = quantile(measurement.durations, 0.5);
@@ -100,7 +100,7 @@ const columns = [
 ];
 
 /**
- * Measures the ways in turn, some of the bookings in each round, so that other load on the machine affects all of them
+ * Measures the ways in rotation, some of the bookings in each round, so that other load on the machine affects all
  * alike.
  */
 async function measureAll(

@@ -8,9 +8,9 @@ import { resourceIn, send } from './http.ts';
 import type { Installation } from './installation.ts';
 
 /**
- * Creates a resource as clinic staff, and returns it as stored.
+ * Creates a resource as staff, and returns the stored one.
  *
- * @throws Error with the answer if it was refused
+ * @throws Error with the response if it was refused
  */
 export async function create<T extends Resource>({ medplum, tokens }: Installation, resource: T): Promise<WithId<T>> {
   const { resourceType } = resource;
@@ -20,7 +20,7 @@ export async function create<T extends Resource>({ medplum, tokens }: Installati
   ) as WithId<T>;
 }
 
-/** Creates a schedule: without opening hours, unless more is said. */
+/** Creates a schedule, by default without opening hours. */
 export const createSchedule = (installation: Installation, more: Partial<Schedule> = {}): Promise<WithId<Schedule>> =>
   create<Schedule>(installation, {
     resourceType: 'Schedule',
@@ -29,7 +29,7 @@ export const createSchedule = (installation: Installation, more: Partial<Schedul
     ...more,
   });
 
-/** Creates a service whose appointments last, and begin every, so many minutes. */
+/** Creates a service. Duration and interval of its appointments are in minutes. */
 export const createService = (
   installation: Installation,
   minutes: number,
@@ -53,7 +53,7 @@ export const createService = (
     ...more,
   });
 
-/** Creates somebody whose calendar it is, and returns the reference. */
+/** Creates the actor of a calendar, and returns the reference. */
 export async function createActor(installation: Installation): Promise<{ readonly reference: string }> {
   const name = [{ family: 'Benchmark', given: [randomUUID()] }];
   const { id } = await create<Practitioner>(installation, { resourceType: 'Practitioner', name });
@@ -75,11 +75,10 @@ export const freeSlot = ({ id }: Schedule, start: number, length: number): Slot 
   end: formatInstant(start + length),
 });
 
-/** How many slots go into one batch. */
 const BATCH = 200;
 
 /**
- * Creates slots as clinic staff, and returns them as stored, in the same order.
+ * Creates slots as staff, and returns the stored ones in the same order.
  *
  * @throws Error if one was refused
  */

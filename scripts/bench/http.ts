@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { ExtractResource, ResourceType } from '@medplum/fhirtypes';
 import { isResource } from '../../core/fhir/resource.ts';
 
-/** An answer: its status, its body (JSON; `undefined` if empty), and the address of a job (`Content-Location`). */
+/** A response: its status, its body (JSON; `undefined` if empty), and the URL of a job (`Content-Location`). */
 export interface BenchResponse {
   readonly status: number;
   readonly body: unknown;
@@ -28,9 +28,9 @@ export async function send(
 }
 
 /**
- * The resource in an answer.
+ * The resource in a response.
  *
- * @throws Error when the answer holds anything else
+ * @throws Error when the response holds anything else
  */
 export function resourceIn<T extends ResourceType>(type: T, { status, body }: BenchResponse): ExtractResource<T> {
   if (!isResource(body, type)) {
@@ -42,9 +42,9 @@ export function resourceIn<T extends ResourceType>(type: T, { status, body }: Be
 /**
  * Waits until a condition holds.
  *
- * @param what - what is waited for, for the message when it takes too long
- * @param limit - how long, in milliseconds
- * @param pause - how long it is not asked again, in milliseconds
+ * @param what - description of the condition, for the error
+ * @param limit - in milliseconds
+ * @param pause - between two checks, in milliseconds
  * @throws Error when it takes too long
  */
 export async function wait(

@@ -1,17 +1,19 @@
-/** The installation that is measured. */
+/** The measured installation. */
 export interface Installation {
-  /** FHIR base address of the gateway that the next request goes to, without a trailing slash: they take turns. */
+  /**
+   * FHIR base address of the gateway for the next request, without a trailing slash. The gateways are used in rotation.
+   */
   readonly base: string;
   /** FHIR base address of the Medplum server behind it, without a trailing slash. */
   readonly medplum: string;
   /** All gateways. */
   readonly gateways: readonly string[];
   /**
-   * Bearer tokens: a requestor's; the clinic staff's; and, for some measurements only (else empty), another requestor's, the
-   * administrator's, and that of a client in a project of the same server that never had the service, to compare with.
+   * Bearer tokens of a requestor and of staff. Some measurements need more (otherwise empty): another requestor, the
+   * administrator, and a client of a project without the service on the same server, for comparison.
    */
   readonly tokens: Readonly<Record<'portal' | 'other' | 'staff' | 'admin' | 'plain', string>>;
-  /** Logs in again if the tokens are old: a long measurement calls it now and then. */
+  /** Logs in again if the tokens are old. Long measurements call it now and then. */
   renew(): Promise<void>;
 }
 
@@ -30,7 +32,6 @@ function required(environment: Environment, name: string): string {
   return value;
 }
 
-/** Logs in at the origin of the service or of Medplum. */
 async function logIn(origin: string, id: string, secret: string): Promise<string> {
   const form = { grant_type: 'client_credentials', client_id: id, client_secret: secret };
   const response = await fetch(`${origin}/oauth2/token`, { method: 'POST', body: new URLSearchParams(form) });
@@ -49,11 +50,11 @@ async function tokenOf(environment: Environment, prefix: string, origin: string)
 }
 
 /**
- * The installation that the environment names (BOOKING_BASE_URL, MEDPLUM_BASE_URL, and for PORTAL_A, FRONT_DESK, ADMIN and,
- * in another project, PLAIN either a `…_TOKEN` or `…_CLIENT_ID` and `…_CLIENT_SECRET`).
- * As in the contract tests, BOOKING_GATEWAYS may list several gateways, separated by commas.
+ * The installation in the environment: BOOKING_BASE_URL, MEDPLUM_BASE_URL, and for PORTAL_A, FRONT_DESK, ADMIN and, in
+ * another project, PLAIN either a `…_TOKEN` or `…_CLIENT_ID` and `…_CLIENT_SECRET`. As in the contract tests,
+ * BOOKING_GATEWAYS may list several gateways, separated by commas.
  *
- * @throws Error that says what is missing
+ * @throws Error that names the missing variable
  */
 export async function findInstallation(environment: Environment): Promise<Installation> {
   const medplumUrl = required(environment, 'MEDPLUM_BASE_URL').replace(/\/$/, '');

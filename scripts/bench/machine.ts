@@ -17,11 +17,11 @@ const jsonOf = (url: string): Promise<unknown> =>
     .then((response): Promise<unknown> => response.json())
     .catch(() => undefined);
 
-/** Where the Bots that a gateway calls run. */
+/** The runtime of the Bots that a gateway calls. */
 export const runtimeOf = async (base: string): Promise<string> =>
   readySchema.safeParse(await jsonOf(new URL('/readyz', base).href)).data?.bots ?? 'medplum';
 
-/** What a measurement ran on: figures from different machines or versions are not comparable. */
+/** Machine and versions of a measurement. Figures from different ones are not comparable. */
 async function describeCircumstances({ medplum }: Installation, now: number) {
   const health = await jsonOf(new URL('/healthcheck', medplum).href);
   const [first] = cpus();
@@ -41,13 +41,13 @@ const load = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10;
 
 /** A table of figures. */
 interface Figures {
-  /** What was measured, in one line. */
+  /** Title of the table, in one line. */
   readonly what: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Prints figures and what they were measured on. */
+/** Prints figures and the circumstances of the measurement. */
 type Print = (figures: Figures) => void;
 
 /**
@@ -76,14 +76,14 @@ async function observe(installation: Installation, asJson = false): Promise<Prin
   };
 }
 
-/** What is measured, and how the figures are printed. */
+/** The measured installation, and the output of the figures. */
 export interface Bench {
   readonly installation: Installation;
   readonly config: BookingConfig;
   readonly print: Print;
 }
 
-/** Gives a command its last options, and lets it measure an installation. */
+/** Adds the common options to a command, and runs its measurement. */
 export function measures<T>(command: Command, run: (given: T, bench: Bench) => Promise<void>): void {
   command
     .option('--json', 'print the figures as JSON')

@@ -11,10 +11,10 @@ export interface Measurement {
   readonly failures: number;
 }
 
-/** Nothing measured yet. */
+/** An empty measurement. */
 export const nothing: Measurement = { durations: [], elapsed: 0, conflicts: 0, failures: 0 };
 
-/** Two measurements as one. */
+/** Combines two measurements. */
 export function combine(measurement: Measurement, other: Measurement): Measurement {
   return {
     durations: [...measurement.durations, ...other.durations],
@@ -25,9 +25,9 @@ export function combine(measurement: Measurement, other: Measurement): Measureme
 }
 
 /**
- * Does the same with every place, by a number of concurrent callers that each take one place after another.
+ * Repeats an action for each item, with a number of concurrent callers that each take one item after another.
  *
- * @param act - books one place, or searches for it
+ * @param act - books or searches for one item
  */
 export async function measure<T>(
   places: Iterable<T>,
@@ -52,11 +52,11 @@ export async function measure<T>(
   return { durations, elapsed: performance.now() - start, conflicts: counts.conflict, failures: counts.failed };
 }
 
-/** Leaves the Bots that writes have set off alone, so that they do not burden what is measured next. */
+/** Waits three seconds, so that Bots that earlier writes have started do not affect the next measurement. */
 export const settle = (): Promise<void> => setTimeout(3_000);
 
 /**
- * A quantile of some values.
+ * A quantile of values.
  *
  * @param share - 0.5 for the median
  */
@@ -75,9 +75,9 @@ export const rangeText = (values: readonly number[]): string =>
   `${Math.min(...values).toFixed(1)}–${Math.max(...values).toFixed(1)}`;
 
 /**
- * Measures several things in turns, in each round in another order: other load on the machine affects all of them alike.
+ * Measures several items in rounds, each round in another order, so that other load on the machine affects all alike.
  *
- * @returns what the rounds have found, by what was measured
+ * @returns the results of the rounds, by item
  */
 export async function inRounds<T, M>(
   all: readonly T[],
@@ -94,7 +94,7 @@ export async function inRounds<T, M>(
   return found;
 }
 
-/** Does something; returns how long it took, in milliseconds, and its result. */
+/** Runs an action. Returns its duration in milliseconds, and its result. */
 export async function timed<T>(act: () => Promise<T>): Promise<readonly [took: number, result: T]> {
   const start = performance.now();
   const result = await act();

@@ -19,10 +19,10 @@ interface OperationsArguments {
   readonly against?: string;
 }
 
-/** What is measured: carries it out once and returns how many resources were found, where that is meaningful. */
+/** A measured operation. It runs once and returns the number of resources found, if that is meaningful. */
 type Operation = () => Promise<number | undefined>;
 
-/** The searches for free slots, by their names in the table: whose slots, from which day to which, and the page. */
+/** The searches for free slots, by their names in the table: service or schedule, first and last day, page. */
 const searches: Readonly<Record<string, readonly ['service' | 'schedule', number, number, string]>> = {
   'slots of a service, one day': ['service', 14, 15, '_count=20'],
   'slots of a service, a week, first page': ['service', 14, 21, '_count=20'],
@@ -45,7 +45,7 @@ async function searchOperations(installation: Installation, config: BookingConfi
   });
 }
 
-/** The life of one appointment: booked, changed by staff (and its portal notified), read, and cancelled. */
+/** The operations on one appointment: book it, change it as staff (and notify its portal), read it, cancel it. */
 function appointmentOperations(places: readonly Bookable[], target: Target): [string, Operation][] {
   const { installation, config } = target;
   const waiting = [...places];
@@ -80,7 +80,7 @@ function appointmentOperations(places: readonly Bookable[], target: Target): [st
   ];
 }
 
-/** What Medplum's clock does every minute, by the administrator: the same Bots, one after the other. */
+/** The scheduled Bots that Medplum starts every minute, called by the administrator one after the other. */
 function sweep({ installation, config }: Target): [string, Operation][] {
   const { medplum, tokens } = installation;
   const everyMinute = Object.entries(scheduledBots).flatMap(([name, when]) => (when === '* * * * *' ? [name] : []));
@@ -96,10 +96,10 @@ function sweep({ installation, config }: Target): [string, Operation][] {
   return tokens.admin === '' ? [] : [["the minute's sweep", run]];
 }
 
-/** How many rounds warm up; they do not count. */
+/** Number of warm-up rounds, which do not count. */
 const WARM_UP = 5;
 
-/** An installation with everything that is done in it. */
+/** An installation and its operations. */
 interface Side {
   readonly operations: readonly [string, Operation][];
   readonly installation: Installation;
@@ -124,7 +124,7 @@ async function prepare(installation: Installation, config: BookingConfig, rounds
   return { operations, installation, end };
 }
 
-/** Carries out all operations of all sides in turn; returns the rows of the table. */
+/** Runs all operations of all sides in rotation. Returns the rows of the table. */
 async function measureAll(sides: readonly Side[], rounds: number): Promise<string[][]> {
   const found = await inRounds(sides, rounds + WARM_UP, async ({ operations, installation }) => {
     await installation.renew();

@@ -22,13 +22,13 @@ interface PublishingArguments {
   readonly rounds: number;
 }
 
-/** How many working days the nearest two weeks have. */
+/** Working days in the nearest two weeks. */
 const WORKING_DAYS = 10;
 
-/** How long the nearest two weeks may take to show, in milliseconds. */
+/** Maximum time until the nearest two weeks are published, in milliseconds. */
 const MAX_SHOWN_MS = 300_000;
 
-/** The bookings of a phase, and after how many seconds each Schedule showed its nearest two weeks. */
+/** The bookings of a phase, and the seconds until each Schedule showed its nearest two weeks. */
 interface Found {
   bookings: Measurement;
   readonly shown: number[];
@@ -77,10 +77,10 @@ async function run(given: PublishingArguments, { installation, config, print }: 
       return (Date.now() - since) / 1000;
     });
     const all = Promise.all(shown);
-    // Its failure counts when the bookings are over.
+    // An error is handled after the bookings.
     all.catch(() => undefined);
     for (const end = since + MAX_SHOWN_MS; left > 0 && Date.now() < end; ) {
-      // A booking that fails because a server restarts says nothing.
+      // A booking may fail because a server restarts. It does not count.
       await book(phase).catch((error: unknown) => console.error(`${phase}: ${String(error)}`));
     }
     found[phase].shown.push(...(await all));

@@ -26,31 +26,33 @@ interface ReadersArguments {
   readonly only?: string;
 }
 
-/** In how many calendars it is searched and booked, at least. */
+/** Minimum number of calendars that are searched and booked. */
 const CALENDARS = 10;
 
-/** How many times of a calendar are free: more than a page, so that they have to be counted. */
+/** Free times of a calendar: more than a page, so that the search has to count them. */
 const FREE = 30;
 
-/** What the readers search at once. */
+/** The calendars that concurrent readers search. */
 const SEARCHED = ['nothing', 'different', 'the same'] as const;
 
 type Searched = (typeof SEARCHED)[number];
 
-/** What a round has found. */
 interface Round {
   readonly searches: Measurement;
   readonly bookings: Measurement;
 }
 
-/** The same again and again, until the time is over. */
+/** Repeats a value until the time is over. */
 function* until<T>(end: number, one: T): Iterable<T> {
   while (performance.now() < end) {
     yield one;
   }
 }
 
-/** Readers search as fast as they can, each a calendar of its own or all the first; after each so many searches, one books. */
+/**
+ * Readers search as fast as they can, each in its own calendar or all in the first. After a number of searches, one
+ * books.
+ */
 async function beside(
   { book, installation }: Measured,
   calendars: readonly BenchBooking[][],

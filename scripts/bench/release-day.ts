@@ -21,7 +21,10 @@ interface ReleaseDayArguments {
   readonly seconds: number;
 }
 
-/** One answer: the kind of request (`patient`: all of one until they knew), its HTTP status (0 if there was no answer), and the milliseconds it took. */
+/**
+ * One response: the kind of request, its HTTP status (0 without a response), and its duration in milliseconds. The kind
+ * `patient` is all requests of a patient until the result was known.
+ */
 interface Answered {
   readonly kind: 'search' | 'book' | 'read' | 'patient';
   readonly status: number;
@@ -36,11 +39,11 @@ interface ReleaseDayResult {
   readonly booked: number;
   /** Times that more than one appointment holds. */
   readonly twice: number;
-  /** Whether every time was sold once, each confirmed booking is stored, and every answer was an expected one. */
+  /** Whether every time was booked once, each confirmed booking is stored, and every response was expected. */
   readonly isRight: boolean;
 }
 
-/** The expected answers: a time is free or not, and a search is answered. */
+/** The expected statuses: a booking may find its time taken, a search succeeds. */
 const expected: Readonly<Record<Answered['kind'], readonly number[]>> = {
   search: [200],
   book: [201, 409],
@@ -49,9 +52,10 @@ const expected: Readonly<Record<Answered['kind'], readonly number[]>> = {
 };
 
 /**
- * Judges a release day: as many times must be sold as there are, or as patients came, and each of them once.
+ * Evaluates a release day. The number of booked times must be that of the times or of the patients, and each is booked
+ * once.
  *
- * @param held - the slots that the stored appointments hold, each as often as it is held
+ * @param held - the slots of stored appointments, repeated if several appointments hold one
  */
 function resultOf(
   answers: readonly Answered[],
@@ -71,13 +75,13 @@ function resultOf(
   return { rows: rows.sort(), booked, twice, isRight: isExpected && isSoldOnce };
 }
 
-/** The longest that a bookable time is; where a calendar has many in the day, they are shorter. */
+/** Maximum length of a bookable time. Times are shorter if a calendar has many in a day. */
 const MAX_LENGTH = 20 * 60_000;
 
-/** The most requests at once while the patients are made. */
+/** Number of concurrent requests that create the patients. */
 const CONCURRENCY = 8;
 
-/** Makes calendars with free times on one day, a year from now. */
+/** Creates calendars with free times on one day, a year from now. */
 async function release(installation: Installation, times: number, calendars: number): Promise<readonly Slot[]> {
   const first = Math.ceil(Date.now() / DAY) * DAY + 365 * DAY;
   const each = Math.ceil(times / calendars);
@@ -91,7 +95,6 @@ async function release(installation: Installation, times: number, calendars: num
   return createSlots(installation, wanted);
 }
 
-/** The search condition for the day of some slots. */
 function dayOf([first]: readonly Slot[]): string {
   const start = Math.floor(Date.parse(first?.start ?? '') / DAY) * DAY;
   return new URLSearchParams([
@@ -100,7 +103,7 @@ function dayOf([first]: readonly Slot[]): string {
   ]).toString();
 }
 
-/** Times a request; whatever happens to it counts as an answer. */
+/** Times a request. An error counts as a response, too. */
 async function answered(
   kind: Answered['kind'],
   act: () => Promise<BenchResponse>,
@@ -112,10 +115,10 @@ async function answered(
 }
 
 /**
- * One patient looks for free times and books one of the first ten; if another patient was faster, tries again until nothing
- * is free. Who has booked reads the appointment.
+ * One patient searches for free times and books one of the first ten. If another patient was faster, the patient tries
+ * again until no time is free. After a booking, the patient reads the appointment.
  *
- * @returns the answers, in order, and as what they all took until the patient knew
+ * @returns the responses in order, and an entry for the total time until the patient knew the result
  */
 async function visit(
   patient: Patient,
@@ -153,8 +156,8 @@ async function visit(
 }
 
 /**
- * The slots that stored appointments hold, each as often as it is held. One search for each slot: Medplum is slow to search
- * for many at once.
+ * The slots that stored appointments hold, repeated if several hold one. Each slot is searched for alone, because
+ * Medplum is slow to search for many at once.
  */
 async function readHeld(slots: readonly Slot[], { medplum, tokens }: Installation): Promise<string[]> {
   const held: string[] = [];

@@ -6,10 +6,10 @@ import { topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { resourceIn, send, wait } from './http.ts';
 import type { Installation } from './installation.ts';
 
-/** The receiver of notifications, which answers at once. */
+/** Receives notifications and responds at once. */
 interface Receiver {
   readonly url: string;
-  /** How many notifications have arrived, and when the last one did, by `performance.now()`. */
+  /** Number of notifications, and the time of the last one by `performance.now()`. */
   readonly received: () => { readonly count: number; readonly at: number };
   readonly close: () => void;
 }
@@ -36,14 +36,14 @@ export async function startReceiver(): Promise<Receiver> {
   };
 }
 
-/** What is measured, and who receives. */
+/** The measured installation and the receiver of its notifications. */
 export interface Target {
   readonly installation: Installation;
   readonly config: BookingConfig;
   readonly receiver: Receiver;
 }
 
-/** Makes a Subscription of the portal that is measured, and waits for its handshake; returns its path. */
+/** Creates a Subscription of the measured portal, and waits for its handshake. Returns its path. */
 export async function subscribe({ installation: { base, tokens }, config, receiver }: Target): Promise<string> {
   const { count } = receiver.received();
   const body = {
@@ -64,14 +64,13 @@ export async function subscribe({ installation: { base, tokens }, config, receiv
   return `Subscription/${id}`;
 }
 
-/** Changes an appointment as staff; its portal is notified. */
 async function changeByStaff({ medplum, tokens }: Installation, path: string): Promise<void> {
   const stored = resourceIn('Appointment', await send('GET', `${medplum}/${path}`, tokens.staff));
   const comment = `Benchmark ${performance.now()}`;
   resourceIn('Appointment', await send('PUT', `${medplum}/${path}`, tokens.staff, { ...stored, comment }));
 }
 
-/** Changes an appointment as staff; returns the milliseconds until its portal is notified. */
+/** Changes an appointment as staff. Returns the milliseconds until its portal is notified. */
 export async function untilNotified({ installation, receiver }: Target, path: string): Promise<number> {
   const { count } = receiver.received();
   const start = performance.now();

@@ -9,7 +9,7 @@ import { createActor, createPatient, createSchedule, createService, createSlots,
 import { type BenchResponse, resourceIn, send } from './http.ts';
 import type { Installation } from './installation.ts';
 
-/** A booking through the service: a slot of its own, and who it is for. */
+/** A booking through the service: a separate slot, and its patient. */
 export interface Bookable {
   readonly slot: Slot;
   readonly patient: Patient;
@@ -17,14 +17,14 @@ export interface Bookable {
 
 /** A booking that can be measured with every target. */
 export interface BenchBooking extends Bookable {
-  /** Its calendar as Medplum's own `$book` wants it: open by rule, beside the free slots. */
+  /** Its calendar for Medplum's own `$book`: opening hours as well as free slots. */
   readonly byRule: Schedule;
 }
 
 /** The outcome of one request. */
 export type Result = 'done' | 'conflict' | 'failed';
 
-/** The appointment with which a place is booked. */
+/** The appointment of a booking. */
 export function appointmentFor({ slot, patient }: Bookable, config: BookingConfig): Appointment {
   return {
     resourceType: 'Appointment',
@@ -37,7 +37,7 @@ export function appointmentFor({ slot, patient }: Bookable, config: BookingConfi
   };
 }
 
-/** The minimum of a booking: the slot is taken if it has not changed since it was read, and the appointment is written. */
+/** The smallest booking: the slot becomes busy if it is unchanged since it was read, and the appointment is written. */
 function minimalTransaction(place: Bookable, config: BookingConfig): Bundle {
   const { slot } = place;
   const ifMatch = `W/"${slot.meta?.versionId}"`;
@@ -52,7 +52,7 @@ function minimalTransaction(place: Bookable, config: BookingConfig): Bundle {
   };
 }
 
-/** What Medplum's own `$book` (5.1 and later) takes: the slot to create is contained, the service is an extension. */
+/** The input of Medplum's own `$book` (5.1 and later): the new slot is contained, the service is an extension. */
 function forMedplum(place: BenchBooking, config: BookingConfig): Parameters {
   const { slot, byRule } = place;
   const contained: Slot = {
@@ -73,7 +73,7 @@ function resultOf({ status, body }: BenchResponse): Result {
   return isBooked ? 'done' : status === 409 || status === 412 ? 'conflict' : 'failed';
 }
 
-/** Books one place, and returns the result. */
+/** Makes one booking. */
 export type Way<T = BenchBooking> = (place: T, installation: Installation, config: BookingConfig) => Promise<Result>;
 
 const resultOfPost = (url: string, token: string, body: unknown): Promise<Result> =>
@@ -117,7 +117,7 @@ const reason = {
   coding: [{ system: 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason', code: 'pat' }],
 };
 
-/** Finds places as a portal does before it books: the free slots of their schedules. */
+/** Searches for the free slots of schedules, as a portal does before it books. */
 export async function findThroughGateway(
   places: readonly BenchBooking[],
   { base, tokens }: Installation,
@@ -128,7 +128,7 @@ export async function findThroughGateway(
   }
 }
 
-/** Searches for the free slots in the schedule of a place, within a day from it, and counts them: there is one at least. */
+/** Searches for the free slots of a schedule, within a day from a booking's time, and expects at least one. */
 export async function searchThroughGateway({ slot }: Bookable, { base, tokens }: Installation): Promise<Result> {
   const { start = '', schedule } = slot;
   const conditions = { schedule: schedule?.reference ?? '', status: 'free', start: `ge${start}`, _total: 'accurate' };
@@ -141,8 +141,8 @@ export async function searchThroughGateway({ slot }: Bookable, { base, tokens }:
 const MINUTES_10 = 600_000;
 
 /**
- * Makes a calendar that is open all day, in steps of ten minutes, as Medplum's own `$book` wants it. Nothing is published in
- * it: otherwise twelve weeks of Slots would be written during the measurement.
+ * Creates a calendar for Medplum's own `$book` that is open all day, in steps of ten minutes. Its hours are not
+ * published: otherwise twelve weeks of Slots would be written during the measurement.
  */
 async function makeCalendarByRule(installation: Installation, config: BookingConfig): Promise<Schedule> {
   const type = [{ coding: [{ system: 'urn:example:benchmark', code: 'visit' }] }];
@@ -155,9 +155,9 @@ async function makeCalendarByRule(installation: Installation, config: BookingCon
 }
 
 /**
- * Makes fresh free slots, a year from now, and a patient to book them for.
+ * Creates free slots, a year from now, and a patient to book them for.
  *
- * @param given - their schedule; without it, a new one without opening hours
+ * @param given - their schedule; by default a new one without opening hours
  */
 export async function makeBookable(
   installation: Installation,
@@ -175,7 +175,7 @@ export async function makeBookable(
   return slots.map((slot) => ({ slot, patient }));
 }
 
-/** Makes a schedule that is open by rule, with fresh free slots (`makeBookable`): each place can be taken in any way. */
+/** Creates a schedule with opening hours and free slots (`makeBookable`): each can be booked in any way. */
 export async function makeBenchBookings(
   installation: Installation,
   config: BookingConfig,

@@ -17,7 +17,7 @@ const observation = ({ patient: { id } }: BenchBooking): Observation => ({
   subject: { reference: `Patient/${id}` },
 });
 
-/** What is written, by what a table calls it. */
+/** The written resources, by their names in the table. */
 const kinds: Readonly<Record<string, (place: BenchBooking) => Resource>> = {
   'Appointment that takes time': ({ slot, patient: { id }, byRule }) => ({
     resourceType: 'Appointment',
@@ -44,7 +44,7 @@ interface WritesArguments {
   readonly rounds: number;
 }
 
-/** The command line: what the service adds to a write, against a project that never had it. */
+/** The command line: compares writes with those in a project without the service. */
 export function define(command: Command): void {
   command
     .description(
@@ -71,7 +71,7 @@ async function run({ count, rounds }: WritesArguments, { installation, config, p
   }
   // The first round warms up.
   const found = await inRounds(targets, rounds + 1, async ({ resourceOf, side, places }) => {
-    // What the last one set off burdens nobody else.
+    // The effects of the previous write must not burden the next.
     await (side === sides[0] && settle());
     return measure(places.splice(0, each), 1, async (place): Promise<Result> => {
       const resource = resourceOf(place);

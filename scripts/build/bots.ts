@@ -9,13 +9,13 @@ import { CLI_CONFIG, readCliConfig } from '../deploy/cli-config.ts';
 import { batchesOf, installationBundle } from './package.ts';
 
 /**
- * Medplum wraps a Bot's code, looks for `exports.handler`, and calls a function right behind it. In a VM context, top-level
- * declarations become properties of a global object that Node.js guards. Inside a function, the same declarations take a
- * fraction of the time on every run.
+ * Medplum wraps a Bot's code, looks for `exports.handler`, and calls a function right behind it. In a VM context,
+ * top-level declarations become properties of a global object that Node.js guards. Inside a function, the same
+ * declarations take a fraction of the time in every run.
  */
 const [banner, footer] = ['(() => {', '})();\nObject.assign(exports, module.exports);'];
 
-/** Where the plugin finds the entries of Bots: modules that export nothing but the handler. */
+/** Prefix of the plugin's entries for Bots: modules that export only the handler. */
 const ENTRY = 'bot:';
 
 const entries: Plugin = {
@@ -31,12 +31,12 @@ const entries: Plugin = {
 };
 
 /**
- * Bundles Bots, each to a single CommonJS script for Medplum's VM context: in one build, which reads what they share once.
- * The resolved configuration takes the place of `__BOOKING_CONFIG__`; `WebSocket`, which that context does not have and
- * @medplum/core asks for when it is loaded, is an empty object.
+ * Bundles each Bot to a single CommonJS script for Medplum's VM context. One build reads shared modules once. The
+ * resolved configuration replaces `__BOOKING_CONFIG__`. `WebSocket` becomes an empty object: @medplum/core needs it
+ * when it is loaded, and the context does not have it.
  *
- * @param sources - the path of the source of each, which must export `handler`
- * @throws Error that says which source is wrong, and what is wrong with it
+ * @param sources - paths of the sources, which must export `handler`
+ * @throws Error that names the wrong source and its error
  */
 async function bundle<Name extends string>(
   sources: Readonly<Record<Name, string>>,
@@ -72,7 +72,7 @@ async function bundle<Name extends string>(
  * Bundles one Bot.
  *
  * @param file - path of the source, which must export `handler`
- * @throws Error that says what is wrong with the source
+ * @throws Error that describes the error in the source
  */
 export async function bundleBot(file: string, config: BookingConfig): Promise<string> {
   const name = basename(file, '.ts');
@@ -84,7 +84,7 @@ export async function bundleBot(file: string, config: BookingConfig): Promise<st
  *
  * @param config - resolved configuration, which becomes part of each bundle
  * @returns the code of each Bot
- * @throws Error that says which source is wrong, and what is wrong with it
+ * @throws Error that names the wrong source and its error
  */
 export async function buildBots(config: BookingConfig, output = 'dist/bots'): Promise<Record<BotName, string>> {
   const names = Object.keys(bots) as BotName[];
@@ -104,7 +104,7 @@ export function define(command: Command): void {
 }
 
 async function main({ config }: { config?: string }): Promise<void> {
-  // Medplum's command line tool deploys what is built here: built for the installation that it deploys to.
+  // Medplum's command line tool deploys these bundles, so they are built for the installation that it deploys to.
   const { bookingConfig, gatewayClient } = readCliConfig(CLI_CONFIG);
   const path = config ?? process.env.BOOKING_CONFIG ?? bookingConfig ?? configPath();
   const resolved = { ...loadConfig(path), gatewayClient };

@@ -12,7 +12,7 @@ import type { DesiredResource } from '../medplum/upsert.ts';
 
 const names = Object.keys(bots) as BotName[];
 
-/** Creates the resource, or replaces the one that is there; what the clinic may have changed stays as it is. */
+/** Creates or replaces a resource. Parts that the clinic may have changed are kept. */
 function toEntry({ resource, query, merge }: DesiredResource): BundleEntry {
   const type = resource.resourceType;
   return merge
@@ -20,15 +20,16 @@ function toEntry({ resource, query, merge }: DesiredResource): BundleEntry {
     : { resource, request: { method: 'PUT', url: `${type}?${query}` } };
 }
 
-/** The `fullUrl` by which other entries refer to an entry: the same each time. */
+/** The `fullUrl` by which other entries refer to an entry; the same in each build. */
 function fullUrl(name: string): string {
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 32);
   return hash.replace(/^(.{8})(.{4})(.{4})(.{4})/, 'urn:uuid:$1-$2-$3-$4-');
 }
 
 /**
- * A Bot with its code and its membership, which Medplum's own app makes with each Bot: without one it has no rights of its
- * own. A project administrator may read the memberships of one project only, by which this one is found.
+ * A Bot with its code and its membership. Without a membership, which Medplum's own app creates with each Bot, it has
+ * no rights of its own. A project administrator may read the memberships of one project only, so that the search finds
+ * this one.
  */
 function botEntries(name: BotName, code: string, policy: string, config: BookingConfig): BundleEntry[] {
   const [self, binary] = [fullUrl(`Bot ${name}`), fullUrl(`Binary ${name}`)];
@@ -62,20 +63,18 @@ function botEntries(name: BotName, code: string, policy: string, config: Booking
   ];
 }
 
-/**
- * Terminology, profiles and AccessPolicies as a Bundle that any FHIR server takes, the snapshots of the profiles complete.
- */
+/** Terminology, profiles and AccessPolicies as a Bundle for any FHIR server. Its profiles have complete snapshots. */
 export function packageBundle(artefacts: Artefacts): Bundle {
   const entry = artefactsBeforeBots(artefacts, (definition) => definition).map(toEntry);
   return { resourceType: 'Bundle', type: 'batch', entry };
 }
 
 /**
- * A whole installation as a Bundle for Medplum, with the Bots, their code, and all that refers to them: for
- * `PackageRelease/{id}/$install`, and for the batch page of Medplum's app. Installed again, it brings up to date. What it
- * cannot do is left to a deployment: it removes nothing, makes no client for the gateway, and does not give code to AWS.
+ * A whole installation as a Bundle for Medplum: the Bots, their code, and all that refers to them. It is used by
+ * `PackageRelease/{id}/$install` and the batch page of Medplum's app. A second installation updates the first. Only a
+ * deployment removes resources, creates a client for the gateway, or gives code to AWS.
  *
- * Medplum replaces one placeholder in a string, so that a Subscription cannot list the ids of all Bots: it names them.
+ * Medplum replaces one placeholder in a string. A Subscription therefore lists the Bots by name, not by id.
  */
 export function installationBundle(config: BookingConfig, code: Readonly<Record<BotName, string>>): Bundle {
   const artefacts = buildArtefacts(config);
@@ -99,12 +98,12 @@ export function installationBundle(config: BookingConfig, code: Readonly<Record<
   };
 }
 
-/** How much Medplum takes at a time by its default `maxJsonSize`, in bytes. */
+/** Medplum's default `maxJsonSize`, in bytes. */
 const MOST = 1_048_576;
 
 /**
- * An installation in parts that Medplum takes by default. The first has everything but code, and creates Bots that are missing; the
- * others give the Bots their code, in any order.
+ * An installation in parts that fit into Medplum's default size. The first has everything but code, and creates missing
+ * Bots. The others give the Bots their code, in any order.
  */
 export function batchesOf({ entry = [] }: Bundle): Bundle[] {
   const part = (...entries: BundleEntry[]): Bundle => ({ resourceType: 'Bundle', type: 'batch', entry: entries });

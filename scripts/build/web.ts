@@ -12,7 +12,7 @@ import { MANIFEST, WEB_OUTPUT } from '../../packages/web/assets.ts';
 /** The script of an application's page, below its folder in `apps`. */
 const entryOf = /^apps\/([\w-]+)\/client\/main\.tsx?$/;
 
-/** What the output depends on. A browser's script may import the rules of `core`. */
+/** Sources of the output. Scripts for browsers may import the rules of `core`. */
 const inputs = [
   'apps/*/!(test)/**/*',
   'packages/web/*.ts',
@@ -21,7 +21,7 @@ const inputs = [
   'scripts/build/web.ts',
 ];
 
-/** The files that are worth a second, compressed version. */
+/** Files that also get a compressed version. */
 const compressible = /\.(js|css|svg)$/;
 
 async function filesOf(patterns: readonly string[]): Promise<string[]> {
@@ -53,7 +53,7 @@ function isBuilt(manifest: string, digest: string): boolean {
 
 async function compress(file: string): Promise<void> {
   const content = await readFile(file);
-  // The highest quality takes seconds for what is large.
+  // The highest quality takes seconds for a large file.
   const params = { [constants.BROTLI_PARAM_QUALITY]: content.length < 50_000 ? 11 : 9 };
   await Promise.all([
     promisify(brotliCompress)(content, { params }).then((bytes) => writeFile(`${file}.br`, bytes)),
@@ -61,7 +61,7 @@ async function compress(file: string): Promise<void> {
   ]);
 }
 
-/** The files that the page of each application loads, by the application's folder. */
+/** The files of each application's page, by the application's folder. */
 function pagesOf({ outputs }: Metafile): Record<string, { script: string; style?: string }> {
   const pages = Object.entries(outputs).flatMap(([path, { entryPoint, cssBundle }]) => {
     const application = entryOf.exec(entryPoint ?? '')?.[1];
@@ -77,7 +77,7 @@ async function buildAll(files: readonly string[], output: string): Promise<Metaf
     entryPoints: entries.map((file) => ({ in: file, out: `${entryOf.exec(file)?.[1]}/main` })),
     outdir: output,
     entryNames: '[dir]/[name]-[hash]',
-    // Beside the style sheet of the one application that has any.
+    // The folder of the only application that has a style sheet.
     assetNames: 'front-desk/[name]-[hash]',
     loader: { '.woff2': 'file' },
     bundle: true,
@@ -95,7 +95,7 @@ async function buildAll(files: readonly string[], output: string): Promise<Metaf
   return metafile;
 }
 
-/** Removes what an earlier build has left. */
+/** Removes files of an earlier build. */
 async function removeOthers(output: string, built: ReadonlySet<string>): Promise<void> {
   const files = await filesOf([`${output}/*/*`]);
   const old = files.filter((file) => !built.has(file.replace(/[.](br|gz)$/, '')));
@@ -103,11 +103,11 @@ async function removeOthers(output: string, built: ReadonlySet<string>): Promise
 }
 
 /**
- * Bundles the script and the style sheet of each application in `apps` for browsers, compresses them, and lists them in the
- * manifest. Nothing is done if the output already comes from these sources.
+ * Bundles and compresses the script and the style sheet of each application in `apps` for browsers, and lists them in
+ * the manifest. An output from the current sources is kept.
  *
- * @returns whether something was built, and the bytes of each file
- * @throws Error that says what is wrong with the source
+ * @returns the bytes of each file; `undefined` if nothing was built
+ * @throws Error that describes the error in the source
  */
 export async function buildWeb(output = WEB_OUTPUT): Promise<Record<string, number> | undefined> {
   const files = await filesOf(inputs);
@@ -120,7 +120,7 @@ export async function buildWeb(output = WEB_OUTPUT): Promise<Record<string, numb
   const built = Object.entries(metafile.outputs);
   await Promise.all(built.filter(([path]) => compressible.test(path)).map(([path]) => compress(path)));
   await mkdir(output, { recursive: true });
-  // Written last, and atomically: every file that the manifest names exists, even while several processes build.
+  // The manifest is written last, and atomically: its files exist, even while several processes build.
   const draft = `${manifest}.${randomUUID()}`;
   await writeFile(draft, JSON.stringify({ digest, pages: pagesOf(metafile) }));
   await rename(draft, manifest);

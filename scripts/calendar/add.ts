@@ -10,7 +10,7 @@ import { findService } from './find.ts';
 import { nameOf } from './read.ts';
 import { openCalendars, requireUsable, type Session, save } from './session.ts';
 
-/** The code system of a specialty that is given as a mere code: the publisher's, where its profiles demand one. */
+/** The code system of a specialty without a system: the publisher's, if its profiles demand one. */
 const usualSystem = (config: BookingConfig): string =>
   config.appointmentRules?.specialty[0]?.systems[0] ?? artefactUri(config, 'LocalSpecialty');
 
@@ -25,15 +25,15 @@ function concept(text: string, config: BookingConfig): CodeableConcept {
 }
 
 /**
- * The specialties that the option `--specialty` gives.
+ * The specialties in the option `--specialty`.
  *
- * @throws Error that says how specialties are written
+ * @throws Error that explains the syntax
  */
 const specialtiesFrom = (texts: readonly string[] | undefined, config: BookingConfig): CodeableConcept[] =>
   (texts ?? []).map((text) => concept(text, config));
 
 /**
- * Refuses what the publisher's profiles do not allow schedules and services.
+ * Throws if the publisher's profiles do not allow these specialties in a schedule or service.
  *
  * @param type - of the resource that has these specialties
  * @throws Error that says how to give a specialty
@@ -53,7 +53,7 @@ function requireSpecialty(
   }
 }
 
-/** Adds a service that takes appointments. */
+/** Adds a bookable service. */
 export async function addService(
   name: string,
   given: CredentialArguments & HoursArguments & { code: string; specialty?: string[] },

@@ -10,7 +10,7 @@ import type { Calendars } from './read.ts';
 import { openCalendars, requireUsable, save } from './session.ts';
 import { serviceName } from './texts.ts';
 
-/** The options by which opening hours are given. */
+/** The options for opening hours. */
 export interface HoursArguments {
   readonly hours?: string;
   readonly duration?: number;
@@ -21,7 +21,7 @@ export interface HoursArguments {
   readonly timeZone?: string;
 }
 
-/** Opening hours as they are stored. What may be a mistake in them is said, as the front desk asks about it. */
+/** Reads opening hours in their stored form. A probable mistake is reported, just as the front desk asks about it. */
 function readHours(text: string): NonNullable<HoursChange['hours']> {
   const hours = parseHours(text);
   for (const doubt of doubtsIn(rowsOf(hours))) {
@@ -34,7 +34,7 @@ function readHours(text: string): NonNullable<HoursChange['hours']> {
   return hours;
 }
 
-/** What the options ask for. */
+/** The change that the options request. */
 export function hoursChange({ hours, ...others }: HoursArguments): HoursChange {
   const { duration, every, bufferBefore, bufferAfter, places, timeZone } = others;
   const change = { duration, every, bufferBefore, bufferAfter, places, timeZone };
@@ -42,7 +42,7 @@ export function hoursChange({ hours, ...others }: HoursArguments): HoursChange {
   return { ...Object.fromEntries(given), ...(hours !== undefined && { hours: readHours(hours) }) };
 }
 
-/** The service that the command means, of those that the schedule offers. */
+/** The service of a command: the named one, else the only one of the schedule. */
 function serviceIn(schedule: Schedule, name: string | undefined, calendars: Calendars): string {
   const services = servicesOf(schedule, calendars);
   const chosen = name === undefined ? services : [findService(name, calendars)];

@@ -4,7 +4,7 @@ import { type Calendars, nameOf } from './read.ts';
 
 type StoredSchedule = Calendars['schedules'][number];
 
-/** What a command is about: one schedule, or a service with the schedules that offer it. */
+/** The target of a command: one schedule, or a service with its schedules. */
 type Target =
   | { readonly kind: 'schedule'; readonly schedule: StoredSchedule; readonly schedules: readonly StoredSchedule[] }
   | {
@@ -26,10 +26,10 @@ function isSchedule(schedule: Schedule, text: string, calendars: Calendars): boo
 }
 
 /**
- * Finds what a command names: `Schedule/…`, `HealthcareService/…`, an id, the name of a schedule's actor, or the name or
- * code of a service.
+ * Finds the target of a command: `Schedule/…`, `HealthcareService/…`, an id, the name of a schedule's actor, or the
+ * name or code of a service.
  *
- * @throws Error that says what there is, if nothing or more than one thing has this name
+ * @throws Error that lists the targets, if none or more than one has this name
  */
 export function findTarget(text: string, calendars: Calendars): Target {
   const targets: Target[] = [
@@ -54,11 +54,11 @@ export function findTarget(text: string, calendars: Calendars): Target {
   return target;
 }
 
-/** The reference to what a command is about. */
+/** The reference to a target. */
 export const labelOf = (target: Target): string =>
   target.kind === 'schedule' ? `Schedule/${target.schedule.id}` : `HealthcareService/${target.service.id}`;
 
-/** The service that a text names. */
+/** The service with a reference, id, name or code. */
 export function findService(text: string, calendars: Calendars): HealthcareService & { readonly id: string } {
   const target = findTarget(text, { ...calendars, schedules: [] });
   if (target.kind !== 'service') {

@@ -1,7 +1,7 @@
 import type { HealthcareServiceAvailableTime } from '@medplum/fhirtypes';
 import { isWeekday, type Weekday, weekdays } from '../../core/time/weekly-rows.ts';
 
-/** How weekly hours are written on a command line. */
+/** Syntax of weekly hours on the command line. */
 export const HOURS_HELP =
   'Write hours as "mon-fri 09:00-12:30", several times as "mon,wed 08:00-12:00,14:00-18:00", and several groups of days ' +
   'with a semicolon between them. "sat 00:00-24:00" is the whole day.';
@@ -31,11 +31,11 @@ function timesIn(daysOfWeek: Weekday[], text: string): HealthcareServiceAvailabl
 }
 
 /**
- * Reads weekly opening hours, such as `mon-fri 09:00-12:30; wed 14:00-18:00`. An end that is not after its start lies on
- * the next day.
+ * Reads weekly opening hours, such as `mon-fri 09:00-12:30; wed 14:00-18:00`. An end that is not after its start lies
+ * on the next day.
  *
- * @returns as `HealthcareService.availableTime` has them
- * @throws Error that says what cannot be read, and how it is written
+ * @returns the form of `HealthcareService.availableTime`
+ * @throws Error that names the invalid part and the syntax
  */
 export function parseHours(text: string): HealthcareServiceAvailableTime[] {
   const groups = text
@@ -70,7 +70,7 @@ function daysText(names: readonly Weekday[]): string {
     .join(',');
 }
 
-/** Writes opening hours as `parseHours` reads them; `undefined` is open at any time. */
+/** Writes opening hours in the syntax of `parseHours`; `undefined` is open at any time. */
 export function hoursText(times: readonly HealthcareServiceAvailableTime[] | undefined): string {
   if (times === undefined) {
     return 'always';

@@ -9,11 +9,11 @@ import { searchAll } from '../medplum/project.ts';
 
 /** The calendars of a project. */
 export interface Calendars extends HoursData {
-  /** The Tasks that record how far each schedule is published, by the schedule's id. */
+  /** The Tasks that record the end of publication of each schedule, by the schedule's id. */
   readonly publications: ReadonlyMap<string, Task>;
 }
 
-/** Writes the row that a search finds, or creates it. */
+/** Updates a stored row, or creates it. */
 export async function writeRow(medplum: MedplumClient, task: Task, stored: Task | undefined): Promise<void> {
   await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
 }
@@ -47,7 +47,7 @@ function isPractitioner(resource: Resource | undefined): resource is Practitione
   return resource?.resourceType === 'Practitioner';
 }
 
-/** What people call a schedule: the name of its actor. */
+/** The display name of a schedule: the name of its actor. */
 export function nameOf({ actor, id }: Schedule, { actors }: Pick<Calendars, 'actors'>): string {
   const [first] = actor;
   const found = actors.get(first?.reference ?? '');

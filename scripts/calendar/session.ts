@@ -5,7 +5,7 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { type CredentialArguments, open } from '../cli/credentials.ts';
 import { type Calendars, readCalendars } from './read.ts';
 
-/** What every command works with. */
+/** Connection and calendars of a command. */
 export interface Session {
   readonly medplum: MedplumClient;
   readonly config: BookingConfig;
@@ -18,7 +18,7 @@ export async function openCalendars(given: CredentialArguments): Promise<Session
   return { medplum, config, calendars: await readCalendars(medplum, config) };
 }
 
-/** Refuses opening hours that cannot be used, even where Medplum does not ask the service before storing them. */
+/** Throws for invalid opening hours, even where Medplum does not call the service before it stores them. */
 export function requireUsable(holder: Schedule | HealthcareService, config: BookingConfig): void {
   const found = checkOpeningHours(holder, config);
   const problems = found.map(({ diagnostics, expression }) => `${expression}: ${diagnostics}`);

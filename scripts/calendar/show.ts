@@ -31,7 +31,7 @@ const serviceRow = (service: HealthcareService): string[] => [
   `HealthcareService/${service.id}`,
 ];
 
-/** Lists what there is. */
+/** Lists schedules and services. */
 export async function list(given: CredentialArguments): Promise<void> {
   const session = await openCalendars(given);
   const { schedules, services } = session.calendars;
@@ -94,7 +94,7 @@ export async function show(name: string, given: CredentialArguments): Promise<vo
   }
 }
 
-/** Requests a sweep over all schedules, after which the server publishes what is due. */
+/** Requests a sweep over all schedules, which publishes due Slots. */
 async function startSweep({ medplum, config }: Session, now: number): Promise<void> {
   const [stored] = await searchAll(medplum, 'Task', { code: rowCodes(['publish-all'], config) });
   await writeRow(medplum, sweepTask({ status: 'requested', due: now, began: now, offset: 0 }, config), stored);
@@ -111,7 +111,7 @@ export async function publish(name: string | undefined, given: CredentialArgumen
   );
   const now = Date.now();
   for (const [index, { id }] of chosen.entries()) {
-    // What is already published is checked again.
+    // Published days are checked again.
     const row = publicationTask({ schedule: id, status: 'accepted', due: now }, config);
     await writeRow(session.medplum, row, calendars.publications.get(id));
     if ((index + 1) % 100 === 0) {

@@ -17,7 +17,7 @@ export function weeklyText(hours: readonly WeeklyHours[]): string[] {
   });
 }
 
-/** Why nothing of a schedule is published; `undefined` if something is. */
+/** The reason why nothing of a schedule is published; `undefined` if something is. */
 export function reasonOf(publishing: Publishing, { active }: Schedule): string | undefined {
   if (publishing.kind === 'off') {
     return publishing.reason === 'switched-off'
@@ -28,7 +28,7 @@ export function reasonOf(publishing: Publishing, { active }: Schedule): string |
   return problem ? `${problem.expression}: ${problem.diagnostics}` : active === false ? 'is not active' : undefined;
 }
 
-/** How far a schedule is published, in words, with days of the clinic. */
+/** The end of publication of a schedule as a text, with days of the clinic. */
 export function stateOf(task: Task | undefined, { timeZone }: BookingConfig): string {
   const publication = task && publicationIn(task);
   if (!publication) {
@@ -47,5 +47,5 @@ export function stateOf(task: Task | undefined, { timeZone }: BookingConfig): st
   return words[status];
 }
 
-/** What a service is called. */
+/** The display name of a service. */
 export const serviceName = ({ name, id }: HealthcareService): string => name ?? `HealthcareService/${id}`;

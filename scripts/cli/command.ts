@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 /** An error of the operating system, for example of a port that is taken. */
 type SystemError = Error & { readonly code?: string; readonly port?: number };
 
-/** What an operator can do about an error of the operating system, by its code. */
+/** Remedies for errors of the operating system, by code. */
 const remedies: Readonly<Record<string, (error: SystemError) => string>> = {
   EADDRINUSE: ({ port }) =>
     `Port ${port} is in use. Stop the program that uses it, or choose another port: PORT for the gateway, METRICS_PORT ` +
@@ -12,7 +12,7 @@ const remedies: Readonly<Record<string, (error: SystemError) => string>> = {
     port === undefined ? message : `This user may not open port ${port}: choose one above 1023 (PORT).`,
 };
 
-/** What went wrong, as a sentence that says what helps. */
+/** An error as a sentence that names a remedy. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) {
     return String(error);
@@ -22,8 +22,8 @@ function explain(error: unknown): string {
 }
 
 /**
- * Runs a script's command if the script was started as a program, not imported. What goes wrong is printed as a
- * sentence, and the exit status is 1.
+ * Runs a script's command if the script was started as a program, not imported. An error is printed as a sentence, and
+ * the exit status is 1.
  *
  * @param moduleUrl - `import.meta.url` of the script
  */

@@ -24,7 +24,6 @@ export function withCredentials(command: Command): Command {
 /**
  * Reads the credentials from the options, or else from the environment.
  *
- * @param environment - by default that of the process
  * @throws Error that says how to give them
  */
 export function credentialsFrom(

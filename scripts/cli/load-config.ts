@@ -16,11 +16,11 @@ function read(path: string): string {
   }
 }
 
-/** Where the configuration is: `BOOKING_CONFIG` in the environment, else `booking.config.json` in the working folder. */
+/** Path of the configuration: `BOOKING_CONFIG` in the environment, else `booking.config.json` in the working folder. */
 export const configPath = (): string => process.env.BOOKING_CONFIG || 'booking.config.json';
 
 /**
- * Reads the settings of an installation exactly as the file has them.
+ * Reads the settings of an installation unchanged.
  *
  * @throws Error that names the file if it cannot be read or is not JSON
  */
@@ -36,7 +36,6 @@ export function loadSettings(path = configPath()): unknown {
 /**
  * Reads the configuration of an installation.
  *
- * @param path - of the file
  * @throws Error that names the file and says what is wrong with it
  */
 export function loadConfig(path = configPath()): BookingConfig {

@@ -3,14 +3,14 @@ import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync 
 const nameOf = (line: string): string | undefined => /^(?:export )?(\w+)=/.exec(line)?.[1];
 
 /**
- * Writes settings into an environment file; one that is new only its owner can read. Settings of the same names are replaced;
- * all others stay, since an operator may keep those of a gateway in it.
+ * Writes settings into an environment file. A new file is readable for its owner only. Settings with the same names are
+ * replaced. All others stay: an operator may keep those of a gateway in the file.
  *
  * @param lines - `NAME=value`
  * @throws Error if the file cannot be read and written
  */
 export function writeSettings(file: string, lines: readonly string[]): void {
-  // In place: its owner and rights stay, and what stays in it is never away, whenever this ends.
+  // Written in place: owner and rights stay, and an interruption never loses the other settings.
   const handle = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   try {
     const names = lines.map(nameOf);

@@ -2,7 +2,6 @@
  * A table for the terminal: columns as wide as their widest cell, two spaces apart; the last is not padded.
  *
  * @param head - titles of the columns
- * @param rows - cells, as many in each row as there are columns
  */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows];

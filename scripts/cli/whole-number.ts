@@ -1,11 +1,10 @@
 import { InvalidArgumentError } from 'commander';
 
 /**
- * Reads an option that is a whole number.
+ * Creates the parser of an option that is a whole number. It refuses any other text with a message.
  *
  * @param least - the smallest number that is allowed, 0 at least
  * @param most - the greatest, if there is one
- * @returns the function that commander calls with the text; it refuses anything else with a message
  */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   const range = most === Number.MAX_SAFE_INTEGER ? `, ${least} or more` : ` from ${least} to ${most}`;

@@ -73,7 +73,7 @@ async function serviceBots(medplum: MedplumClient, config: BookingConfig): Promi
   return found.length > 0 ? new Set(authors) : undefined;
 }
 
-/** What a check has found, and what it has looked at. */
+/** The result of a check. */
 export interface Check {
   readonly findings: readonly Finding[];
   /** Number of resources read. */
@@ -81,7 +81,7 @@ export interface Check {
   readonly state: ResourceSet;
 }
 
-/** What is checked, and what is called with the progress. */
+/** The schedules to check, and the callback for progress. */
 interface Scope {
   /** References to the schedules to check; without any, the whole project. */
   readonly schedules?: readonly string[];
@@ -113,7 +113,7 @@ const MAX_BOOKING = 2_000;
 
 const sameAs = ({ rule, resource }: Finding): string => `${rule} ${resource}`;
 
-/** Checks what a project has stored, twice if anything is found: what is being written at the moment is not a finding. */
+/** Checks the stored data of a project. If anything is found, it checks again: a write in progress is no finding. */
 export async function checkProject(medplum: MedplumClient, config: BookingConfig, scope: Scope = {}): Promise<Check> {
   const first = await checkOnce(medplum, config, scope);
   if (first.findings.length === 0) {
@@ -125,14 +125,14 @@ export async function checkProject(medplum: MedplumClient, config: BookingConfig
   return { ...second, findings: second.findings.filter((finding) => known.has(sameAs(finding))) };
 }
 
-/** What a repair has mended, what it could not mend, and what is left. */
+/** The result of a repair: findings that were repaired, failed repairs, and remaining findings. */
 export interface Repair {
   readonly mended: readonly Finding[];
   readonly failures: readonly string[];
   readonly left: Check;
 }
 
-/** Checks a project, mends what has one right answer, and checks again. */
+/** Checks a project, repairs findings that have one right remedy, and checks again. */
 export async function repairProject(medplum: MedplumClient, config: BookingConfig, scope: Scope = {}): Promise<Repair> {
   const before = await checkProject(medplum, config, scope);
   const planned = remediesFor(before.findings, before.state, config);
@@ -142,7 +142,7 @@ export async function repairProject(medplum: MedplumClient, config: BookingConfi
   return { mended: before.findings.filter((finding) => !still.has(sameAs(finding))), failures, left };
 }
 
-/** What is inconsistent in a whole project; see {@link checkProject}. */
+/** The findings in a whole project; see {@link checkProject}. */
 export async function findInconsistencies(medplum: MedplumClient, config: BookingConfig): Promise<readonly Finding[]> {
   return (await checkProject(medplum, config)).findings;
 }

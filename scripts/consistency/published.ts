@@ -15,16 +15,16 @@ import { DAY } from '../../core/time/time-zone.ts';
 import { type Calendars, readCalendars } from '../calendar/read.ts';
 import { searchAll } from '../medplum/project.ts';
 
-/** Called with how many schedules have been compared, and how many there are. */
+/** Called with the number of schedules compared so far, and the total. */
 export type OnProgress = (done: number, all: number) => void;
 
-/** The end of what was published last; later days follow once a day. */
+/** The end of the last publication. Later days follow once a day. */
 function publishedUntil(id: string, { publications }: Calendars): number {
   const task = publications.get(id);
   return (task && publicationIn(task)?.from) ?? 0;
 }
 
-/** Whether everything that can be published is: not before the first publication, during one, or with invalid hours. */
+/** Whether publishing is complete. It is not before the first publication, during one, or with invalid hours. */
 function isSettled(id: string, { publications }: Calendars): boolean {
   return publications.get(id)?.status === 'completed';
 }
@@ -52,8 +52,7 @@ async function heldSlots(medplum: MedplumClient, slots: readonly Slot[]): Promis
 }
 
 /**
- * Compares the published Slots of schedules with their opening hours, closed days and taken time, by the rules by which they
- * are published.
+ * Compares the published Slots of schedules with opening hours, closed days and busy time, by the rules of publishing.
  *
  * @param state - all Slots of these schedules
  * @param wanted - references to the schedules; without any, all

@@ -6,17 +6,17 @@ import { isResource } from '../../core/fhir/resource.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { chunks } from '../../core/rows/search.ts';
 
-/** How the check reads what is stored, with credentials that see everything. */
+/** Reads stored data for the check, with credentials that see everything. */
 export interface Source {
   /** All results of a search, over all its pages. */
   search(type: ResourceType, query: Readonly<Record<string, string>>): Promise<Resource[]>;
-  /** The versions of an appointment, the newest first, though it was deleted; none if there never was one. */
+  /** The versions of an appointment, the newest first, even after its deletion; none if it never existed. */
   versions(id: string): Promise<Resource[]>;
 }
 
 type Found = Map<string, Resource>;
 
-/** How many ids go into the address of one search, and how many histories are read at once. */
+/** Number of ids in one search, and of histories read concurrently. */
 const [CHUNK, AT_ONCE] = [50, 4];
 
 function keep(found: Found, resources: readonly Resource[]): void {
@@ -29,7 +29,7 @@ function ofType<T extends ResourceType>(found: Found, type: T) {
   return [...found.values()].flatMap((resource) => (isResource(resource, type) ? [resource] : []));
 }
 
-/** Everything that the bookings of a whole project consist of. */
+/** Reads all resources of the bookings in a project. */
 async function readAll({ search }: Source, config: BookingConfig, found: Found): Promise<void> {
   const external = { _tag: `${config.metaTagSystem}|${EXTERNAL_TAG}` };
   keep(found, await search('Slot', {}));
@@ -39,7 +39,7 @@ async function readAll({ search }: Source, config: BookingConfig, found: Found):
   keep(found, await search('Task', { code: rowCodes(['book'], config) }));
 }
 
-/** The slots of some schedules, the appointments on them, and the slots that those have elsewhere. */
+/** Reads the slots of some schedules, their appointments, and the slots of these appointments in other schedules. */
 async function readSchedules({ search }: Source, schedules: readonly string[], found: Found): Promise<void> {
   keep(found, await search('Slot', { schedule: schedules.join(',') }));
   const references = ofType(found, 'Slot').map(({ id }) => `Slot/${id}`);
@@ -48,7 +48,7 @@ async function readSchedules({ search }: Source, schedules: readonly string[], f
   }
 }
 
-/** Types of what bookings refer to. */
+/** Types that bookings refer to. */
 const referred = ['Slot', 'Schedule', 'Appointment', 'Patient', 'RelatedPerson', 'QuestionnaireResponse'] as const;
 
 function referencesIn(resources: Iterable<Resource>): Set<string> {
@@ -61,8 +61,8 @@ function referencesIn(resources: Iterable<Resource>): Set<string> {
 }
 
 /**
- * What staff may delete, since it is over, is no fault where something still names it: it counts as an appointment that is
- * cancelled and names nothing itself.
+ * A reference to a deleted appointment is no finding if the appointment was over: staff may delete it. It counts as a
+ * cancelled appointment without references.
  */
 async function readDeleted({ versions }: Source, found: Found): Promise<void> {
   const gone = [...referencesIn([...ofType(found, 'Appointment'), ...ofType(found, 'Task')])].filter(
@@ -90,7 +90,7 @@ async function readReferred({ search }: Source, found: Found): Promise<void> {
 }
 
 /**
- * Reads what the check looks at.
+ * Reads the data of a check.
  *
  * @param schedules - references to the schedules to check; without any, the whole project
  */

@@ -14,8 +14,8 @@ import { writeRow } from '../calendar/read.ts';
 import { callBot, searchAll } from '../medplum/project.ts';
 
 /**
- * How a finding is mended: the slots of an appointment follow its status; a slot that nobody holds is released, as if
- * the appointment that held it had been deleted; or a schedule is published again.
+ * The repair of a finding: the slots of an appointment follow its status; a slot without an appointment is released, as
+ * if its appointment had been deleted; or a schedule is published again.
  */
 type Remedy =
   | { readonly kind: 'follow'; readonly appointment: string }
@@ -40,7 +40,7 @@ const scheduleIsPublished: RemedyFor = (id, state) => {
   return schedule === undefined ? [] : [{ kind: 'publish', schedule }];
 };
 
-/** The rules whose findings have one right answer. All others are for a person to decide. */
+/** The rules whose findings have one right remedy. A person decides about all others. */
 const remedies: Partial<Readonly<Record<Rule, RemedyFor>>> = {
   'slot-status': holdersFollow,
   'slot-without-appointment': (slot) => [{ kind: 'release', slot }],
@@ -65,7 +65,7 @@ async function requestPublication(medplum: MedplumClient, schedule: string, conf
   await writeRow(medplum, publicationTask({ schedule, status: 'requested', due: Date.now() }, config), stored);
 }
 
-/** The input by which the Bot that keeps slots in step with appointments learns that the holder of a slot is gone. */
+/** Input for the Bot that updates slots after appointments: the appointment of a slot was deleted. */
 const deletedHolder = (slot: string): { readonly deletedResource: Appointment } => ({
   deletedResource: {
     resourceType: 'Appointment',
@@ -87,10 +87,10 @@ function apply(medplum: MedplumClient, remedy: Remedy, config: BookingConfig): P
   }
 }
 
-/** A minute of Medplum's clock, and some seconds: no publication takes longer to begin. */
+/** A minute until Medplum starts scheduled Bots, and some seconds. No publication takes longer to begin. */
 const PATIENCE = 90_000;
 
-/** Waits until nothing more is to be published in some schedules; returns the ids of those that still wait in the end. */
+/** Waits until schedules are published. Returns the ids of those that are not in the end. */
 async function untilPublished(
   medplum: MedplumClient,
   ids: readonly string[],
@@ -107,10 +107,9 @@ async function untilPublished(
 }
 
 /**
- * Carries out remedies by the Bots of the service, which follow the same rules as in daily work, and waits for the
- * publications.
+ * Carries out remedies by the Bots of the service, with the rules of daily work, and waits for the publications.
  *
- * @param onProgress - called before each remedy with how many are done, and how many there are
+ * @param onProgress - called before each remedy with the number done, and the total
  * @returns a sentence for each remedy that failed; the others are carried out all the same
  */
 export async function repair(

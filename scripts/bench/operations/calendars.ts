@@ -9,16 +9,15 @@ import type { Installation } from '../installation.ts';
 
 const MINUTES_20 = 20 * 60_000;
 
-/** How many calendars the service has. */
 const CALENDARS = 3;
 
-/** How many bookable times each of them has a day, from eight o'clock (UTC) on. */
+/** Bookable times of a calendar per day, from eight o'clock (UTC) on. */
 const TIMES_A_DAY = 5;
 
-/** How many days they cover: twelve weeks, from the day after tomorrow on. */
+/** Number of days: twelve weeks, from the day after tomorrow on. */
 const DAYS = 84;
 
-/** The searched calendars of one service, of the same size in every run. */
+/** The searched calendars of a service, with the same size in every run. */
 interface SearchedCalendars {
   /** The condition of a search for slots of the service, by its type. */
   readonly ofService: string;
@@ -28,7 +27,7 @@ interface SearchedCalendars {
   readonly within: (fromDay: number, toDay: number) => string;
 }
 
-/** Makes a service with three calendars, in which times are free for twelve weeks. None of them is published by rule. */
+/** Creates a service with three calendars that have free times for twelve weeks. Publishing is switched off. */
 export async function makeCalendars(
   installation: Installation,
   config: BookingConfig,

@@ -7,7 +7,7 @@ import { createActor, createSchedule, createService } from '../create.ts';
 import { resourceIn, send } from '../http.ts';
 import type { Installation } from '../installation.ts';
 
-/** The calendars that are published. */
+/** The published calendars. */
 export interface Published {
   readonly service: HealthcareService;
   readonly schedules: readonly string[];
@@ -19,10 +19,10 @@ const search = async (path: string, { medplum, tokens }: Installation): Promise<
 const total = async (path: string, installation: Installation): Promise<number> =>
   (await search(`${path}&_total=accurate&_count=1`, installation)).total ?? 0;
 
-/** When the opening hours end, in minutes of the day. */
+/** End of the opening hours, in minutes of the day. */
 const CLOSES = 16 * 60;
 
-/** The most half-hour Slots that a working day can have: from midnight until closing time. */
+/** Maximum number of half-hour Slots on a working day: from midnight until closing time. */
 export const MAX_SLOTS_A_DAY = CLOSES / 30;
 
 const timeOfDay = (minutes: number): string =>
@@ -37,7 +37,7 @@ const open = (slotsADay: number): HealthcareService['availableTime'] => [
   },
 ];
 
-/** Makes schedules of one service with this many half-hour Slots on a working day, `MOST_SLOTS_A_DAY` at most. */
+/** Creates schedules of one service with this many half-hour Slots on a working day, at most `MAX_SLOTS_A_DAY`. */
 export async function makeCalendars(
   installation: Installation,
   { schedules: count, slots }: { readonly schedules: number; readonly slots: number },
@@ -63,14 +63,14 @@ export async function changeHours(
   resourceIn('HealthcareService', await send('PUT', url, tokens.staff, changed));
 }
 
-/** How many free Slots a Schedule has in the nearest two weeks, from tomorrow on: on ten working days. */
+/** Counts the free Slots of a Schedule in the nearest two weeks, from tomorrow on: ten working days. */
 export function countNearest(schedule: string, installation: Installation): Promise<number> {
   const tomorrow = Math.floor(Date.now() / DAY + 1) * DAY;
   const [from, to] = [tomorrow, tomorrow + 14 * DAY].map((time) => new Date(time).toISOString());
   return total(`Slot?schedule=Schedule/${schedule}&status=free&start=ge${from}&start=lt${to}`, installation);
 }
 
-/** How many published Slots exist more than once. */
+/** Counts the published Slots that exist more than once. */
 export async function countTwice({ schedules }: Published, installation: Installation): Promise<number> {
   let twice = 0;
   for (const id of schedules) {
