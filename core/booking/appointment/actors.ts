@@ -4,7 +4,6 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { type LocalReference, parseReference } from '../../fhir/reference.ts';
 import { isResource } from '../../fhir/resource.ts';
 
-/** The types of resources that can take part in an appointment. */
 const actorTypes = [
   'Patient',
   'Practitioner',
@@ -15,7 +14,6 @@ const actorTypes = [
   'Location',
 ] as const;
 
-/** A person or thing that takes part in an appointment. */
 type ActorReference = LocalReference<(typeof actorTypes)[number]>;
 
 /** Reads a participant's reference to a stored resource, as `parseReference` does. */
@@ -30,9 +28,7 @@ function isActor(reference: unknown, contained: readonly (Resource | null | unde
 }
 
 /**
- * Finds the actors that a change adds but no appointment can have: of another type, in another letter case, or on another
- * server.
- *
+ * Finds the added actors that no appointment can have: another type, another letter case, or another server.
  * @returns a `malformed-request` for each, as `$book` refuses them
  */
 export function addedActorIssues(stored: Appointment, result: Appointment, baseUrl: string): Issue[] {
@@ -47,7 +43,6 @@ export function addedActorIssues(stored: Appointment, result: Appointment, baseU
   });
 }
 
-/** The name of a person or thing that can take part in an appointment. */
 function displayOf(resource: Resource | undefined): string | undefined {
   for (const type of ['Patient', 'RelatedPerson', 'Practitioner'] as const) {
     if (isResource(resource, type)) {
@@ -57,14 +52,13 @@ function displayOf(resource: Resource | undefined): string | undefined {
   return isResource(resource, 'HealthcareService') || isResource(resource, 'Location') ? resource.name : undefined;
 }
 
-/** The types of persons that a requestor may submit without a name: the type then serves as their name. */
+/** The types of persons that a requestor may submit without a name. The type then serves as their name. */
 const persons: readonly string[] = ['Patient', 'RelatedPerson'];
 
 /**
  * Gives a display to every actor that has none: the name of the person or thing. A patient without a name is called
  * `Patient`, a related person `RelatedPerson`.
- *
- * @param resourceAt - what a participant's reference leads to, as far as it is known
+ * @param resourceAt - the resource of a participant's reference, as far as it is known
  */
 export function withDisplays(
   participants: readonly AppointmentParticipant[],
@@ -86,8 +80,7 @@ const referencesOf = (schedules: readonly Schedule[]): ReadonlySet<string | unde
   new Set(schedules.flatMap(({ actor }) => actor.map(({ reference }) => reference)));
 
 /**
- * Who takes part once an appointment is in other calendars: the actors of those that it joins stand in for those of the ones
- * that it leaves.
+ * Participants after a move to other Schedules: the actors of the old Schedules are replaced by those of the new ones.
  */
 export function inOtherCalendars(
   participants: readonly AppointmentParticipant[],
@@ -98,7 +91,7 @@ export function inOtherCalendars(
   const isGone = (reference: string | undefined): boolean => gone.has(reference) && !known.has(reference);
   const stay = participants.filter(({ actor }) => !isGone(actor?.reference));
   const present = new Set(stay.map(({ actor }) => actor?.reference));
-  // Whoever did not say with whom is told by the calendar.
+  // The Schedule's actors are added only where one was replaced.
   const added = stay.length < participants.length ? joined.flatMap(({ actor }) => actor) : [];
   return [
     ...stay,
@@ -108,12 +101,10 @@ export function inOtherCalendars(
   ];
 }
 
-/** The form in which actors are compared. */
 const keyOf = ({ actor }: AppointmentParticipant): string => JSON.stringify(actor ?? null);
 
 /**
  * Finds the actors without a display.
- *
  * @param path - FHIRPath of the appointment
  * @param stored - participants that may stay as they are
  * @returns a `profile-violation` for each

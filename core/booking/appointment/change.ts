@@ -12,10 +12,10 @@ import { hasRunOut } from './expiry.ts';
 import { profileIssues, publisherIssues } from './profile.ts';
 import { type Changer, isOpen, neededSlotStatus, statusIssues, transitionIssues } from './status.ts';
 
-/** The existing patients of an appointment, by id; deleted ones are absent. */
+/** The existing patients of an appointment, by id. Deleted patients are missing. */
 export type Patients = ReadonlyMap<string, Patient>;
 
-/** What is wrong with the form of a result, and whether the rules can judge it nevertheless. */
+/** Finds structural errors. A result is readable unless an element has the wrong JSON type. */
 function readForm(result: Appointment): { readonly issues: readonly Issue[]; readonly isReadable: boolean } {
   const { issues, unreadable } = readStructure(result, 'Appointment', 'Appointment');
   const isReadable = unreadable.length === 0;
@@ -25,7 +25,7 @@ function readForm(result: Appointment): { readonly issues: readonly Issue[]; rea
   };
 }
 
-/** The ids of the patients who take part in an appointment (of any shape), with the FHIRPath of each. */
+/** The ids of an appointment's patients, with the FHIRPath of each. The appointment may have any shape. */
 export function patientIdsOf(
   { participant }: Appointment,
   baseUrl: string,
@@ -52,7 +52,7 @@ function claimsProfile({ meta }: Appointment, config: BookingConfig): boolean {
   return meta?.profile?.includes(artefactUri(config, 'LocalTermin')) ?? false;
 }
 
-/** An appointment that was booked through the service keeps the profile by which it is checked. */
+/** An appointment that was booked through the service must keep the profile LocalTermin. */
 function claimIssues(stored: Appointment, result: Appointment, config: BookingConfig): Issue[] {
   const diagnostics = 'The profile LocalTermin cannot be removed from an appointment.';
   return claimsProfile(stored, config) && !claimsProfile(result, config)
@@ -60,7 +60,6 @@ function claimIssues(stored: Appointment, result: Appointment, config: BookingCo
     : [];
 }
 
-/** Why a request whose deadline has passed can no longer be confirmed. */
 function tooLate({ id }: Appointment, config: BookingConfig): Issue {
   const diagnostics =
     `The deadline to confirm Appointment/${id} has passed, and its time may be taken. To book it again, send it to ` +
@@ -90,8 +89,7 @@ function statusChangeIssues(
 }
 
 /**
- * A requestor changes nothing about an appointment that is over: whether somebody came is the clinic's to say.
- *
+ * Refuses changes by a requestor after the end of the appointment. From then on only the clinic can change it.
  * @param now - milliseconds since 1970 UTC
  * @returns `cancellation-closed` if the time of a booked or requested appointment has passed
  */
@@ -102,8 +100,8 @@ export function endedIssues({ id, status, end }: Appointment, now: number, expre
 }
 
 /**
- * The violations of the publisher's rules that a change adds. Existing ones do not count: an appointment that was booked
- * before the rules applied can still be changed and cancelled.
+ * The violations of the publisher's rules that a change adds. Existing ones do not count: an appointment that was
+ * booked before the rules applied can still be changed and cancelled.
  */
 function newPublisherIssues(stored: Appointment, result: Appointment, config: BookingConfig): Issue[] {
   const known = new Set(
@@ -118,7 +116,7 @@ function newPublisherIssues(stored: Appointment, result: Appointment, config: Bo
   return [...added, ...unnamed];
 }
 
-/** Why an appointment cannot be moved, whatever the calendar says. */
+/** Finds the reasons against a move that do not depend on the calendar. */
 function moveIssues(stored: Appointment, result: Appointment, now: number): Issue[] {
   if (!neededSlotStatus(stored) || !neededSlotStatus(result)) {
     const diagnostics = `The appointment is ${neededSlotStatus(stored) ? result.status : stored.status}: only one that is open can get another time or other Slots.`;
@@ -155,7 +153,7 @@ function moveIssues(stored: Appointment, result: Appointment, now: number): Issu
   ];
 }
 
-/** The codes that FHIR does not know and that a change adds; the status has rules of its own. */
+/** The codes that a change adds and FHIR does not know. The status has rules of its own. */
 function codeIssues(stored: Appointment, result: Appointment): readonly Issue[] {
   const [known, found] = [stored, result].map(
     (appointment) => readStructure(appointment, 'Appointment', 'Appointment').codes,
@@ -164,19 +162,16 @@ function codeIssues(stored: Appointment, result: Appointment): readonly Issue[] 
 }
 
 /**
- * Decides whether an appointment may be changed. All rules for changes are here, for every caller and every interface. In
- * Medplum staff may move it, if the calendar has the time, which is not decided here.
- *
- * @param stored - the appointment as it is
- * @param result - the appointment as it would be; of any shape
- * @param changer - who makes the change
- * @param patients - those of the result's patients who exist
+ * Decides whether an appointment may be changed. All rules for changes are here, for every caller and every interface.
+ * In Medplum, staff may also move the appointment. Whether the calendar has the time is decided elsewhere.
+ * @param result - the appointment after the change; of any shape
+ * @param patients - the existing patients of the result
  * @param now - milliseconds since 1970 UTC
  * @param isInMedplum - whether it is changed in Medplum, not through the interface
- * @returns all problems: `malformed-request` where the result does not have the structure of an Appointment (and nothing
- *   else if an element has the wrong JSON type), `immutable-element`, `transition-not-allowed`, `confirmation-expired`,
- *   `patient-not-found`, `patient-inactive`, `profile-violation`; in Medplum `patient-mismatch`, `appointment-closed`,
- *   `period-invalid`, `start-in-past`
+ * @returns all problems: `malformed-request` where the result does not have the structure of an Appointment (and
+ *   nothing else if an element has the wrong JSON type), `immutable-element`, `transition-not-allowed`,
+ *   `confirmation-expired`, `patient-not-found`, `patient-inactive`, `profile-violation`; in Medplum
+ *   `patient-mismatch`, `appointment-closed`, `period-invalid`, `start-in-past`
  * @see specification sections 3 and 4.5
  */
 export function validateChange(
@@ -217,9 +212,8 @@ export function validateChange(
 
 /**
  * Decides whether clinic staff may create an appointment directly in Medplum: its patients must exist and be active.
- *
  * @param created - of any shape
- * @param patients - those of its patients who exist
+ * @param patients - its existing patients
  * @returns `malformed-request`, `patient-not-found`, `patient-inactive`
  * @see specification 2.1
  */

@@ -16,23 +16,22 @@ import { holdsSlots, isOpen } from './status.ts';
 export interface Collision {
   readonly appointment: Appointment;
   readonly taking: CalendarSlot;
-  /** Whether the Slot is nobody's: no appointment names it, and it never was bookable. It is a block, whatever its status. */
+  /** Whether the Slot blocks time: it is `busy-unavailable`, or an external busy slot that no appointment names. */
   readonly isBlock: boolean;
 }
 
-/** Whether of two Slots one takes the time of the other. */
+/** Whether one of two Slots takes the time of the other. */
 const exclude = (slot: CalendarSlot, other: CalendarSlot): boolean =>
   overlaps(slot, other) && (takesTimeOf(slot, other) || takesTimeOf(other, slot));
 
-/** Of some Slots, the booked ones that overlap one of them and exclude it. */
+/** The booked Slots that overlap a Slot and exclude it. */
 export function bookedBeside(slot: CalendarSlot, slots: readonly CalendarSlot[]): CalendarSlot[] {
   return slots.filter((one) => one.id !== slot.id && isBooked(one) && exclude(slot, one));
 }
 
 /**
- * Offers that are booked, but by no appointment: somebody has taken them by hand.
- *
- * @param appointments - those that hold the slots (`holderSearch`)
+ * Bookable slots that are booked without an appointment: somebody has set their status by hand.
+ * @param appointments - the appointments that hold the slots (`holderSearch`)
  */
 export function takenByHand(slots: readonly CalendarSlot[], appointments: readonly Appointment[]): CalendarSlot[] {
   const held = new Set(appointments.flatMap(slotIdsOf));
@@ -40,14 +39,13 @@ export function takenByHand(slots: readonly CalendarSlot[], appointments: readon
 }
 
 /**
- * The appointments that lose their time to something that was written over it and does not say that it is an overbooking:
- * to a Slot that never was on offer, or to an offer that was taken by hand. Which of two such Slots was written last makes
- * no difference. A confirmed appointment of a requestor also loses its own Slot to whoever took it at the same moment.
- *
- * @param slot - the one that was written
- * @param beside - the booked ones that it excludes (`bookedBeside`)
- * @param appointments - those that hold any of them
- * @param now - milliseconds since 1970 UTC: what has passed no longer collides
+ * Finds the appointments that lose their time to a Slot that is not marked as an overbooking: an external busy slot, or
+ * a bookable slot that was booked by hand. The order in which the two were written makes no difference. A confirmed
+ * appointment of a requestor also loses its own Slot if somebody booked it by hand at the same moment.
+ * @param slot - the Slot that was written
+ * @param beside - the booked Slots that it excludes (`bookedBeside`)
+ * @param appointments - the appointments that hold any of them
+ * @param now - milliseconds since 1970 UTC; past time no longer collides
  */
 export function collisions(
   slot: CalendarSlot,
@@ -87,26 +85,27 @@ export function collisions(
 }
 
 /**
- * Whether an appointment gives way by itself: what the clinic books wins over a hold, and over a request that it has not
- * confirmed. A block may lie over both, and a confirmed appointment is a promise: in these cases a person decides.
+ * Whether an appointment yields without a decision by staff. A busy Slot of the clinic wins over a hold and over an
+ * unconfirmed request. A block may lie over both, and a confirmed appointment is a promise: in these cases a person
+ * decides.
  */
 export function givesWay({ appointment: { status }, taking, isBlock }: Collision): boolean {
   return !isBlock && taking.status === 'busy' && (status === 'proposed' || status === 'pending');
 }
 
-/** Whether an appointment was cancelled because staff have given its time to another one. */
+/** Whether an appointment was cancelled because staff gave its time to another one. */
 export const hasGivenWay = ({ cancelationReason }: Appointment, config: PublicConfig): boolean =>
   (cancelationReason?.coding ?? []).some(
     ({ system, code }) => system === artefactUri(config, 'LocalBookingError') && code === 'slot-not-free',
   );
 
-/** An appointment that gives way, as it is stored: its reason says why. */
+/** The yielding appointment as it is stored: cancelled with a coded reason. */
 export function givenWay({ appointment }: Pick<Collision, 'appointment'>, config: BookingConfig): Appointment {
   const text = 'The clinic has given the time to another appointment.';
   return { ...appointment, status: 'cancelled', cancelationReason: reasonOf('slot-not-free', text, config) };
 }
 
-/** The open Task of a collision, one for each appointment, from which staff learn what they have to decide. */
+/** The open Task that asks staff to decide about a collision. Each appointment has one at most. */
 export function collisionTask({ appointment, taking }: Omit<Collision, 'isBlock'>, config: BookingConfig): BundleEntry {
   const focus = { reference: `Appointment/${appointment.id}` };
   const patient = appointment.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
@@ -121,12 +120,12 @@ export function collisionTask({ appointment, taking }: Omit<Collision, 'isBlock'
   return creation(newRow('collision', { status: 'requested', ...more }, config), query);
 }
 
-/** How binding an appointment is: a confirmed one wins over a request, and a request over a hold. */
+/** Rank of an appointment: a confirmed one wins over a request, and a request over a hold. */
 const rankOf = ({ status }: Appointment): number => (status === 'proposed' ? 0 : status === 'pending' ? 1 : 2);
 
 /**
- * Of two appointments that hold one Slot, the one that gives way: the less binding one; of two of a kind the one that did
- * not come through the service, which alone takes Slots with a lock, else the later one.
+ * The one of two appointments on the same Slot that yields: the one of lower rank. At equal rank it is the one that did
+ * not come through the service, because only the service locks Slots; otherwise the later one.
  */
 export function yieldingAppointmentOf(one: Appointment, other: Appointment, config: BookingConfig): Appointment {
   const isOurs = (appointment: Appointment): number => (ownerOf(appointment, config) === undefined ? 1 : 0);
@@ -138,7 +137,7 @@ export function yieldingAppointmentOf(one: Appointment, other: Appointment, conf
   return order > 0 ? one : other;
 }
 
-/** Other open appointments that hold a Slot of an appointment although none of them says that it is an overbooking. */
+/** Other open appointments on a Slot of an appointment, none of them marked as an overbooking. */
 export function conflictsOf(
   appointment: Appointment,
   others: readonly Appointment[],
@@ -153,7 +152,7 @@ export function conflictsOf(
     : [];
 }
 
-/** A confirmed appointment that lies on time which something else takes, too: it is marked, and staff are told. */
+/** Marks a confirmed appointment on time that is taken twice as an overbooking, and creates a Task for staff. */
 export function overlapEntries(appointment: Appointment, external: CalendarSlot, config: BookingConfig): BundleEntry[] {
   const mark = overbookingMark(config);
   return [
@@ -162,7 +161,10 @@ export function overlapEntries(appointment: Appointment, external: CalendarSlot,
   ];
 }
 
-/** What becomes of two appointments that hold one Slot. */
+/**
+ * Resolves the conflict of two appointments on one Slot. Two confirmed ones made by staff are both marked as
+ * overbookings; otherwise one yields. Staff get a Task if it was theirs.
+ */
 export function conflictEntries(
   loser: Appointment,
   winner: Appointment,

@@ -6,11 +6,9 @@ const participantType = (code: 'enterer' | 'attester') => ({
   coding: [{ system: 'http://terminology.hl7.org/CodeSystem/provenance-participant-type', code }],
 });
 
-/** Who asked for an appointment, and when its person accepted it by the link. */
 interface Consent {
-  /** Id of the assistant's client. */
   readonly assistant: string;
-  /** When, in milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly agreed: number;
 }
 
@@ -42,9 +40,8 @@ function provenance(
 }
 
 /**
- * Adds to the transaction of a booking, whose first entry is the appointment, who booked it, for whom, and when that person
- * agreed.
- *
+ * Adds a Provenance to the transaction of a booking: the assistant that booked, the patient, and the time of consent.
+ * The first entry must be the appointment.
  * @param newId - gives a fresh `urn:uuid:`
  */
 export function withConsent(

@@ -7,14 +7,12 @@ const deletableTypes = ['Appointment', 'Encounter', 'Patient', 'QuestionnaireRes
 /** A type whose deleted resources are gone (410) for their owner, not unknown (404). */
 type DeletableType = (typeof deletableTypes)[number];
 
-/** Whether a value names such a type. */
 export function isDeletable(value: unknown): value is DeletableType {
   return deletableTypes.some((type) => type === value);
 }
 
 /**
- * The reads that find a deleted resource of a requestor, to be sent with the Bot's own credentials: its two latest
- * versions.
+ * The reads that find a deleted resource of a requestor: its two latest versions. They need the Bot's own credentials.
  */
 export function historyReads(type: ResourceType, id: string): Bundle {
   const entry: BundleEntry[] = [{ request: { method: 'GET', url: `${type}/${id}/_history?_count=2` } }];
@@ -22,10 +20,9 @@ export function historyReads(type: ResourceType, id: string): Bundle {
 }
 
 /**
- * Reads the answer to `historyReads`. Medplum hides a deleted resource from callers that see it by its tags; for its owner
- * it is gone nevertheless, not unknown.
- *
- * @returns the last version of a resource that was deleted, or `undefined`
+ * Reads the response to `historyReads`. Medplum hides a deleted resource from callers that see it by its tags; its
+ * owner must get 410 nevertheless.
+ * @returns the last version of a deleted resource, or `undefined`
  */
 export function readDeleted<T extends ResourceType>(type: T, response: Bundle): ExtractResource<T> | undefined {
   const history = response.entry?.[0]?.resource;
@@ -37,8 +34,7 @@ export function readDeleted<T extends ResourceType>(type: T, response: Bundle): 
 
 /**
  * The outcome for a resource that is unknown to the caller (404) or deleted (410).
- *
- * @param name - what the sentence calls the resource
+ * @param name - the resource's name in the sentence
  */
 export function absentOutcome(kind: 'unknown' | 'deleted', name = 'appointment'): OperationOutcome {
   return {

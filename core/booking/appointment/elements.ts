@@ -11,27 +11,28 @@ import type { Changer } from './status.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What is allowed of one element of an Appointment. Where nothing is said: all, and a re-submission replaces it. */
+/**
+ * The rules of one element of an Appointment. An element without rules may have any value, and a re-submission replaces
+ * it.
+ */
 interface ElementRule {
-  /** Whether `$book` needs it. */
   readonly isRequired?: true;
-  /** The most entries: each may cost a read or a write. Re-submissions may unite twice as many. */
+  /** The most entries: each may cost a read or a write. A list united by re-submissions may have twice as many. */
   readonly most?: number;
-  /** Who alone may change it once it is stored: the server, people in Medplum, or `$book`. */
+  /** The only party that may change the element once it is stored: the server, people in Medplum, or `$book`. */
   readonly changedBy?: 'server' | 'medplum' | 'book';
-  /** The form in which it is compared where `$book` alone may change it. */
+  /** The form for comparison, where only `$book` may change the element. */
   readonly compared?: (value: unknown, baseUrl: string) => unknown;
-  /** Whether a re-submission keeps nothing of it: the request itself says it, or else the service. */
+  /** Whether a re-submission drops the stored value, because the request or the service sets it again. */
   readonly isSetAnew?: true;
-  /** Whether a re-submission keeps it only for as long a time. */
+  /** Whether a re-submission keeps the stored value only if the length of time stays the same. */
   readonly isLength?: true;
-  /** What tells its entries apart: a re-submission adds to them, and replaces those that it names. */
+  /** The key of an entry. A re-submission adds entries, and replaces stored ones with the same key. */
   readonly unitedBy?: (entry: Members, baseUrl: string) => string;
-  /** Whether it tells of a person: for another patient it is not kept, whoever has written it. */
+  /** Whether the element describes a person. It is dropped when the appointment gets another patient. */
   readonly isPersonal?: true;
 }
 
-/** The most slots that one appointment can have. */
 export const MAX_SLOTS = 50;
 
 const moment = (value: unknown): unknown => parseInstant(value) ?? value;
@@ -39,7 +40,7 @@ const moment = (value: unknown): unknown => parseInstant(value) ?? value;
 const slots = (value: unknown, baseUrl: string): unknown[] =>
   (Array.isArray(value) ? value : []).map((one) => spelledOut(one, 'Slot', baseUrl));
 
-/** What is allowed of the elements of an Appointment; everything that asks about one reads it here. */
+/** The rules of all elements of an Appointment. Every other rule about elements is derived from this table. */
 const elements: Readonly<Record<string, ElementRule>> = {
   resourceType: { changedBy: 'server', isSetAnew: true },
   id: { changedBy: 'server', isSetAnew: true },
@@ -68,7 +69,7 @@ const elements: Readonly<Record<string, ElementRule>> = {
   participant: { isRequired: true, most: 50, isSetAnew: true },
 };
 
-/** The same for the elements of its `meta`; the rest are the server's. */
+/** The rules of the elements of its `meta`. Only the server may change those that are not listed. */
 const metaElements: Readonly<Record<string, ElementRule>> = {
   tag: {},
   profile: {},
@@ -78,20 +79,18 @@ const metaElements: Readonly<Record<string, ElementRule>> = {
 
 const server: ElementRule = { changedBy: 'server' };
 
-/** FHIR's JSON keeps the extensions of a primitive element under another name. */
+/** Removes the underscore: FHIR's JSON keeps the extensions of a primitive element in a separate property. */
 export const elementName = (property: string): string => property.replace(/^_/, '');
 
-/** What is allowed of an element, by the name of its property in JSON. */
+/** The rules of an element, by the name of its property in JSON. */
 export function ruleOf(property: string): ElementRule {
   const name = elementName(property);
   return (Object.hasOwn(elements, name) && elements[name]) || {};
 }
 
-/** The names of the elements for which something holds. */
 const namesWhere = (holds: (rule: ElementRule) => unknown): string[] =>
   Object.keys(elements).filter((name) => holds(ruleOf(name)));
 
-/** The elements that `$book` alone may change. */
 const bookedElements = namesWhere(({ changedBy }) => changedBy === 'book');
 
 /** The elements that `$book` needs. */
@@ -100,19 +99,18 @@ export const requiredElements = namesWhere(({ isRequired }) => isRequired);
 /** The elements whose entries a re-submission unites. */
 export const unitedElements = namesWhere(({ unitedBy }) => unitedBy);
 
-/** How many entries the lists of an appointment may have. */
+/** The maximum lengths of an appointment's lists. */
 export const appointmentBounds: Bounds = Object.fromEntries(
   Object.entries(elements).flatMap(([name, { most }]) => (most === undefined ? [] : [[name, most]])),
 );
 
-/** The same where re-submissions have united them. */
+/** The maximum lengths of lists that were united by re-submissions. */
 export const unitedBounds: Bounds = Object.fromEntries(
   unitedElements.map((name) => [name, 2 * (appointmentBounds[name] ?? 0)]),
 );
 
 /**
  * Checks the lists of an appointment that is being changed. A list that is already longer may stay that long.
- *
  * @param result - of any content
  * @returns a `malformed-request` for each list that has grown beyond its bound
  */
@@ -123,7 +121,6 @@ export function grownListIssues(stored: Appointment, result: unknown): Issue[] {
   return boundIssues(result, Object.fromEntries(bounds), 'Appointment');
 }
 
-/** The names of the members in which two objects differ. */
 function differing(one: unknown, other: unknown): string[] {
   const [before, after]: Members[] = [one, other].map((value) => (isObject(value) ? value : {}));
   const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
@@ -140,9 +137,8 @@ const unchangeable = (name: string): Issue =>
   immutable(`Appointment.${name}`, `The ${name} of an appointment cannot be changed.`);
 
 /**
- * Finds what a patch changes although only the server or people in Medplum may: what identifies the appointment, who may
- * see it, and its version; and what its slots say besides their references, which are compared with `immutableIssues`.
- *
+ * Finds changes by a patch that only the server or people in Medplum may make: to id, security labels and version, and
+ * to elements of its slots other than the references. `immutableIssues` compares the references.
  * @param result - of any content
  * @returns a `patch-invalid` or an `immutable-element` for each
  */
@@ -168,7 +164,9 @@ export function unpatchableIssues(stored: Appointment, result: Members): Issue[]
   return [...slotIssues, ...others];
 }
 
-/** A reference in a canonical spelling, for comparison; a reference to something outside this service stays unchanged. */
+/**
+ * A reference in a canonical spelling, for comparison. A reference to something outside this service stays unchanged.
+ */
 function spelledOut(reference: Reference | undefined, type: 'Slot' | 'Patient', baseUrl: string): string {
   const read = parseReference(reference?.reference, baseUrl, [type]);
   return read ? formatReference(read) : JSON.stringify(reference?.reference ?? reference ?? null);
@@ -184,13 +182,13 @@ function isPatient({ actor }: AppointmentParticipant, { contained }: Appointment
   return actor?.type === 'Patient' || /(^|\/)Patient[/?]|^urn:/i.test(reference) || inside;
 }
 
-/** A patient as a participant names it: everything but the spelling of the reference counts. */
+/** The key of a patient among participants. Only the spelling of the reference is ignored. */
 function actorKey({ actor }: AppointmentParticipant, baseUrl: string): string {
   const { display, identifier, type } = actor ?? {};
   return JSON.stringify([spelledOut(actor, 'Patient', baseUrl), display, identifier, type]);
 }
 
-/** The patients of an appointment, each with its position among the participants. */
+/** The patients of an appointment, each with its index among the participants. */
 function patientsOf(appointment: Appointment, baseUrl: string): { key: string; position: number }[] {
   return (appointment.participant ?? []).flatMap((participant, position) =>
     isPatient(participant, appointment) ? [{ key: actorKey(participant, baseUrl), position }] : [],
@@ -211,10 +209,8 @@ function patientIssues(stored: Appointment, result: Appointment, baseUrl: string
 }
 
 /**
- * Compares what would be stored with what is stored, in what `$book` alone may change: slots (their order counts), start and
- * end as moments, and the actors that are patients, with display, identifier and type. How a change came about does not
- * matter, nor does another spelling of the same moment or reference.
- *
+ * Finds changes to elements that only `$book` may change: slots (their order counts), start and end as moments, and the
+ * patients with display, identifier and type. Another spelling of the same moment or reference is not a change.
  * @param stored - the appointment as it is
  * @param result - the appointment as it would be
  * @param baseUrl - public base address of this service, without a slash at its end
@@ -235,7 +231,7 @@ export function immutableIssues(stored: Appointment, result: Appointment, baseUr
 export const isMoved = (stored: Appointment, result: Appointment, baseUrl: string): boolean =>
   immutableIssues(stored, { ...result, participant: stored.participant }, baseUrl).length > 0;
 
-/** The patients of an appointment stay, whoever changes it in Medplum: a `patient-mismatch` for each that differs. */
+/** Refuses a change of patients in Medplum: a `patient-mismatch` for each that differs. */
 export const otherPatientIssues = (stored: Appointment, result: Appointment, baseUrl: string): Issue[] =>
   patientIssues(stored, result, baseUrl).map(({ expression }) => ({
     code: 'patient-mismatch',
@@ -244,8 +240,8 @@ export const otherPatientIssues = (stored: Appointment, result: Appointment, bas
   }));
 
 /**
- * Finds whose calendar an appointment would leave although its Slots stay there: whoever steps in would be booked twice.
- *
+ * Finds actors who would leave an appointment although its Slots stay in their Schedule. The Schedule of the actor who
+ * replaces them would still show that time as free.
  * @param calendars - the Schedules that it takes time from
  * @returns a `slot-mismatch` for each actor that is no longer named
  */
@@ -266,10 +262,9 @@ export function leftCalendarIssues(stored: Appointment, result: Appointment, cal
 }
 
 /**
- * Gives the immutable elements and the references of a result the spelling in which they are stored. An element that is not
- * changed stays as somebody else has written it.
- *
- * @param result - one that has no `immutableIssues`
+ * Gives the immutable elements and the references of a result the spelling in which they are stored. Elements that do
+ * not change keep their stored spelling.
+ * @param result - one without `immutableIssues`
  */
 export function inStoredSpelling(stored: Appointment, result: Appointment, baseUrl: string): Appointment {
   const after: Members = { ...result };
@@ -279,10 +274,9 @@ export function inStoredSpelling(stored: Appointment, result: Appointment, baseU
   return { ...withStoredReferences(result, baseUrl), ...Object.fromEntries(fixed) };
 }
 
-/** An entry in a canonical spelling, for comparison. */
 const keyOf = ({ path, entry }: ReservedEntry): string => canonicalJson([path, entry]);
 
-/** The entries that have no counterpart among others; each of the others is the counterpart of one entry only. */
+/** The entries without a counterpart among others. Each of the others is the counterpart of one entry only. */
 function missingFrom(entries: readonly ReservedEntry[], others: readonly ReservedEntry[]): ReservedEntry[] {
   const rest = others.map(keyOf);
   return entries.filter((entry) => {
@@ -292,12 +286,9 @@ function missingFrom(entries: readonly ReservedEntry[], others: readonly Reserve
 }
 
 /**
- * Compares what only the service may set in an appointment: its tags, extensions, identifiers and codes, including the tags
- * of owner and origin. Systems are compared without regard to letter case.
- *
- * The clinic may omit what the service notes itself (the author of a change, what the requestor has sent), and the codes of
- * the service, because the clinic gives its own reasons.
- *
+ * Finds changes to entries that only the service may set: its tags, extensions, identifiers and codes, including the
+ * tags of owner and origin. The letter case of systems is ignored. The clinic may omit the service's notes (author of a
+ * change, submitted elements) and its codes, because the clinic gives its own reasons.
  * @param stored - the appointment as it is
  * @param result - the appointment as it would be
  * @returns an `immutable-element` for each element that differs

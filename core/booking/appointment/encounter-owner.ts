@@ -5,13 +5,12 @@ import { ownerOf, requestorTag, tagsOfOthers } from '../../fhir/tags.ts';
 
 const MAX_APPOINTMENTS = 50;
 
-/** The appointments that an encounter names: `Appointment/id`, each once, and only the first fifty. */
+/** The first fifty appointments that an encounter names, as `Appointment/id` without duplicates. */
 export function appointmentsOf({ appointment = [] }: Encounter, { baseUrl }: PublicConfig): string[] {
   const named = appointment.flatMap(({ reference }) => parseReference(reference, baseUrl, ['Appointment']) ?? []);
   return [...new Set(named.map(formatReference))].slice(0, MAX_APPOINTMENTS);
 }
 
-/** Whether a patient takes part in an appointment. */
 function isPatientOf(patient: string, { participant }: Appointment, { baseUrl }: PublicConfig): boolean {
   return participant.some(({ actor }) => {
     const found = parseReference(actor?.reference, baseUrl, ['Patient']);
@@ -20,10 +19,9 @@ function isPatientOf(patient: string, { participant }: Appointment, { baseUrl }:
 }
 
 /**
- * The requestors that an encounter is shown to: those whose appointment led to it, as long as its subject is the patient of
- * that appointment.
- *
- * @param appointments - those that the encounter names, as far as they exist
+ * The requestors that may see an encounter: the owners of its appointments. The encounter's subject must be a patient
+ * of the appointment.
+ * @param appointments - the existing appointments of the encounter
  * @returns ids of profiles, in order
  */
 function ownersOf(encounter: Encounter, appointments: readonly Appointment[], config: PublicConfig): string[] {
@@ -39,9 +37,8 @@ function ownersOf(encounter: Encounter, appointments: readonly Appointment[], co
 }
 
 /**
- * An encounter with the tags of the requestors that it is shown to, and of no others.
- *
- * @param appointments - those that the encounter names, as far as they exist
+ * Gives an encounter the tags of the requestors that may see it, and removes other requestors' tags.
+ * @param appointments - the existing appointments of the encounter
  * @returns the same encounter if its tags are right
  */
 export function withOwners(

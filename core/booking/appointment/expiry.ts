@@ -7,18 +7,18 @@ import { idIn } from '../../fhir/reference.ts';
 import type { Interval } from '../../time/interval.ts';
 import type { EffectivePolicy } from '../policy/policy.ts';
 
-/** What an offer to one person says. */
+/** Time that is held for one person, and the reason. */
 export interface PersonalOffer {
   readonly reason: 'waitlist' | 'absence' | 'visit' | 'assistant';
-  /** Ids of the waitlist entry, and of the appointments that it would replace: one, or those of a visit. */
+  /** Ids of the waitlist entry, and of the appointments that it would replace: one, or all appointments of a visit. */
   readonly for: readonly string[];
-  /** Until when it stands, in milliseconds since 1970 UTC. */
+  /** The end of the personal offer, in milliseconds since 1970 UTC. */
   readonly until: number;
-  /** Whether a patient can be asked, where an assistant has asked for it. */
+  /** Whether a patient can be asked for consent. Only for a personal offer that an assistant requested. */
   readonly canAsk?: (patient: Patient) => boolean;
 }
 
-/** The extensions that make an appointment an offer. What it was for stays in what it becomes. */
+/** The extensions that make an appointment a personal offer. `LocalOffer` stays when the appointment is booked. */
 export function offerExtensions({ reason, for: ids, until }: PersonalOffer, config: PublicConfig): Extension[] {
   const said = ids.map((id) => ({ url: 'for', valueReference: { reference: `Appointment/${id}` } }));
   return [
@@ -32,43 +32,45 @@ const partsOf = ({ extension }: Appointment, config: PublicConfig): readonly Ext
   return extensions.find((one) => one?.url === artefactUri(config, 'LocalOffer'))?.extension ?? [];
 };
 
-/** Why a time is, or was, offered; `undefined` if it was not. */
+/** The reason of a current or former personal offer; `undefined` for other appointments. */
 export const offerReason = (appointment: Appointment, config: PublicConfig): string | undefined =>
   partsOf(appointment, config).find(({ url }) => url === 'reason')?.valueCode;
 
-/** Whether an appointment is, or was, offered to its person because an assistant has asked for it. */
+/** Whether an appointment is, or was, a personal offer that an assistant requested. */
 export const isForAssistant = (appointment: Appointment, config: PublicConfig): boolean =>
   offerReason(appointment, config) === 'assistant';
 
-/** Whether an appointment is, or was, freed time that was offered to somebody who waits. */
+/** Whether an appointment is, or was, a personal offer of freed time to a person on the waitlist. */
 export const isFromWaitlist = (appointment: Appointment, config: PublicConfig): boolean =>
   partsOf(appointment, config).some(({ url, valueCode }) => url === 'reason' && valueCode === 'waitlist');
 
-/** Ids of what an appointment is, or was, offered for: a waitlist entry, and the appointments that it would replace. */
+/** Ids of the waitlist entry and of the appointments that a current or former personal offer would replace. */
 export function offeredFor(appointment: Appointment, config: PublicConfig): string[] {
   return partsOf(appointment, config).flatMap(
     ({ url, valueReference }) => (url === 'for' && idIn(valueReference, 'Appointment')) || [],
   );
 }
 
-/** How an appointment ends by itself at a moment that it contains, whether or not it is tidied up then. */
+/**
+ * An automatic end of an appointment, at a moment that it contains. It counts even before the stored status changes.
+ */
 interface Expiry {
   /** The status that ends. */
   readonly status: Appointment['status'];
-  /** The extension with the moment, which every reader therefore knows. */
+  /** The extension with the moment of the end. */
   readonly until: Artefact;
-  /** A further extension that tells it from others with the same. */
+  /** A further extension that distinguishes kinds with the same `until`. */
   readonly with?: Artefact;
   /** The code of its cancellation reason, and of a refusal to book it again. */
   readonly code: Extract<BookingErrorCode, 'hold-expired' | 'confirmation-expired'>;
-  /** The sentence of its cancellation reason. */
+  /** The text of its cancellation reason. */
   readonly reason: string;
-  /** What its owner is told once its time is taken. */
+  /** The message for its owner once the time is taken. */
   readonly taken: string;
 }
 
 const expiries = {
-  /** Kept for a person to whom the service offers it. */
+  /** Time held for one person by the service. */
   offer: {
     status: 'proposed',
     until: 'LocalHeldUntil',
@@ -77,7 +79,7 @@ const expiries = {
     reason: 'The offer was not accepted in time.',
     taken: 'The offer has expired, and its time has since been taken: search for another time.',
   },
-  /** Kept for a requestor for some minutes. */
+  /** Time held for a requestor for some minutes. */
   hold: {
     status: 'proposed',
     until: 'LocalHeldUntil',
@@ -85,7 +87,7 @@ const expiries = {
     reason: 'The hold is over.',
     taken: 'The hold has expired, and its time has since been taken: search for another time.',
   },
-  /** Waits for the clinic, which has to confirm it by a deadline. */
+  /** A request that the clinic has to confirm by a deadline. */
   request: {
     status: 'pending',
     until: 'LocalConfirmationDeadline',
@@ -96,13 +98,12 @@ const expiries = {
   },
 } as const satisfies Record<string, Expiry>;
 
-/** What ends by itself. */
 type Expiring = keyof typeof expiries;
 
-/** Whoever is asked for the kind of an appointment takes the first that it is. */
+/** In order of precedence: a personal offer also matches `hold`. */
 const kinds: readonly Expiring[] = ['offer', 'hold', 'request'];
 
-/** The extensions that concern a hold or a request only, and do not stay in what it becomes. */
+/** The extensions that a hold or a request has and a booking drops. */
 export const passingExtensions: readonly Artefact[] = [
   ...kinds.map((kind) => expiries[kind].until),
   'LocalHoldProlonged',
@@ -114,7 +115,7 @@ function extensionOf({ extension }: Appointment, artefact: Artefact, config: Pub
 }
 
 /**
- * The end of a hold or an offer, or until when the clinic has to confirm a request, in milliseconds since 1970 UTC;
+ * The end of a hold or a personal offer, or the deadline to confirm a request, in milliseconds since 1970 UTC;
  * `undefined` if the appointment was never one, or has no deadline. An end that cannot be read has passed.
  */
 export function endOf(kind: Expiring, appointment: Appointment, config: PublicConfig): number | undefined {
@@ -125,17 +126,17 @@ export function endOf(kind: Expiring, appointment: Appointment, config: PublicCo
   return isIt ? (parseInstant(found.valueInstant) ?? 0) : undefined;
 }
 
-/** Whether an appointment is a hold or an offer, or was one when it was cancelled. */
+/** Whether an appointment is a hold or a personal offer, or was one when it was cancelled. */
 export function isHold(appointment: Appointment, config: PublicConfig): boolean {
   return endOf('hold', appointment, config) !== undefined;
 }
 
-/** Whether an appointment is time that the service offers to one person, or was it when it was cancelled. */
+/** Whether an appointment is a personal offer, or was one when it was cancelled. */
 export function isPersonalOffer(appointment: Appointment, config: PublicConfig): boolean {
   return endOf('offer', appointment, config) !== undefined;
 }
 
-/** Whether an appointment is open and will end by itself, or has ended and has not been tidied up. */
+/** Whether an appointment is stored as open and has an automatic end, past or future. */
 export function isWaiting(kind: Expiring, appointment: Appointment, config: PublicConfig): boolean {
   return appointment.status === expiries[kind].status && endOf(kind, appointment, config) !== undefined;
 }
@@ -147,30 +148,31 @@ const isUnderWay = (kind: Expiring, appointment: Appointment, now: number, confi
   isWaiting(kind, appointment, config) && !isOver(kind, appointment, now, config);
 
 /**
- * Whether an appointment is a hold of a requestor's own that is neither released nor expired at a given time; also while it is
- * offered to the person for whom an assistant has asked.
+ * Whether a requestor's own hold is neither released nor expired. This includes a personal offer that an assistant
+ * requested.
  */
 export function isHolding(appointment: Appointment, now: number, config: PublicConfig): boolean {
   const isOwn = !isPersonalOffer(appointment, config) || isForAssistant(appointment, config);
   return isUnderWay('hold', appointment, now, config) && isOwn;
 }
 
-/** Whether an appointment is an offer that can be accepted at a given time, and is not refused for time then. */
+/** Whether an appointment is a personal offer that can be accepted at a given time. */
 export function isOpenOffer(appointment: Appointment, now: number, config: PublicConfig): boolean {
   return isUnderWay('offer', appointment, now, config);
 }
 
 /**
- * Whether an appointment has ended although it is still stored as open: a hold or a request whose time has run out. It no
- * longer has a right to its slots.
- *
+ * Whether an appointment has expired although it is stored as open. It no longer has a right to its slots.
  * @param now - milliseconds since 1970 UTC
  */
 export function hasEnded(appointment: Appointment, now: number, config: PublicConfig): boolean {
   return kinds.some((kind) => isOver(kind, appointment, now, config));
 }
 
-/** Whether a hold or a request ended because its time ran out, tidied up or not. One that was cancelled before is closed. */
+/**
+ * Whether a hold or a request expired, cancelled by the service or still stored as open. One that was cancelled before
+ * its end did not expire.
+ */
 export function hasRunOut(kind: Expiring, appointment: Appointment, now: number, config: PublicConfig): boolean {
   const { code } = expiries[kind];
   const system = artefactUri(config, 'LocalBookingError');
@@ -181,17 +183,20 @@ export function hasRunOut(kind: Expiring, appointment: Appointment, now: number,
   return isOver(kind, appointment, now, config) || (isTidiedUp && endOf(kind, appointment, config) !== undefined);
 }
 
-/** How an appointment ended by itself, tidied up or not; it can be booked again under its id if its time is free. */
+/**
+ * The way in which an appointment expired, cancelled by the service or still stored as open. It can be booked again
+ * under its id if its time is free.
+ */
 export function endingOf(appointment: Appointment, now: number, config: PublicConfig): Expiry | undefined {
   const kind = kinds.find((one) => hasRunOut(one, appointment, now, config));
   return kind && expiries[kind];
 }
 
-/** The code that publishers use for reasons without a code of their own. */
+/** The publishers' code for reasons without a code of their own. */
 const OTHER = 'other';
 
 /**
- * Why the service itself has cancelled an appointment: the service's own code and, where the publisher of the profile binds
+ * The reason of a cancellation by the service. It has the service's own code and, if the publisher of the profile binds
  * the reasons and has a code `other`, that code, too.
  */
 export function reasonOf(
@@ -203,20 +208,21 @@ export function reasonOf(
   return { coding: [own, ...otherReason(config)], text };
 }
 
-/** The code for a reason without one of its own, where the publisher has such a code. */
+/** The publisher's code for a reason without one of its own, if there is such a code. */
 export function otherReason({ appointmentRules }: BookingConfig): Coding[] {
   const bound = appointmentRules?.cancelationReason;
   return bound?.codes.includes(OTHER) ? [{ system: bound.system, code: OTHER }] : [];
 }
 
-/** Why a waitlist entry is over whose person has accepted an offer. */
+/** The cancellation reason of a waitlist entry whose person has accepted a personal offer. */
 export function answeredReason(config: BookingConfig): CodeableConcept {
   const coding = otherReason(config);
   return { ...(coding.length > 0 && { coding }), text: 'The person has accepted an offer.' };
 }
 
 /**
- * An appointment as it is to be stored at a given time: cancelled with a coded reason if it has ended, else unchanged.
+ * The appointment as it must be stored at a given time: cancelled with a coded reason if it has expired, else
+ * unchanged.
  */
 export function afterItsEnd(appointment: Appointment, now: number, config: BookingConfig): Appointment {
   const kind = kinds.find((one) => isOver(one, appointment, now, config));
@@ -226,7 +232,7 @@ export function afterItsEnd(appointment: Appointment, now: number, config: Booki
     : appointment;
 }
 
-/** How long a hold lasts unless a policy sets another time: ten minutes, in milliseconds. */
+/** The default length of a hold, in milliseconds: ten minutes. */
 export const DEFAULT_HOLD = 600_000;
 
 /** Whether a hold was extended, which is possible only once. */
@@ -245,7 +251,6 @@ export function holdExtensions(until: number, isProlonging: boolean, config: Pub
 /**
  * The deadline of a new request: the shortest that the policies of its Schedules give the clinic, but no later than the
  * start of the appointment. A request that is sent again for the same time keeps its deadline.
- *
  * @param previous - the appointment that is sent again
  * @returns nothing if no policy gives one
  */

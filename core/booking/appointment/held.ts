@@ -8,7 +8,7 @@ import { isBooked, isFromBeforeTaken, isTaken, slotIdsOf } from '../../slots/slo
 import { hasEnded } from './expiry.ts';
 import { holdsSlots, neededSlotStatus, statusQuery } from './status.ts';
 
-/** The address of the search for the appointments that hold a Slot, with the Slots that they name. */
+/** The search for the appointments that hold a Slot, and for all Slots of these appointments. */
 export function holdersUrl(id: string): string {
   return searchUrl('Appointment', [
     ['slot', `Slot/${id}`],
@@ -18,7 +18,7 @@ export function holdersUrl(id: string): string {
   ]);
 }
 
-/** The appointment that holds a Slot, tidied up or not. */
+/** The appointment that holds a Slot. Expired ones do not count. */
 export const holderOf = (found: readonly Resource[], now: number, config: PublicConfig): Appointment | undefined =>
   found.flatMap((resource) =>
     isResource(resource, 'Appointment') && holdsSlots(resource) && !hasEnded(resource, now, config) ? [resource] : [],
@@ -29,8 +29,7 @@ export const hasOtherTime = (changed: Slot, stored: Slot): boolean =>
   (['start', 'end'] as const).some((name) => parseInstant(changed[name]) !== parseInstant(stored[name]));
 
 /**
- * Why a Slot cannot be moved while an appointment holds it: the appointment would follow it, but not its other Slots.
- *
+ * Finds the reasons against moving a held Slot. The appointment would follow it, but its other Slots would not.
  * @param found - the appointments that hold it with their Slots (`holdersUrl`)
  */
 function moveIssues(
@@ -60,15 +59,14 @@ function moveIssues(
 }
 
 /**
- * Why clinic staff may not write a Slot as it is about to be stored: an appointment holds it, and its time would be offered
- * to others. Staff may block it (`busy-unavailable`), and move it: the appointment follows.
- *
- * @param changed - as it is about to be stored
- * @param stored - as it is
+ * Finds the reasons against a write to a Slot by clinic staff while an appointment holds it. Its time must not become
+ * bookable. Staff may block it (`busy-unavailable`), and move it: the appointment follows.
+ * @param changed - the Slot about to be stored
+ * @param stored - the Slot as it is
  * @param found - the appointments that hold it, with their Slots (`holdersUrl`)
- * @param now - milliseconds since 1970 UTC: an expired hold or request holds nothing, tidied up or not
- * @returns `transition-not-allowed` if it would no longer be taken, `slot-mismatch` if the appointment cannot follow it,
- *   `start-in-past`, `slot-not-free` if it is taken from what was read before the appointment had it
+ * @param now - milliseconds since 1970 UTC: an expired hold or request holds nothing
+ * @returns `transition-not-allowed` if it would no longer be taken, `slot-mismatch` if the appointment cannot follow
+ *   it, `start-in-past`, `slot-not-free` if it is taken from a version read before the appointment had it
  */
 export function heldSlotIssues(
   changed: Slot,
@@ -83,7 +81,7 @@ export function heldSlotIssues(
   }
   const held = `Slot/${stored.id} is held by Appointment/${holder.id} (${holder.status})`;
   const advice = 'To free its time, cancel the appointment.';
-  // Whoever has booked it may take it, too: a Slot and its appointment are one act.
+  // The author of the appointment may take its Slot, too: both are one act.
   const author = holder.meta?.author?.reference;
   const isOwn = author !== undefined && author === changed.meta?.author?.reference;
   const isLate = !isOwn && isBooked(changed) && isFromBeforeTaken(changed, stored, config);

@@ -9,14 +9,13 @@ import { type Buffers, neededBuffers, type ScheduleServices, withBuffers } from 
 import { type Interval, overlaps, subtract, union } from '../../time/interval.ts';
 import { neededSlotStatus } from './status.ts';
 
-/** Whether an appointment takes time. A record of what took place takes none. */
+/** Whether an appointment takes time. A record of the past (closed status) takes none. */
 export const takesTime = (appointment: Appointment): boolean =>
   neededSlotStatus(appointment) !== undefined && timeOf(appointment) !== undefined;
 
 /**
- * The time of an appointment for which it names no Slot in a Schedule: it is taken from every place.
- *
- * @param named - the Slots that it names, as far as they exist
+ * The part of an appointment's time that none of its Slots in a Schedule covers. It is taken from every lane.
+ * @param named - its existing Slots in that Schedule
  */
 export function uncoveredTime(appointment: Appointment, named: readonly CalendarSlot[]): Interval[] {
   const time = timeOf(appointment);
@@ -24,7 +23,7 @@ export function uncoveredTime(appointment: Appointment, named: readonly Calendar
   return time && takesTime(appointment) ? [...subtract([time], union(covering))] : [];
 }
 
-/** The buffers of an appointment that names no Slot of a Schedule. */
+/** The buffers of an appointment in a Schedule where it has no Slot. */
 export function buffersWithoutSlot(of: ScheduleServices, appointment: Appointment, config: PublicConfig): Buffers {
   const time = timeOf(appointment) ?? { start: 0, end: 0 };
   const slot = newExternalSlot(of.schedule.id ?? '', time, { status: 'busy' });
@@ -41,12 +40,11 @@ export function withNeeded({ start, end }: Interval, appointment: Appointment, n
 }
 
 /**
- * The time that an appointment takes which clinic staff write: a part of each Slot that it names, with the buffers of its
- * service, and the rest of its time from every place.
- *
- * @param named - the Slots that it names, as far as they exist
+ * The time that an appointment written by clinic staff takes: a part of each of its Slots, with the buffers of its
+ * service, and the rest of its time from every lane.
+ * @param named - its existing Slots
  * @param schedules - the Schedules that it takes time from: those of its Slots or, without any, that of its actor
- * @param isKnown - whether all Slots that it names exist; those of a transaction under way do not yet
+ * @param isKnown - whether all its Slots exist; Slots of an unfinished transaction do not yet
  */
 export function timesTaken(
   appointment: Appointment,
@@ -75,7 +73,7 @@ export function timesTaken(
   });
 }
 
-/** What refuses an appointment that lies on taken time without saying that it is an overbooking. */
+/** Refuses an appointment on taken time that is not marked as an overbooking. */
 export function overbookingIssue(
   appointment: Appointment,
   from: CalendarSlot,
@@ -92,9 +90,8 @@ export function overbookingIssue(
 }
 
 /**
- * Whether an appointment must not lie on taken time: neither it nor one of its Slots says that it may.
- *
- * @param named - the Slots that it names, as far as they exist
+ * Whether an appointment must not lie on taken time: neither it nor one of its Slots is marked as an overbooking.
+ * @param named - its existing Slots
  */
 export const mustBeAlone = (appointment: Appointment, named: readonly CalendarSlot[], config: PublicConfig): boolean =>
   takesTime(appointment) &&

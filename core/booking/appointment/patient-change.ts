@@ -6,7 +6,7 @@ import { type Patients, patientIdsOf } from './change.ts';
 import { reasonOf } from './expiry.ts';
 import { isOpen } from './status.ts';
 
-/** How many merges in a row are followed to the survivor. */
+/** The most merges in a row that are followed to the survivor. */
 const MAX_CHAIN = 8;
 
 /** The id of the patient into which a patient was merged, if it was. */
@@ -14,7 +14,7 @@ export function replacedBy({ link }: Patient): string | undefined {
   return idIn(link?.find(({ type }) => type === 'replaced-by')?.other, 'Patient');
 }
 
-/** The ids of patients into which known ones were merged and that must still be read. */
+/** The ids of survivors that must still be read. */
 export function unknownSurvivors(patients: Patients): string[] {
   return [...patients.values()].flatMap((patient) => {
     const id = replacedBy(patient);
@@ -24,8 +24,8 @@ export function unknownSurvivors(patients: Patients): string[] {
 
 /**
  * The id of the active record of a patient: the patient itself, or the record into which it was merged.
- *
- * @returns `undefined` if there is none: the patient is deleted or inactive, or its merges form a circle or too long a chain
+ * @returns `undefined` if there is none: the patient is deleted or inactive, or its merges form a circle or too long a
+ *   chain
  */
 export function survivorOf(id: string, patients: Patients): string | undefined {
   let current: string | undefined = id;
@@ -43,10 +43,8 @@ export function survivorOf(id: string, patients: Patients): string | undefined {
 }
 
 /**
- * Adapts an open appointment to the state of its patients: a merged patient is replaced by the remaining record, one who is
- * inactive or deleted no longer takes part. The appointment is cancelled with the last of them. Closed appointments stay
- * unchanged.
- *
+ * Adapts an open appointment to the state of its patients. A merged patient is replaced by the survivor; an inactive or
+ * deleted one is removed. If no patient is left, the appointment is cancelled. Closed appointments stay unchanged.
  * @param patients - all who take part, and the survivors of merges (`unknownSurvivors`), as far as they exist
  * @returns the same object if nothing has to change
  * @see specification 2.1

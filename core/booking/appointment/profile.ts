@@ -71,9 +71,9 @@ function payerKindIssues({ value, path }: Located<Appointment>, config: BookingC
 }
 
 /**
- * Checks an appointment against the profile LocalTermin. Its StructureDefinition, against which Medplum checks every write,
- * has the same rules; here violations are found before anything is written, together with all other problems.
- *
+ * Checks an appointment against the profile LocalTermin. Medplum checks every write against its StructureDefinition,
+ * with the same rules. This check runs before anything is written and reports violations together with all other
+ * problems.
  * @returns a `profile-violation` for each element at fault
  * @see specification 2.1
  */
@@ -89,7 +89,6 @@ export function profileIssues(appointment: Located<Appointment>, config: Booking
   ];
 }
 
-/** How many codings of a concept come from one of these code systems. */
 const codingsFrom = (systems: readonly string[], { coding = [] }: CodeableConcept): number =>
   coding.filter(({ system, code }) => code && systems.includes(system ?? '')).length;
 
@@ -100,8 +99,7 @@ function serviceTypeIssues({ value, path }: Located<Appointment>, { needsService
 }
 
 /**
- * Checks specialties, of an appointment or of what is offered.
- *
+ * Checks the specialties of an appointment or a catalogue resource.
  * @param path - FHIRPath of the resource
  * @returns a `profile-violation` for each specialty and slice
  */
@@ -165,10 +163,9 @@ function cancelationReasonIssues(
 }
 
 /**
- * Checks an appointment against what the publisher of its profile demands beyond the specification; the project's own
- * profile demands nothing more. For a bound element the code system is compared, and the code only where the preset lists
- * the codes: larger code systems are not looked up.
- *
+ * Checks an appointment against the publisher's rules beyond the specification. The project's own profile has none. For
+ * a bound element the code system is compared; the code is compared only where the preset lists the codes. Larger code
+ * systems are not looked up.
  * @returns a `profile-violation` for each element at fault
  */
 export function publisherIssues(appointment: Located<Appointment>, config: BookingConfig): Issue[] {

@@ -18,17 +18,17 @@ import {
 import { type Interval, union } from '../../time/interval.ts';
 import { holdsSlots, isOpen, slotUseOf, statusQuery } from './status.ts';
 
-/** How many Slots one search finds: as many as Medplum can. */
+/** The page size of a search: Medplum's maximum. */
 const COUNT = '1000';
 
-/** A time in a Schedule, by its id. */
+/** A time in a Schedule, by the id of the Schedule. */
 export interface ScheduleTime extends Interval {
   readonly schedule: string;
 }
 
 /**
- * Whether a search must find all Slots at some time: the time of one that it missed would be sold twice. A sorted search is
- * for the first ones only.
+ * Whether a search must find all Slots at some time, because a missed one would be booked twice. A sorted search wants
+ * only the first Slots.
  */
 export function mustBeWhole({ request }: BundleEntry): boolean {
   const [type, query] = (request?.url ?? '').split('?');
@@ -43,10 +43,9 @@ export const atTime = ({ start, end }: Interval): SearchQuery => [
 ];
 
 /**
- * The conditions for Slots that may be in the way of a booking without buffers: everything that is taken, and the published
- * ones that it excludes, withdrawn ones included. Other free Slots do not matter, however many places a calendar has.
- *
- * @param ids - ids of further Slots that are wanted in any case, separated by commas
+ * The conditions for Slots that may prevent a booking without buffers: all taken ones, and all published ones,
+ * withdrawn ones included. Other free Slots do not matter, however many lanes a calendar has.
+ * @param ids - ids of further Slots to find in any case, separated by commas
  */
 export function inTheWay(config: PublicConfig, ids?: string): SearchQuery {
   const taken = 'status ne "free" and status ne "entered-in-error"';
@@ -54,7 +53,7 @@ export function inTheWay(config: PublicConfig, ids?: string): SearchQuery {
   return [['_filter', [...kinds, ...(ids ? [`_id eq "${ids}"`] : [])].join(' or ')]];
 }
 
-/** Times of Schedules, those of one Schedule that touch or overlap as one. */
+/** Merges times of the same Schedule that touch or overlap. */
 export function merged(times: readonly ScheduleTime[]): ScheduleTime[] {
   return [...Map.groupBy(times, ({ schedule }) => schedule)].flatMap(([schedule, own]) =>
     union(own).map((time): ScheduleTime => ({ schedule, ...time })),
@@ -69,9 +68,8 @@ export function slotsAtReads(times: readonly ScheduleTime[]): BundleEntry[] {
 }
 
 /**
- * The search for the appointments that hold one of some Slots.
- *
- * @param slots - their ids
+ * The search for the appointments that hold any of these Slots.
+ * @param slots - ids
  */
 export const holderSearch = (slots: readonly string[]): string =>
   searchUrl('Appointment', [
@@ -91,7 +89,7 @@ export function holdersOf(appointments: readonly Appointment[]): ReadonlyMap<str
   return holders;
 }
 
-/** How appointments use the Slots that they name, by the id of the Slot: of several uses the strongest. */
+/** The strongest use of each Slot by appointments, by the id of the Slot. */
 export function usesOf(appointments: readonly Appointment[]): Map<string, SlotUse> {
   const uses = new Map<string, SlotUse>();
   for (const appointment of appointments) {
@@ -103,7 +101,10 @@ export function usesOf(appointments: readonly Appointment[]): Map<string, SlotUs
   return uses;
 }
 
-/** Those Slots of an appointment whose status does not match its own; Medplum's `$book` names the buffers, too. */
+/**
+ * The Slots of an appointment whose status does not match its own. Buffers are ignored: Medplum's `$book` adds them to
+ * the appointment's slots.
+ */
 export function unfittingSlots(appointment: Appointment, slots: readonly Slot[]): Slot[] {
   const needed = slotStatusOf(slotUseOf(appointment));
   return holdsSlots(appointment)
@@ -112,8 +113,8 @@ export function unfittingSlots(appointment: Appointment, slots: readonly Slot[])
 }
 
 /**
- * Whether the clinic has taken an offer for itself although a requestor's appointment has it: at the same moment, or it is
- * `busy`, and the appointment is not confirmed.
+ * Whether the clinic has booked a bookable slot for itself although a requestor's appointment has it: by hand at the
+ * same moment, or the slot is `busy` and the appointment is not confirmed.
  */
 export function isTakenByClinic(
   { role, status, isByHand }: CalendarSlot,
@@ -124,7 +125,7 @@ export function isTakenByClinic(
   return role === 'offer' && (isByHand || isUnconfirmed) && ownerOf(holder, config) !== undefined;
 }
 
-/** Ids of the slots that an appointment gives back when it ends or moves: all but those that the clinic has taken. */
+/** Ids of the slots that an appointment gives back when it ends or moves: all but those that the clinic has booked. */
 export function slotsToGiveBack(holder: Appointment, calendar: Calendar, config: PublicConfig): string[] {
   return slotIdsOf(holder).filter((id) => {
     const slot = calendar.get(id);
@@ -132,36 +133,33 @@ export function slotsToGiveBack(holder: Appointment, calendar: Calendar, config:
   });
 }
 
-/** Slots that were split, with everything split off from them, and how appointments use them. */
+/** Slots that were split, with everything split off from them, and their uses by appointments. */
 export interface Fragments {
   readonly slots: readonly Slot[];
   readonly uses: SlotUses;
-  /** Expired holds and requests on them that are in the way of a booking; they do not count as uses. */
+  /** Expired holds and requests that prevent a booking; they do not count as uses. */
   readonly expired?: readonly Appointment[];
   /** The slots whose fragments were read; absent if all were read. */
   readonly origins?: readonly string[];
-  /** The rows with the reservations of their Schedules, read after them. */
+  /** The rows with the reservations of their Schedules, read after the slots. */
   readonly rows?: readonly Task[];
 }
 
-/**
- * Appointments that hold slots are searched for apart from those that do not, so that many of the latter cannot keep one of
- * the former off the page.
- */
+/** Two searches, so that many cancelled appointments cannot push an open one off the page. */
 const statusQueries = [statusQuery(holdsSlots), statusQuery((appointment) => !holdsSlots(appointment))];
 
 /**
- * What must be read to give slots back, or to find the free parts of slots that were split: all fragments, and the
- * appointments on them. It must be sent with the Bot's own credentials, since the appointments of others count as well; none
- * of it reaches the caller.
- *
+ * The reads that are needed to give slots back, or to find the free parts of slots that were split: all fragments, and
+ * the appointments on them. They need the Bot's own credentials, because appointments of others count, too. None of the
+ * results reaches the caller.
  * @param origins - ids of the slots from which the fragments were split off
  * @param originSystem - identifier system under which a slot names its origin
  */
 export function fragmentReads(origins: readonly string[], originSystem: string): BundleEntry[] {
   const identifiers = origins.map((id) => `${originSystem}|${id}`).join(',');
   const references = origins.map((id) => `Slot/${id}`).join(',');
-  // Medplum carries them out one after the other: a Slot that is given back in between is then free, and not held by nobody.
+  // Medplum carries them out in this order: a Slot that is given back in between is seen as free, not as busy without
+  // holder.
   return [
     ...statusQueries.flatMap((status) => [
       search('Appointment', [
@@ -187,8 +185,7 @@ export function fragmentReads(origins: readonly string[], originSystem: string):
 }
 
 /**
- * What the answers to `fragmentReads` show.
- *
+ * Reads the responses to `fragmentReads`.
  * @param rewritten - ids of appointments that are being rewritten, whose current references do not count
  * @param isOver - whether an appointment no longer has a right to its slots
  */

@@ -3,17 +3,14 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { isHeld, type SlotUse, slotStatusOf, type TakenStatus } from '../../slots/slot.ts';
 
 /**
- * Who changes the status of an appointment: the portal that booked it, the clinic that keeps it, or the service, by
- * `$book` or because a patient is gone.
+ * The party that changes the status of an appointment: the portal that booked it, the staff of the clinic, or the
+ * service (by `$book`, or because a patient no longer exists).
  */
 export type Changer = 'requestor' | 'repository' | 'service';
 
-/** Status of an appointment. */
 type AppointmentStatus = Appointment['status'];
 
-/** The meaning of a status. */
 interface StatusRule {
-  /** How the appointment uses its slots. */
   readonly slots: SlotUse;
   /** Whether the appointment is in the future or in progress. Its patients must then exist and be active. */
   readonly isOpen: boolean;
@@ -27,9 +24,8 @@ const service: readonly Changer[] = ['service'];
 const cancelledWithPatient = { cancelled: service };
 
 /**
- * What each status of an appointment means, and the changes that are allowed. A change that is not in the table is
- * refused. Everything else that is asked about a status is derived from this table.
- *
+ * The meaning of each status, and the allowed changes. A change that is not in the table is refused. Every other rule
+ * about a status is derived from this table.
  * @see specification section 3; https://hl7.org/fhir/R4/valueset-appointmentstatus.html
  */
 const statusTable: Readonly<Record<AppointmentStatus, StatusRule>> = {
@@ -50,7 +46,7 @@ const statusTable: Readonly<Record<AppointmentStatus, StatusRule>> = {
   arrived: {
     slots: 'confirmed',
     isOpen: true,
-    // Whoever was taken for somebody else is expected again.
+    // Back to booked: staff had marked the wrong patient as arrived.
     next: { booked: clinic, 'checked-in': clinic, fulfilled: clinic, noshow: clinic, ...cancelledWithPatient },
   },
   'checked-in': {
@@ -89,24 +85,22 @@ export function canBeMoved(appointment: HasStatus): boolean {
   return mayBecome(appointment, 'booked', 'service') || mayBecome(appointment, 'pending', 'service');
 }
 
-/** How an appointment uses the slots that it refers to. */
 export function slotUseOf({ status }: HasStatus): SlotUse {
   return statusTable[status]?.slots ?? 'held';
 }
 
-/** Whether the slots that an appointment refers to belong to it. */
+/** Whether the slots of an appointment belong to it. */
 export function holdsSlots(appointment: HasStatus): boolean {
   return isHeld(slotUseOf(appointment));
 }
 
-/** The status that the slots of an open appointment must have; `undefined` where any will do. */
+/** The status that the slots of an open appointment must have; `undefined` if any status is allowed. */
 export function neededSlotStatus(appointment: HasStatus): TakenStatus | undefined {
   return isOpen(appointment) ? slotStatusOf(slotUseOf(appointment)) : undefined;
 }
 
 /**
  * The statuses for which a condition holds, as the value of the search parameter `status`.
- *
  * @param holds - such as `isOpen`
  */
 export function statusQuery(holds: (appointment: HasStatus) => boolean): string {

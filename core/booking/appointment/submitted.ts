@@ -5,27 +5,25 @@ import { ownerOf } from '../../fhir/tags.ts';
 import { elementName, ruleOf } from './elements.ts';
 
 /**
- * What its requestor has sent of an appointment, of that which others may set, too: names, no content. It is stored in
- * `meta.extension`, so that a re-submission knows what the clinic has set: all the rest.
+ * The names of the parts of an appointment that its requestor has sent, without content. They are stored in
+ * `meta.extension`, so that a re-submission knows that the clinic has set the rest.
  */
 export interface Submitted {
-  /** Names of elements. */
   readonly elements: ReadonlySet<string>;
-  /** References to participants who are no patients: the requestor alone decides who an appointment is for. */
+  /** References to participants other than patients. The patients are always the requestor's. */
   readonly participants: ReadonlySet<string>;
-  /** Addresses of extensions. */
+  /** URLs of extensions. */
   readonly extensions: ReadonlySet<string>;
 }
 
 const nothing: Submitted = { elements: new Set(), participants: new Set(), extensions: new Set() };
 
-/** The key that tells a participant from others. */
 export const participantKey = ({ actor, ...rest }: AppointmentParticipant): string =>
   actor?.reference ?? JSON.stringify({ actor, ...rest });
 
 const isPatient = ({ actor }: AppointmentParticipant): boolean => idIn(actor, 'Patient') !== undefined;
 
-/** What can be sent of an appointment, by name; what a participant is like does not count. */
+/** The parts of an appointment by name. For participants, only the reference counts. */
 const parts: Readonly<
   Record<keyof Submitted, (appointment: Appointment) => (readonly [name: string, content: unknown])[]>
 > = {
@@ -46,9 +44,8 @@ const forEachPart = (names: (part: keyof Submitted) => readonly string[]): Submi
 });
 
 /**
- * What the requestor has sent of an appointment after a change: what it changes is its own from then on, what others change
- * no longer is.
- *
+ * The requestor's parts after a change. Parts that the requestor changes become the requestor's; parts that others
+ * change no longer are.
  * @param before - absent if the appointment is new
  */
 function submittedAfter(known: Submitted, before: Appointment | undefined, after: Appointment, isRequestors: boolean) {
@@ -61,10 +58,10 @@ function submittedAfter(known: Submitted, before: Appointment | undefined, after
   });
 }
 
-/** What the requestor has sent of an appointment that is all its own. */
+/** All parts of an appointment, as sent by its requestor. */
 export const allOf = (appointment: Appointment): Submitted => submittedAfter(nothing, undefined, appointment, true);
 
-/** What the requestor has sent of an appointment; `undefined` if it never wrote it. */
+/** The parts that the requestor has sent; `undefined` if the requestor never wrote the appointment. */
 export function submittedOf({ meta }: Appointment, config: PublicConfig): Submitted | undefined {
   const url = artefactUri(config, 'LocalSubmittedElements');
   const mark = meta?.extension?.find((extension) => extension.url === url);
@@ -80,11 +77,10 @@ export function submittedOf({ meta }: Appointment, config: PublicConfig): Submit
 }
 
 /**
- * An appointment as it is about to be stored, with a note of what its requestor has sent of it.
- *
- * @param before - as it is stored; absent if it is new
+ * Adds to an appointment the note of the parts that its requestor has sent.
+ * @param before - the stored appointment; absent if it is new
  * @param who - id of the profile on whose behalf it is written
- * @param known - what the requestor has sent of it before; of one that it never wrote, nothing is noted
+ * @param known - the requestor's parts before; without them, another party's write adds no note
  */
 export function withSubmitted(
   after: Appointment,
@@ -101,7 +97,7 @@ export function withSubmitted(
   const { elements, participants, extensions } = submittedAfter(known ?? nothing, before, after, isRequestors);
   const isStored = (key: string): boolean => after.participant.some(({ actor }) => actor?.reference === key);
   const extension: Extension[] = [
-    // Whoever books sends a time, and nobody else changes it: the note is never empty.
+    // A booking always has a time that only the requestor sends, so the note is never empty.
     ...['start', ...elements].map((name) => ({ url: 'element', valueString: name })),
     ...[...participants].filter(isStored).map((reference) => ({ url: 'participant', valueReference: { reference } })),
     ...[...extensions].map((one) => ({ url: 'extension', valueUri: one })),
@@ -110,6 +106,6 @@ export function withSubmitted(
   return { ...after, meta: { ...after.meta, extension: [...others, { url, extension }] } };
 }
 
-/** The same of what somebody else has set: the requestor must not remove it by sending the appointment again. */
+/** The parts that the clinic has set. A re-submission by the requestor must not remove them. */
 export const clinicPartOf = (appointment: Appointment, submitted: Submitted): Submitted =>
   forEachPart((part) => parts[part](appointment).flatMap(([name]) => (submitted[part].has(name) ? [] : name)));

@@ -38,20 +38,20 @@ import { buffersWithoutSlot, takesTime, uncoveredTime, withNeeded } from './over
 import { isTakenByClinic, unfittingSlots } from './reads.ts';
 import { holdsSlots, slotUseOf } from './status.ts';
 
-/** What an appointment's slots depend on besides its status. */
+/** The calendar data around an appointment that `slotEntries` needs. */
 export interface RelatedSlots {
   /** The Schedules that it takes time from without naming a Slot. */
   readonly unnamed?: readonly string[];
   /** Its slots, and all others of their Schedules within reach of them. */
   readonly slots: readonly Slot[];
-  /** How other appointments use its slots. */
+  /** The uses of its slots by other appointments. */
   readonly uses: SlotUses;
   readonly schedules: readonly ScheduleServices[];
   /** Slots of the appointment that were deleted while they were taken, in their last version. */
   readonly lost: readonly Slot[];
-  /** Ids of its slots that stay as they are: the clinic took them by hand, or the appointment never held them. */
+  /** Ids of its slots that stay as they are: the clinic booked them by hand, or the appointment never held them. */
   readonly kept?: ReadonlySet<string>;
-  /** Ids of the slots that it had before it was moved (`slotsLeft`): it gives them back. */
+  /** Ids of the slots that it had before it was moved (`slotsLeft`); it gives them back. */
   readonly left?: readonly string[];
 }
 
@@ -59,11 +59,10 @@ const versionsIn = ({ entry = [] }: Bundle): Appointment[] =>
   entry.flatMap(({ resource }) => (isResource(resource, 'Appointment') ? [resource] : []));
 
 /**
- * Since when an appointment has not held its slots any more, as its versions show.
- *
+ * The moment at which an appointment gave its slots back, according to its versions.
  * @param history - of the appointment, the newest version first
- * @returns `undefined` if it never held them; 0 if that was before the oldest version that is known; infinite if it still
- *   holds them, or nothing is known of it
+ * @returns `undefined` if it never held them; 0 if that was before the oldest known version; infinite if it still holds
+ *   them, or no version is known
  */
 function givenBackSince(history: Bundle): number | undefined {
   const versions = versionsIn(history);
@@ -78,9 +77,8 @@ function givenBackSince(history: Bundle): number | undefined {
 }
 
 /**
- * Those slots of an appointment that someone other than the service has taken since the appointment gave them back or
- * while it was not confirmed, or all if it never held them: they stay as they are.
- *
+ * The slots of an appointment that must stay as they are. Someone other than the service took them after the
+ * appointment gave them back or while it was not confirmed. If the appointment never held its slots, all of them stay.
  * @param slots - with their authors
  * @param history - of the appointment, the newest version first
  */
@@ -97,12 +95,11 @@ export function keptSlots(slots: readonly Slot[], history: Bundle, config: Booki
 }
 
 /**
- * The slots that an appointment has left, as its versions show: those that it does not name any more, and those that it names
- * still although they lie at the time that it had before. Slots that were deleted since are among them; those that somebody
- * else has taken since are not.
- *
+ * The slots that an appointment has left, according to its versions: slots that it no longer names, and slots that it
+ * still names but that lie at its former time. Deleted slots are included. Slots that somebody else has taken in the
+ * meantime are not.
  * @param history - of the appointment, the newest version first
- * @param slots - those that exist, with their authors
+ * @param slots - the existing ones, with their authors
  */
 export function slotsLeft(
   appointment: Appointment,
@@ -138,20 +135,16 @@ export function slotsLeft(
   return [...left];
 }
 
-/** Whether a slot is taken and was last written by someone other than the service. */
 function isByHand(slot: Slot, config: BookingConfig): boolean {
   return isBooked(slot) && slot.meta?.author?.reference !== undefined && !isByService(slot.meta, config);
 }
 
 /**
- * Whether the slots of an appointment do not match its status, or may not match it, because the job that updates them
- * was lost.
- *
- * One that has ended and whose slots are deleted is among them: Medplum's `$cancel` deletes them, and the job that gives
- * back their time may have failed.
- *
- * @param slots - those of its slots that exist, by id
- * @param now - milliseconds since 1970 UTC: nobody needs time that is over
+ * Whether the slots of an appointment do not match its status, or may not match it because the job that updates them
+ * was lost. A closed appointment with deleted slots counts, too: Medplum's `$cancel` deletes them, and the job that
+ * gives back their time may have failed.
+ * @param slots - its existing slots, by id
+ * @param now - milliseconds since 1970 UTC; past time needs no slots
  */
 export function isOutOfSync(
   appointment: Appointment,
@@ -179,15 +172,15 @@ export function isOutOfSync(
   return unfittingSlots(appointment, own).some(({ status }) => !holdsSlots(appointment) || mayFollow(status));
 }
 
-/** Whether the service may take a Slot of this status: one that is confirmed, blocked or void stays as it is. */
+/** Whether the service may take a Slot of this status. A busy, blocked or entered-in-error Slot stays as it is. */
 const isAdjustable = (status: Slot['status']): boolean => status === 'free' || status === 'busy-tentative';
 
 const isOpenOffer = ({ role, status }: CalendarSlot): boolean => role === 'offer' && !isTaken({ status });
 
 /**
- * What takes the time of an appointment of clinic staff that it does not have yet: both were written at the same moment.
- *
- * @returns nothing if nothing does, or the appointment says that it is an overbooking
+ * Finds a Slot that takes the time of a staff appointment which has no slot there yet: both were written at the same
+ * moment.
+ * @returns `undefined` if there is none, or the appointment is marked as an overbooking
  */
 export function overlapOf(
   appointment: Appointment,
@@ -227,15 +220,15 @@ export function overlapOf(
 const namedBy = (appointment: Appointment, { left = [] }: RelatedSlots): string[] =>
   slotIdsOf(appointment).filter((id) => !left.includes(id));
 
-/** The buffers of an appointment that names no Slot of a Schedule; none where the Schedule is not known. */
+/** The buffers of an appointment in a Schedule where it has no Slot; none if the Schedule is not known. */
 function buffersIn(schedule: string, { schedules }: RelatedSlots, appointment: Appointment, config: PublicConfig) {
   const known = schedules.find((calendar) => calendar.schedule.id === schedule);
   return known ? buffersWithoutSlot(known, appointment, config) : { before: 0, after: 0 };
 }
 
 /**
- * The Schedules that an appointment takes time from: those of its Slots, deleted ones included, or that of its actor. If it
- * names no others, it stays in those of the Slots that it has left.
+ * The Schedules that an appointment takes time from: those of its Slots, deleted ones included, or that of its actor.
+ * If it has no Slots, it stays in the Schedules of the Slots that it has left.
  */
 function schedulesOf(
   named: readonly CalendarSlot[],
@@ -247,7 +240,7 @@ function schedulesOf(
   return new Set([...named.map(({ schedule }) => schedule), ...ofGone, ...unnamed]);
 }
 
-/** Takes the slots that an appointment holds, as its status and those of the others that hold them require. */
+/** Takes the slots of an appointment. The strongest use, its own or another appointment's, decides the status. */
 function taken(calendar: Calendar, appointment: Appointment, related: RelatedSlots): Calendar {
   const use = slotUseOf(appointment);
   const time = timeOf(appointment) ?? { start: 0, end: 0 };
@@ -264,7 +257,7 @@ function taken(calendar: Calendar, appointment: Appointment, related: RelatedSlo
   return result;
 }
 
-/** The buffers of an appointment that it needs and has not yet, and its calendar without those that it no longer needs. */
+/** Adds the missing buffers of an appointment to its calendar, and removes those that it no longer needs. */
 function withOwnBuffers(
   calendar: Calendar,
   appointment: Appointment,
@@ -281,7 +274,7 @@ function withOwnBuffers(
   const isBeside = ({ start, end }: Interval): boolean => end === time.start || start === time.end;
   const result = new Map([...calendar].filter(([, slot]) => !isOwn(slot) || isBeside(slot)));
   const bookable = ids.flatMap((id) => calendar.get(id) ?? []).filter(({ role }) => role === 'offer');
-  // Where it had time around it, and was moved with its Slot, it needs that again.
+  // An appointment that had buffers and was moved with its Slot needs buffers at the new time.
   const hadBuffers = new Set(
     [...calendar.values()].flatMap((slot) =>
       (isOwn(slot) && !result.has(slot.id)) || (related.left?.includes(slot.id) && isBuffer(slot.resource))
@@ -317,11 +310,7 @@ function withOwnBuffers(
   return result;
 }
 
-/**
- * Takings for the time of an appointment of clinic staff for which it names no Slot: they take it from every place.
- *
- * @returns empty if it has what it needs
- */
+/** External busy slots for the time of a staff appointment without a Slot. They take the time from every lane. */
 function missingExternalSlots(
   calendar: Calendar,
   appointment: Appointment,
@@ -350,8 +339,8 @@ function missingExternalSlots(
 }
 
 /**
- * An open appointment with the Slots that it takes without having named them (`slotEntries`), instead of those that are void
- * or deleted, and without those that it has left.
+ * Adds the external busy slots of `slotEntries` to an open appointment. They replace its deleted or entered-in-error
+ * Slots; Slots that it has left are removed.
  */
 export function withExternalSlots(
   appointment: Appointment,
@@ -379,8 +368,8 @@ export function withExternalSlots(
 }
 
 /**
- * Deleted offers as if they were still there, under new ids. Given back, they join what is left of their offer, and are not
- * stored where that has been offered again already. A published one is what it was before it was taken.
+ * Recreates deleted bookable slots under new ids. A part joins the rest of its slot, and is not stored where that rest
+ * was published again. A published slot gets the whole time that it had before it was taken.
  */
 function lostSlots(
   lost: readonly Slot[],
@@ -424,7 +413,7 @@ function withSlots(calendar: Calendar, slots: readonly CalendarSlot[]): Calendar
   return new Map([...calendar, ...slots.map((slot) => [slot.id, slot] as const)]);
 }
 
-/** A slot that replaces a lost one has the id of the lost one as a tag, and is created only once. */
+/** Creates the replacement of a deleted slot only once: the id of the deleted one is its tag. */
 function onlyOnce(entry: BundleEntry, system: string): BundleEntry {
   const { request, resource } = entry;
   const lostId = isResource(resource, 'Slot')
@@ -439,10 +428,9 @@ function onlyOnce(entry: BundleEntry, system: string): BundleEntry {
 }
 
 /**
- * The transaction entries that update the slots of an appointment to match its status: taken while it is open, confirmed
- * with it, given back when it is cancelled, and everything settled that this excludes or no longer excludes. If several
- * appointments use a slot, it gets the status that the most binding one requires. The operation is idempotent.
- *
+ * The transaction entries that update the slots of an appointment to match its status: taken while it is open, busy
+ * once confirmed, given back when it is cancelled. Slots that this excludes, or no longer excludes, are settled. If
+ * several appointments use a slot, the strongest use decides its status. The operation is idempotent.
  * @param appointment - as it is or is about to be
  * @param newId - gives a fresh `urn:uuid:` for each new slot
  * @param now - milliseconds since 1970 UTC
@@ -459,10 +447,9 @@ export function slotEntries(
 }
 
 /**
- * The same for several appointments that change together: all of them hold their slots, or none.
- *
- * @param related - of all of them; how they use each other's slots does not count
- * @param onReleased - what else follows where time is given back
+ * `slotEntries` for several appointments that change together. All of them hold their slots, or none does.
+ * @param related - of all of them; their uses of each other's slots do not count
+ * @param onReleased - gives further entries where time is given back
  */
 export function slotEntriesOf(
   appointments: readonly Appointment[],
@@ -497,8 +484,8 @@ export function slotEntriesOf(
       withOwnBuffers(taken(calendar, appointment, related), appointment, related, newId, config),
     given,
   );
-  // One that was not taken in the end may have been offered although something else takes its time. What is deleted takes
-  // none, and nothing is left that says whose time it was.
+  // A slot that is still free may be published although something else takes its time. Deleted slots take no time, and
+  // no record says whose time it was.
   const own = ids.flatMap((id) => before.get(id) ?? []).filter((slot) => slot.status === 'free');
   const times = [...own, ...calendarOf(missing, config).values()];
   const reach = reachOf(schedules, config);
@@ -519,9 +506,8 @@ export function slotEntriesOf(
 }
 
 /**
- * The last version of a deleted slot, if it was taken. If it had been offered, it is offered again; one that Medplum created
- * for a single appointment stays deleted with it, and so does one that was free when the clinic deleted it.
- *
+ * The last version of a deleted slot, if it was taken. A published one is published again. A slot that Medplum created
+ * for a single appointment stays deleted with it; so does one that was free when the clinic deleted it.
  * @param history - of the slot, the newest version first
  */
 export function lostSlot(history: Bundle): Slot | undefined {
