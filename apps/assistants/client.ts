@@ -2,28 +2,25 @@ import type { ExtractResource, ResourceType } from '@medplum/fhirtypes';
 import { isResource } from '../../core/fhir/resource.ts';
 import { type Problem, problemsIn } from '../../packages/web/refusal.ts';
 
-/** The interface, as one assistant calls it. */
+/** The HTTP interface with the rights of one assistant. */
 export interface Client {
-  /** The name of the assistant's client: what it was given is good for no other. */
+  /** The name of the assistant's client; its tokens are bound to it. */
   readonly name: string;
-  /** Calls the interface with the rights of that client. */
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;
 }
 
-/** The interface has not done what was asked. */
+/** A response with problems. */
 export interface Refusal {
   readonly refused: readonly Problem[];
 }
 
-/** Whether the interface has refused. */
 export const isRefusal = (answer: object): answer is Refusal => 'refused' in answer;
 
-/** The most resources that a page of a search has. */
 const MOST = '1000';
 
 type Found<T extends ResourceType> = Promise<ExtractResource<T> | Refusal>;
 
-/** What the tools ask of the interface. */
+/** The calls of the tools. */
 export interface Service {
   readonly read: <T extends ResourceType>(type: T, id: string) => Found<T>;
   readonly search: <T extends ResourceType>(
@@ -35,7 +32,7 @@ export interface Service {
 
 /**
  * @param baseUrl - FHIR base address of the service
- * @param alternative - the address of the extension by which a refusal names other times
+ * @param alternative - URL of the extension with the alternative times of a refusal
  */
 export function serviceFor({ fetch }: Client, baseUrl: string, alternative: string): Service {
   async function call<T extends ResourceType>(type: T, path: string, body?: object): Found<T> {

@@ -5,7 +5,7 @@ import { mailboxOf } from '../../core/fhir/mailbox.ts';
 
 const name = z.string().trim().min(1).max(100);
 
-/** The schema of whom an appointment is for, as an assistant says it. */
+/** The schema of the person whom an appointment is for. */
 export const personSchema = (languages: readonly string[]) =>
   z
     .strictObject({
@@ -24,18 +24,16 @@ export const personSchema = (languages: readonly string[]) =>
       error: 'an e-mail address or a telephone number is needed, to ask the person',
     });
 
-/** Who an appointment is for. */
 type AssistedPerson = z.infer<ReturnType<typeof personSchema>>;
 
 const hash = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('base64url');
 
-/** By what a client's person is known again: everything that was said, so that nothing of it can be swapped. */
+/** The identifier of a client's person: a hash of all details, so that none can be exchanged later. */
 export const identifierOf = (person: AssistedPerson, client: string, origin: string): Identifier => {
   const { given, family, birthDate, email, phone } = person;
   return { system: `${origin}/mcp/person`, value: hash([client, given, family, birthDate, email, phone]) };
 };
 
-/** The person as a Patient. */
 export function patientOf(
   { given, family, birthDate, email, phone, language }: AssistedPerson,
   own: Identifier,
@@ -55,18 +53,19 @@ export function patientOf(
   };
 }
 
-/** How often one address is asked in an hour, whichever assistant asks. */
+/** Maximum of requests for consent to one address in an hour, across all assistants. */
 const QUESTIONS = 3;
 const HOUR = 3_600_000;
 
-/** How many addresses are counted; the one that was asked least recently is forgotten first. */
+/** Maximum of addresses in memory; the least recently used is removed first. */
 const MOST_ADDRESSES = 10_000;
 
 /**
- * Counts the questions to each address.
+ * Limits the requests for consent to each address.
  *
- * @param now - the clock, in milliseconds
- * @returns counts one to a person; returns what takes it back, or `undefined` if there were too many
+ * @param now - returns milliseconds since 1970 UTC
+ * @returns a function that counts a request to a person; it returns a function that undoes this, or `undefined` if the
+ * limit is reached
  */
 export function createQuestions(now: () => number) {
   const asked = new Map<string, readonly number[]>();

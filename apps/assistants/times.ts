@@ -4,7 +4,7 @@ import { isId, serviceIdsOfSchedule } from '../../core/fhir/reference.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import { appointmentMinutes } from '../../core/fhir/scheduling/scheduling-parameters.ts';
 
-/** A time that was offered to an assistant. Instants are milliseconds since 1970 UTC. */
+/** A found time. Instants are milliseconds since 1970 UTC. */
 export interface FoundTime {
   readonly slots: readonly string[];
   readonly start: number;
@@ -15,31 +15,31 @@ export interface FoundTime {
 
 const isTime = (value: unknown): value is FoundTime => isObject(value) && Array.isArray(value.slots);
 
-/** What an assistant holds: ids of the appointment and of its service. */
+/** Ids of a held appointment and of its service. */
 interface Hold {
   readonly appointment: string;
   readonly service: string;
 }
 
-/** Seals texts, so that they can be opened for the same owner only. */
+/** Seals texts for one owner. */
 export interface Seal {
   readonly seal: (text: string, owner: string) => string;
-  /** `undefined` if the text is foreign, changed, or another owner's. */
+  /** Returns `undefined` if the text was not sealed here, was changed, or belongs to another owner. */
   readonly open: (sealed: string, owner: string) => string | undefined;
 }
 
-/** How long an offered time can be held, in milliseconds. */
+/** Validity of a time token, in milliseconds. */
 const STANDS = 1_800_000;
 
-/** The longest text that is looked at, in characters. */
+/** Maximum length of a token, in characters. */
 export const MAX_TOKEN_LENGTH = 2_000;
 
 export type Tokens = ReturnType<typeof createTokens>;
 
 /**
- * Seals what one client was offered and what it holds: another client can do nothing with it, and nobody can make it.
+ * Creates the tokens of found times and holds. A token is valid only for the client that received it.
  *
- * @param now - the clock, in milliseconds
+ * @param now - returns milliseconds since 1970 UTC
  */
 export function createTokens(seal: Seal, now: () => number) {
   const close = (kind: string, client: string, value: unknown): string =>
@@ -50,13 +50,13 @@ export function createTokens(seal: Seal, now: () => number) {
   };
   return {
     sealTime: (time: FoundTime, client: string) => close('offer', client, [time, now() + STANDS]),
-    /** The time in a token; `undefined` if that is foreign, changed, another client's, or too old. */
+    /** The time of a token; `undefined` if the token is invalid, expired, or another client's. */
     openTime: (token: string, client: string): FoundTime | undefined => {
       const [time, until] = open('offer', client, token);
       return isTime(time) && Number(until) > now() ? time : undefined;
     },
     sealHold: ({ appointment, service }: Hold, client: string) => close('hold', client, [appointment, service]),
-    /** What is held; `undefined` if it is not that client's. */
+    /** The hold of a token; `undefined` if the token is invalid or another client's. */
     openHold: (hold: string, client: string): Hold | undefined => {
       const [appointment, service] = open('hold', client, hold);
       return isId(appointment) && isId(service) ? { appointment, service } : undefined;
@@ -69,25 +69,25 @@ const codesOf = (concepts: readonly CodeableConcept[] = []): string[] =>
 
 const haveOne = (one: readonly string[], other: readonly string[]): boolean => one.some((code) => other.includes(code));
 
-/** Whether a Schedule is one in which times of a service can be booked. */
+/** Whether times of a service can be booked in a Schedule. */
 export const servesService = (schedule: Schedule, { id, type }: HealthcareService): boolean =>
   schedule.active !== false &&
   (serviceIdsOfSchedule(schedule).some((one) => one === id) || haveOne(codesOf(type), codesOf(schedule.serviceType)));
 
-/** As what an appointment of a service is booked. */
+/** The `Appointment.serviceType` of a service. */
 export const typeOf = ({ type, name }: HealthcareService): CodeableConcept => {
   const [coding] = (type ?? []).flatMap((concept) => concept.coding ?? []);
   return { ...(coding && { coding: [coding] }), ...(name && { text: name }) };
 };
 
-/** With whom an appointment in a Schedule is. */
+/** The display name of a Schedule's practitioner. */
 export const actorIn = ({ actor }: Schedule): string | undefined =>
   actor.find(({ reference = '', display }) => /^Practitioner/.test(reference) && display)?.display;
 
-/** The most appointments that one long Slot is shown as. */
+/** Maximum of times of one Slot. */
 const MAX_PARTS = 20;
 
-/** The appointments of a service that a free Slot has room for. */
+/** Divides a free Slot into times of a service. */
 export function timesIn(
   { id, start, end, serviceType }: Slot,
   schedule: Schedule,

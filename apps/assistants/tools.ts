@@ -13,53 +13,52 @@ import { type Client, isRefusal, type Refusal, type Service } from './client.ts'
 import { type createQuestions, identifierOf, patientOf, personSchema } from './person.ts';
 import { actorIn, type FoundTime, MAX_TOKEN_LENGTH, servesService, type Tokens, timesIn, typeOf } from './times.ts';
 
-/** What the tools know of the clinic's service. */
+/** The clinic's service. */
 export interface Clinic {
   /** FHIR base address of the service. */
   readonly baseUrl: string;
   /** IANA name of the clinic's time zone. */
   readonly timeZone: string;
-  /** The languages in which the clinic writes. */
+  /** Languages of the clinic's messages. */
   readonly languages: readonly string[];
-  /** The addresses of the service's extensions, from the clinic's metadata. */
+  /** URLs of the service's extensions, from the clinic's metadata. */
   readonly extensions: Required<Pick<ExtensionUrls, 'heldUntil' | 'alternative' | 'offer'>>;
-  /** The address of the extension by which a booking leaves messages to the clinic. */
+  /** URL of the extension with which a booking leaves messages to the clinic. */
   readonly messages: string;
 }
 
-/** What the tools of one request work with. */
+/** The context of a request. */
 export interface ToolContext {
   readonly client: Client;
   readonly service: Service;
   readonly clinic: Clinic;
   readonly tokens: Tokens;
   readonly question: ReturnType<typeof createQuestions>;
-  /** The clock, in milliseconds. */
+  /** Returns milliseconds since 1970 UTC. */
   readonly now: () => number;
 }
 
-/** The result of a tool: what it did, or why it did nothing and what could be held instead. */
+/** The result of a tool, or the reasons of a refusal with times that could be held instead. */
 export type ToolResult =
   | { readonly done: Readonly<Record<string, unknown>> }
   | {
-      /** Each code is the booking service's, or FHIR's issue type if it has none. */
+      /** The service's error codes, or FHIR's issue type. */
       readonly refused: readonly { readonly code: string; readonly text: string }[];
       readonly alternatives?: readonly object[];
     };
 
-/** A tool: what it says of itself, what it takes, and what it does. */
 interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly title: string;
   readonly description: string;
   readonly input: Input;
-  /** Whether it changes nothing. */
+  /** Whether the tool is read-only. */
   readonly isReading: boolean;
   readonly run: (input: z.infer<Input>, context: ToolContext) => Promise<ToolResult>;
 }
 
 const [MOST_SCHEDULES, MOST_TIMES] = [200, 50];
 
-/** The longest span in which times are looked for, in days. */
+/** Maximum period of a search, in days. */
 const MAX_DAYS = 31;
 
 const DAY = 86_400_000;
@@ -68,7 +67,7 @@ const originOf = ({ baseUrl }: Clinic): string => new URL(baseUrl).origin;
 
 const refusal = (code: string, text: string): ToolResult => ({ refused: [{ code, text }] });
 
-/** An instant as the clocks of the clinic show it, with their offset: an assistant tells a person what it reads. */
+/** Formats an instant in the clinic's local time with its offset, because assistants quote it to people. */
 function local(instant: string | undefined, { clinic }: ToolContext): string | undefined {
   const time = parseInstant(instant);
   const offset = time === undefined ? 0 : offsetAt(clinic.timeZone, time);
@@ -76,14 +75,13 @@ function local(instant: string | undefined, { clinic }: ToolContext): string | u
   return time === undefined ? instant : `${formatInstant(time + offset).slice(0, 19)}${offset < 0 ? '-' : '+'}${size}`;
 }
 
-/** A time as an assistant sees it. */
 const shown = (time: FoundTime, context: ToolContext) => ({
   offer: context.tokens.sealTime(time, context.client.name),
   start: local(formatInstant(time.start), context),
   end: local(formatInstant(time.end), context),
 });
 
-/** A refusal, with the times that are named instead as offers. */
+/** Converts a refusal; its alternative times become time tokens. */
 function refused({ refused: problems }: Refusal, service: string, context: ToolContext): ToolResult {
   const alternatives = problems
     .flatMap((problem) => problem.alternatives)
@@ -234,16 +232,16 @@ const bookInput = (languages: readonly string[]) =>
 
 type BookInput = ReturnType<typeof bookInput>;
 
-/** The states in which an assistant finds an appointment. */
+/** The states that assistants read, by FHIR status. */
 const states: Readonly<Partial<Record<Appointment['status'], string>>> = { booked: 'booked', pending: 'requested' };
 
-/** Until when a time is offered to the person for whom an assistant has asked. */
+/** End of the personal offer that an assistant requested. */
 function offeredUntil({ extension }: Appointment, { clinic: { extensions } }: ToolContext): number | undefined {
   const reason = extensionIn(partsOf(extension, extensions.offer), 'reason')?.valueCode;
   return reason === 'assistant' ? parseInstant(extensionIn(extension, extensions.heldUntil)?.valueInstant) : undefined;
 }
 
-/** What has become of an appointment, as far as its assistant is concerned. */
+/** The state of an appointment for its assistant. */
 function stateOf(appointment: Appointment, context: ToolContext): ToolResult {
   const { status, extension } = appointment;
   const [start, end] = [appointment.start, appointment.end].map((one) => local(one, context));
@@ -328,7 +326,6 @@ const bookTime = (languages: readonly string[]): Tool<BookInput> => ({
   },
 });
 
-/** Carries out a call of a tool. */
 type Carry = (run: (context: ToolContext) => Promise<ToolResult>) => Promise<CallToolResult>;
 
 function addTool<Input extends z.ZodObject>(name: string, tool: Tool<Input>, carry: Carry, server: McpServer): void {
@@ -342,7 +339,6 @@ function addTool<Input extends z.ZodObject>(name: string, tool: Tool<Input>, car
   );
 }
 
-/** Adds the tools to a server. */
 export function addTools(carry: Carry, server: McpServer, languages: readonly string[]): void {
   addTool('list_services', listServices, carry, server);
   addTool('find_times', findTimes, carry, server);

@@ -1,11 +1,10 @@
 const STEP = 1_000;
 
-/** The end of a hold on the clock of this page: the browser's own clock may be wrong. */
+/** The end of a hold on the page's monotonic clock, because the browser's time may be wrong. */
 function endOf({ until, now }: DOMStringMap): number {
   return performance.now() + Date.parse(until ?? '') - Date.parse(now ?? '');
 }
 
-/** Minutes and seconds, in the digits of the page. */
 function written(milliseconds: number, locale: string | undefined): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / STEP));
   const digits = (value: number, minimumIntegerDigits: number): string =>
@@ -14,8 +13,8 @@ function written(milliseconds: number, locale: string | undefined): string {
 }
 
 /**
- * Counts down how long a time is held. The countdown is shown all the time, and announced only twice: in its last minutes,
- * when more time can be asked for, and at the end. Nothing that was typed is removed then.
+ * Counts down the hold. Screen readers hear it only twice: in the last minutes, when the hold can be prolonged, and at
+ * the end. The input is kept.
  */
 export function countDown(panel: HTMLElement): void {
   const [remaining, news] = [panel.querySelector('.remaining'), panel.querySelector('.news')];
@@ -26,7 +25,6 @@ export function countDown(panel: HTMLElement): void {
   }
   let end = endOf(panel.dataset);
   const last = Number(panel.dataset.last);
-  // A hold that has ended must not say any longer until when it lasts.
   const showTimes = (isHeld: boolean): void => {
     for (const line of panel.querySelectorAll<HTMLElement>('.until, .left')) {
       line.hidden = !isHeld;
@@ -59,7 +57,7 @@ export function countDown(panel: HTMLElement): void {
       if (answer.until) {
         end = endOf(answer);
         panel.classList.remove('over');
-        // The answer is said, not the warning once more.
+        // Only the response is announced, not the warning again.
         panel.classList.toggle('soon', end - performance.now() < last);
         showTimes(true);
         const line = panel.querySelector('.until');
@@ -72,7 +70,7 @@ export function countDown(panel: HTMLElement): void {
   });
 }
 
-/** Asks for more time without leaving the page; `undefined` if that fails. */
+/** Prolongs the hold without leaving the page; `undefined` if that fails. */
 async function prolong(form: HTMLFormElement): Promise<Record<string, string> | undefined> {
   try {
     // The form has a button named `action`, which hides the property.

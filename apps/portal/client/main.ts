@@ -3,7 +3,7 @@ import './style.css';
 import { type EnableWhen, isEnabled } from '../questionnaire/enable-when.ts';
 import { watchState } from './watch.ts';
 
-/** What a tab keeps of the forms that were not sent yet, by their address; until it is closed, or they are booked with. */
+/** Key prefix of unsent input in the session storage. It is kept until the tab is closed or the form is booked. */
 const PREFIX = 'portal form ';
 
 function storage(): Storage | undefined {
@@ -25,7 +25,7 @@ function fill(form: HTMLFormElement, values: URLSearchParams): void {
   }
 }
 
-/** Keeps what is typed into a form, through a reload and the ways back and forward. */
+/** Keeps the input of a form across reloads and history navigation. */
 function keepTyped(form: HTMLFormElement): void {
   const key = `${PREFIX}${form.getAttribute('action')}`;
   const kept = storage()?.getItem(key);
@@ -38,7 +38,6 @@ function keepTyped(form: HTMLFormElement): void {
   });
 }
 
-/** Forgets what was typed into all forms. */
 function forgetTyped(): void {
   const kept = storage();
   for (const key of Object.keys(kept ?? {}).filter((one) => one.startsWith(PREFIX))) {
@@ -46,7 +45,7 @@ function forgetTyped(): void {
   }
 }
 
-/** Shows the questions that apply, given the answers so far. Those that do not are not sent. */
+/** Shows the questions whose conditions hold. Disabled fields are not submitted. */
 function showQuestionsThatApply(form: HTMLFormElement): void {
   const conditional = [...form.querySelectorAll<HTMLElement>('[data-when]')].map((element) => ({
     element,
@@ -76,10 +75,10 @@ function showQuestionsThatApply(form: HTMLFormElement): void {
   }
 }
 
-/** By what a browser fills in the fields of a patient who types themselves. */
+/** Autofill tokens for a patient who books for themselves. */
 const own = { given: 'given-name', family: 'family-name', birthDate: 'bday' } as const;
 
-/** Has the browser fill in who types, never the person for whom they book. */
+/** Enables autofill only if the patient is the person at the browser. */
 function fillInWhoTypes(form: HTMLFormElement): void {
   const follow = (): void => {
     const isOther = form.querySelector('input.related:checked') !== null;
@@ -92,9 +91,9 @@ function fillInWhoTypes(form: HTMLFormElement): void {
 }
 
 /**
- * Tells the site that shows the page in a frame how high it is: only a site of the clinic, once it has asked.
+ * Reports the page's height to the embedding site, if it is a site of the clinic and has requested it.
  *
- * @param origins - of the clinic's sites
+ * @param origins - origins of the clinic's sites
  */
 function tellHeight(origins: readonly string[]): void {
   let site: string | undefined;
@@ -112,14 +111,14 @@ function tellHeight(origins: readonly string[]): void {
   new ResizeObserver(tell).observe(document.body);
 }
 
-/** The clinic's zone is named where the clocks of the browser show another time. Without scripts it always is. */
+/** Hides the note on the time zone if the browser's clock shows the same time. */
 function nameZone(note: HTMLElement): void {
   const inZone = (timeZone?: string): string =>
     new Date().toLocaleString('en', { timeZone, dateStyle: 'short', timeStyle: 'short' });
   note.hidden = inZone(note.dataset.zone) === inZone();
 }
 
-/** A form is sent once, however often its button is pressed, and says that it is under way. */
+/** Prevents double submission, and shows progress on the button. */
 function sendOnce(form: HTMLFormElement): void {
   let isSent = false;
   form.addEventListener('submit', (event) => {
@@ -134,17 +133,17 @@ function sendOnce(form: HTMLFormElement): void {
       button.textContent = form.dataset.wait ?? button.textContent;
     }
   });
-  // A page that comes back from the browser's memory can be sent again.
+  // A page from the back/forward cache can be submitted again.
   addEventListener('pageshow', () => {
     isSent = false;
   });
 }
 
-/** Writes out the day beside a date field: which of its numbers is the month differs between browsers. */
+/** Shows the date in words, because browsers differ in the order of day and month. */
 function writeOut(day: HTMLOutputElement): void {
   const field = day.previousElementSibling as HTMLInputElement;
   const show = (): void => {
-    // While a year is typed its first digits are a year, too.
+    // The first digits of a year are a valid year while it is entered.
     const date = field.value >= '1000' ? field.valueAsDate : null;
     day.value = date?.toLocaleDateString(day.dataset.locale, { dateStyle: 'long', timeZone: 'UTC' }) ?? '';
   };
@@ -164,7 +163,7 @@ function copyLink(button: HTMLButtonElement): void {
   });
 }
 
-/** The time to which a link has led is held at once, but not again when somebody comes back to the page. */
+/** Holds the time of a link when the page is first opened, but not after a reload or a return to it. */
 function holdAtOnce(form: HTMLFormElement): void {
   const [navigation] = performance.getEntriesByType('navigation');
   const isFirst = navigation instanceof PerformanceNavigationTiming && navigation.type === 'navigate';
@@ -201,7 +200,7 @@ if (document.querySelector('.state')) {
 }
 document.querySelector('form[action$="/leave"]')?.addEventListener('submit', forgetTyped);
 addEventListener('pageshow', ({ persisted }) => {
-  // The device may have forgotten them since: the browser's memory must not show appointments again.
+  // The session may have ended since: the back/forward cache must not show appointments.
   if (persisted && document.querySelector('.state')) {
     location.reload();
   }

@@ -1,14 +1,13 @@
-/** How often the page asks the portal whether there is news, in milliseconds. */
+/** Interval of requests for updates, in milliseconds. */
 const PAUSE = 3_000;
 
-/** How long what is shown counts as new, in milliseconds: where the portal hears of changes, and where it does not. */
+/** Maximum age of the shown state, in milliseconds: with and without notifications to the portal. */
 const HEARD = 300_000;
 const UNHEARD = { first: 3_000, longest: 30_000 };
 
-/** After how many questions without an answer the page says that it is behind. */
+/** Failed requests after which the page says that it is not up to date. */
 const LOST = 3;
 
-/** Shows a message as long as the page does not learn of changes. */
 function sayWhetherBehind(news: HTMLElement, isBehind: boolean): void {
   const { behind = '' } = news.dataset;
   if (isBehind !== (news.textContent === behind)) {
@@ -17,8 +16,8 @@ function sayWhetherBehind(news: HTMLElement, isBehind: boolean): void {
 }
 
 /**
- * Shows what becomes of an appointment without a reload: the clinic's confirmation, a move, a cancellation. Focus and scroll
- * position stay, and the new state is announced.
+ * Updates the state of an appointment without a reload. Focus and scroll position are kept, and the new state is
+ * announced.
  */
 export function watchState(news: HTMLElement): void {
   let readAt = performance.now();
@@ -50,12 +49,12 @@ export function watchState(news: HTMLElement): void {
   setTimeout(() => void next(), PAUSE);
 }
 
-/** Whether there may be news, and whether the portal would have heard of it; `undefined` without an answer. */
+/** Requests whether the appointment may have changed; `undefined` if the request fails. */
 async function ask(address: string): Promise<{ readonly changed?: boolean; readonly complete?: boolean } | undefined> {
   try {
     const response = await fetch(address, { headers: { accept: 'application/json' } });
     if (response.status === 404) {
-      // The session has ended, perhaps in another tab: nothing of it stays on the screen.
+      // The session has ended, perhaps in another tab: personal data must leave the screen.
       location.reload();
     }
     return response.ok ? await response.json() : undefined;
@@ -64,7 +63,7 @@ async function ask(address: string): Promise<{ readonly changed?: boolean; reado
   }
 }
 
-/** Replaces the title that the page was loaded with ("Your appointment is booked"), which no longer fits the appointment. */
+/** Replaces the title of an action ("Your appointment is booked"), which the new state may contradict. */
 function showPlainTitle(): void {
   const title = document.querySelector<HTMLElement>('h1[data-later]');
   const { textContent = '', dataset } = title ?? {};
@@ -74,7 +73,7 @@ function showPlainTitle(): void {
   }
 }
 
-/** Shows what is offered now, if that has changed, and says so. */
+/** Replaces the personal offers after a change, and announces it. */
 function showOffers(found: HTMLElement | null, news: HTMLElement): void {
   const offers = document.getElementById('offers');
   if (offers && found && offers.innerHTML !== found.innerHTML) {
@@ -83,7 +82,7 @@ function showOffers(found: HTMLElement | null, news: HTMLElement): void {
   }
 }
 
-/** Offers what can be done now. The focus stays on what is still there, else it goes to the title. */
+/** Replaces the actions. The focus stays on the same link, else it moves to the title. */
 function showActions(found: HTMLElement | null): void {
   const actions = document.getElementById('actions');
   if (!actions || !found || actions.innerHTML === found.innerHTML) {
@@ -97,7 +96,7 @@ function showActions(found: HTMLElement | null): void {
   }
 }
 
-/** Shows the part as the portal has it now. Returns whether it has changed; `undefined` without an answer. */
+/** Replaces the parts of the page. Returns whether the state has changed; `undefined` if the request fails. */
 async function show(part: HTMLElement, address: string, news: HTMLElement): Promise<'changed' | 'same' | undefined> {
   try {
     const response = await fetch(address, { headers: { accept: 'text/html' }, redirect: 'manual' });

@@ -6,11 +6,11 @@ import type { AppointmentView } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 import { bookingFields, chosenSteps, otherTimes, refusalNote } from './taken.ts';
 
-/** The way to a map, which another site shows. */
+/** A link to a map on another site. */
 export const mapLink = ({ texts, isEmbedded }: Visit, map: string | undefined): Content =>
   map && html` <a href="${map}" rel="noreferrer"${isEmbedded && html` target="_blank"`}>${texts.appointment.map}</a>`;
 
-/** When an appointment is, as patients read it. */
+/** Date and time of an appointment, or the period of a waitlist entry. */
 export function when(
   { texts, clock, say }: Visit,
   { start, end, wish }: Pick<AppointmentView, 'start' | 'end'> & Partial<Pick<AppointmentView, 'wish'>>,
@@ -23,7 +23,6 @@ export function when(
     : html`${clock.longDay(start)}, ${clock.time(start)}${end !== undefined && clock.longDay(end) === clock.longDay(start) ? html`–${clock.time(end)}` : end !== undefined && html` – ${clock.longDay(end)}, ${clock.time(end)}`}`;
 }
 
-/** The steps of a visit: when, what, with whom and where. */
 function stepsPart(visit: Visit, { steps, state }: AppointmentView): Html | false {
   const { texts } = visit;
   const items = steps.map(
@@ -36,9 +35,9 @@ ${step.where && html`<br>${step.where}${mapLink(visit, step.map)}`}${step.state 
 }
 
 /**
- * The state of an appointment: a sign, a word, and what it means. The script replaces it when something has changed.
+ * The state of an appointment with its details. The script replaces it after a change.
  *
- * @param watch - the address that tells whether it has
+ * @param watch - URL that reports changes
  */
 export function statePart(visit: Visit, view: AppointmentView, watch: string): Html {
   const { texts, clock } = visit;
@@ -70,20 +69,19 @@ ${(view.notes || (isOpen && view.bring)) && html`<h2>${texts.appointment.notes}<
 </section>`;
 }
 
-/** The link by which a patient comes back. */
+/** A personal link to appointments. */
 export interface PersonalLink {
   readonly url: string;
-  /** Until when it is valid, in milliseconds since 1970 UTC. */
+  /** End of its validity, in milliseconds since 1970 UTC. */
   readonly until: number;
-  /** How many appointments it leads to. */
+  /** Number of its appointments. */
   readonly count: number;
-  /** Where to it can be sent; empty if that is not known. */
+  /** E-mail address of the patient; empty if unknown. */
   readonly email: string;
-  /** The name of the clinic. */
   readonly clinic: string;
 }
 
-/** The personal link, with the ways to keep it. */
+/** The personal link, with buttons to copy and send it. */
 export function linkBox({ texts, say, clock }: Visit, { url, until, count, email, clinic }: PersonalLink): Html {
   const { appointment } = texts;
   const mail = `mailto:${encodeURIComponent(email)}?${new URLSearchParams({ subject: `${appointment.title}, ${clinic}`, body: url }).toString().replaceAll('+', '%20')}`;
@@ -94,15 +92,14 @@ export function linkBox({ texts, say, clock }: Visit, { url, until, count, email
 <a href="${mail}">${email ? say(appointment.mailTo, { address: email }) : appointment.mail}</a></p><p role="status" class="news"></p></section>`;
 }
 
-/** What has just happened to an appointment. */
+/** The result of an action, for the title of the page. */
 type AppointmentNews = 'booked' | 'asked' | 'moved' | 'cancelled' | 'joined' | 'left';
 
-/** Whether a word in an address names one of these events. */
 export function isNews(text: string): text is AppointmentNews {
   return ['booked', 'asked', 'moved', 'cancelled', 'joined', 'left'].includes(text);
 }
 
-/** What a patient can do with an appointment. The script replaces it together with the state. */
+/** The actions that the appointment allows. The script replaces them together with the state. */
 export function actionsPart({ texts, say, clock, portal }: Visit, view: AppointmentView): Html {
   const { book, wait } = texts;
   const isVisit = view.steps.length > 0;
@@ -125,7 +122,7 @@ ${view.isUnanswered && html`<a href="${portal.options.path}/" class="button">${b
 </p>${limit && html`<p class="note">${say(view.isOpen ? appointment.openUntil : appointment.openNoMore, { time: limit })}</p>`}${view.isOpen && isVisit && !move && html`<p class="note">${texts.visit.noMove}</p>`}</div>`;
 }
 
-/** An offer to this person, by when to answer, and the two answers. */
+/** A personal offer with its deadline, and the buttons to accept or decline it. */
 export function offerPart(visit: Visit, view: AppointmentView): Html | false {
   const { texts, say, clock, portal } = visit;
   const own = `${portal.options.path}/appointments/${view.id}`;
@@ -142,21 +139,20 @@ ${stepsPart(visit, view)}
   );
 }
 
-/** What is offered in the place of an appointment or entry. The script replaces it together with the state. */
+/** The personal offers for an appointment or waitlist entry. The script replaces them together with the state. */
 export const offersPart = (visit: Visit, offers: readonly AppointmentView[]): Html =>
   html`<div id="offers">${offers.map((view) => offerPart(visit, view))}</div>`;
 
-/** What the page of one appointment shows besides it. */
+/** The content of an appointment's page besides the appointment. */
 export interface AppointmentPage {
   readonly link: PersonalLink;
   readonly watch: string;
-  /** What is offered in its place. */
+  /** Personal offers for the appointment. */
   readonly offers: readonly AppointmentView[];
   readonly news?: AppointmentNews | undefined;
   readonly refusal?: RefusalReason | undefined;
 }
 
-/** The page of one appointment. */
 export function appointmentPage(
   visit: Visit,
   view: AppointmentView,
@@ -181,7 +177,7 @@ ${linkBox(visit, link)}`;
   return { kind: 'page', title, body, ...(refusal && { status: 409, isProblem: true }) };
 }
 
-/** The page for an offer that cannot be taken any more. */
+/** The page for a personal offer that has ended. */
 export function offerOverPage(visit: Visit): Reply {
   const { texts, portal } = visit;
   const body = html`<h1>${texts.list.title}</h1>
@@ -190,10 +186,9 @@ ${refusalNote(visit, 'heldOver')}
   return { kind: 'page', title: texts.list.title, body, status: 409, isProblem: true };
 }
 
-/** The reasons that pass. */
+/** Reasons after which the same request may succeed later. */
 const passing: readonly RefusalReason[] = ['unknown', 'busy', 'changed', 'visitorLimit'];
 
-/** What is asked before an appointment is cancelled, the waitlist is left, or an offer is declined. */
 function questionOf(
   { appointment, wait, offer, visit }: Visit['texts'],
   { state, offer: offered, steps }: AppointmentView,
@@ -210,13 +205,13 @@ function questionOf(
     : { ...appointment, ...(steps.length > 0 && visit), yes: appointment.cancelYes };
 }
 
-/** The page that asks before an appointment is cancelled. */
+/** Asks before an appointment is cancelled, a waitlist entry is removed or a personal offer is declined. */
 export function cancelPage(visit: Visit, view: AppointmentView, refusal?: RefusalReason): Reply {
   const { texts, portal } = visit;
   const { appointment } = texts;
   const { cancelTitle: title, cancelQuestion: question, yes } = questionOf(texts, view);
   const own = `${portal.options.path}/appointments/${view.id}`;
-  // What the clinic no longer allows cannot be tried again.
+  // Only a temporary refusal leaves the button for another attempt.
   const isPossible = refusal === undefined || passing.includes(refusal);
   const body = html`<h1>${title}</h1>
 ${refusalNote(visit, refusal)}
@@ -228,17 +223,17 @@ ${isPossible && html`<button class="danger">${refusal ? texts.again : yes}</butt
   return { kind: 'page', title, body, ...(refusal && { status: 409, isProblem: true }) };
 }
 
-/** What is moved. */
+/** The appointment to be moved. */
 export interface Movable
   extends Pick<AppointmentView, 'start' | 'end'>,
     Partial<Pick<AppointmentView, 'what' | 'withWhom' | 'steps'>> {
-  /** The address of its page. */
+  /** URL of its page. */
   readonly own: string;
-  /** For what the new time is, as far as it is known. */
+  /** The service of the new time, if known. */
   readonly service?: BookableService | undefined;
 }
 
-/** The page that asks before an appointment is moved, and offers others if the new time is gone. */
+/** Asks before an appointment is moved; shows alternatives if the new time is no longer free. */
 export function movePage(
   visit: Visit,
   view: Movable,

@@ -3,7 +3,7 @@ import type { Reply, Visit } from '../http/visit.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { linkBox, offerPart, type PersonalLink, when } from './appointment.ts';
 
-/** A step of a visit, with its day if that is not the first one. */
+/** The day is only named if it differs from the first step's. */
 function stepLine({ clock }: Visit, { start: first = 0 }: AppointmentView, step: AppointmentView): string {
   const { start, what, withWhom, where } = step;
   const isLater = start !== undefined && clock.longDay(start) !== clock.longDay(first);
@@ -25,7 +25,7 @@ ${view.place && html`<span>${texts.wait.place}: ${view.place}</span>`}
   return views.length > 0 && html`<h2>${title}</h2><ul class="cards">${items}</ul>`;
 }
 
-/** The page of a patient's appointments; an entry of the waitlist that is over is none of them. */
+/** The page of a patient's appointments, without cancelled waitlist entries. */
 export function appointmentsPage(visit: Visit, all: readonly AppointmentView[]): Reply {
   const { texts, portal } = visit;
   const views = all.filter(({ state, wish }) => !(wish && state === 'cancelled'));
@@ -43,7 +43,7 @@ ${list(visit, texts.list.coming, coming)}${list(visit, texts.wait.list, waiting)
   return { kind: 'page', title: texts.list.title, body };
 }
 
-/** What a visitor without a session sees in place of appointments. */
+/** The page for a visitor without a session. */
 export function noSessionPage({ texts, portal }: Visit, hasLeft: boolean): Reply {
   const body = html`<h1>${texts.list.noSession}</h1>
 ${hasLeft && html`<p role="status">${texts.leave.done}</p>`}
@@ -51,7 +51,7 @@ ${hasLeft && html`<p role="status">${texts.leave.done}</p>`}
   return { kind: 'page', title: texts.list.noSession, body, ...(!hasLeft && { status: 403 }) };
 }
 
-/** The page that asks before this device forgets the appointments, or what was typed. */
+/** Asks before the session and the input are removed from the device. */
 export function leavePage(visit: Visit, link: PersonalLink | undefined): Reply {
   const { texts, portal } = visit;
   const { title, note, typed, yes } = texts.leave;

@@ -16,23 +16,23 @@ export interface KnownPatient {
   readonly name: string;
 }
 
-/** What the page for a patient's details shows. */
+/** The content of the page for a patient's details. */
 export interface DetailsPage {
   readonly service: BookableService;
   readonly time: ChosenTime;
   /** Whether the clinic's staff confirm the booking. */
   readonly isRequest: boolean;
-  /** Until when the time is held, in milliseconds since 1970 UTC; `undefined`: no longer. */
+  /** End of the hold, in milliseconds since 1970 UTC; `undefined` if it has ended. */
   readonly heldUntil: number | undefined;
-  /** What became of the request to hold it longer. */
+  /** Result of the last attempt to prolong the hold. */
   readonly holdNews: string | undefined;
   readonly questions: QuestionForm | undefined;
-  /** The address of the clinic's privacy notice. */
+  /** URL of the clinic's privacy notice. */
   readonly privacy: string | undefined;
-  /** For whom the visitor may book without saying again who it is. */
+  /** Patients whose details need not be entered again. */
   readonly known: readonly KnownPatient[];
   readonly state: FormState;
-  /** The sealed booking that the form is sent with. */
+  /** The sealed booking, sent with the form. */
   readonly sealed: string;
   readonly refusal?:
     | { readonly reason: RefusalReason; readonly alternatives: readonly ChosenTime[] | undefined }
@@ -48,10 +48,13 @@ ${chosenSteps(visit, time)}
 <p>${service.name}${schedule?.name && schedule.name !== service.name && html`<br>${schedule.name}`}</p>`;
 }
 
-/** How long before its end a hold can be prolonged, in milliseconds: earlier that would gain nothing, and it can be done once. */
+/**
+ * A hold can be prolonged in this time before its end, in milliseconds. It can be prolonged once, so earlier would gain
+ * less.
+ */
 export const LAST_MINUTES = 180_000;
 
-/** How long the time is held, and the way to hold it longer. The script counts down, and warns in time. */
+/** The end of the hold and the button to prolong it. The script counts down and warns. */
 function holdPanel(visit: Visit, { heldUntil, holdNews, refusal }: DetailsPage): Html | false {
   const { texts, say, clock, portal } = visit;
   const { details } = texts;
@@ -70,7 +73,7 @@ function holdPanel(visit: Visit, { heldUntil, holdNews, refusal }: DetailsPage):
 <button name="action" value="prolong" formnovalidate class="secondary">${details.prolong}</button></div>`;
 }
 
-/** What the fields about people are called, by their names. */
+/** The labels of the person fields, by field name. */
 export function personLabels({ texts: { details } }: Visit): Readonly<Record<string, string>> {
   const { given, family, birthDate, email, phone, you } = details;
   const own = { ownGiven: `${you}: ${given}`, ownFamily: `${you}: ${family}` };
@@ -78,8 +81,8 @@ export function personLabels({ texts: { details } }: Visit): Readonly<Record<str
 }
 
 /**
- * Asks for whom the appointment is. A patient of before is named, and chosen; nothing else of them is shown. The fields follow
- * the choice, so that the style sheet alone hides those that do not apply.
+ * The fields for the person of the appointment. Of known patients only the name is shown. The fields follow the radio
+ * buttons, so that CSS alone hides those that do not apply.
  */
 export function whoFields(visit: Visit, { known, state }: Pick<DetailsPage, 'known' | 'state'>): Html {
   const { details } = visit.texts;
@@ -103,7 +106,7 @@ export function whoFields(visit: Visit, { known, state }: Pick<DetailsPage, 'kno
       autocomplete,
       ...(type !== 'date' && { maxLength: personFields[name] }),
     });
-  // A browser knows the adult who types, not the person for whom they book; the script follows the choice.
+  // Autofill knows the person at the browser, not the person they book for.
   const isOther = relations.some((relation) => state.form.get('for') === relation);
   const filled = (token: string): string => (isOther ? 'off' : token);
   return html`<fieldset class="group known"><legend>${details.person}</legend>
@@ -117,7 +120,6 @@ ${field('given', details.given, 'text', filled('given-name'), isOnly)}${field('f
 ${field('email', details.email, 'email', 'email', false)}${field('phone', details.phone, 'tel', 'tel', false)}</fieldset></div></fieldset>`;
 }
 
-/** The page for a patient's details: the time, how long it is held, and the form. */
 export function detailsPage(visit: Visit, page: DetailsPage): Reply {
   const { texts, say, portal } = visit;
   const { details } = texts;

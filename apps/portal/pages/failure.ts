@@ -3,7 +3,7 @@ import type { Refusal } from '../fhir/client.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 import type { Texts } from '../texts/texts.ts';
 
-/** The failures that have a page of their own, with their status. */
+/** The HTTP status of each failure page. */
 const failures = {
   notFound: 404,
   linkInvalid: 404,
@@ -16,15 +16,13 @@ const failures = {
   broken: 500,
 } as const satisfies Record<keyof Texts['failures'], number>;
 
-/** A failure that has a page of its own. */
 export type Failure = keyof typeof failures;
 
-/** The page for a refusal to show anything: what is not there, or a service that does not answer. */
+/** Maps a refused read to a failure page. */
 export function failureOf({ status }: Refusal): Failure {
   return [400, 404, 410].includes(status) ? 'notFound' : status === 429 ? 'tooMany' : 'unavailable';
 }
 
-/** The page of a failure: what happened, and what to do. */
 export function failurePage({ texts, portal }: Pick<Visit, 'texts' | 'portal'>, failure: Failure): Reply {
   const { title, text } = texts.failures[failure];
   const body = html`<h1>${title}</h1>

@@ -3,46 +3,43 @@ import type { Visit } from '../http/visit.ts';
 import type { FieldProblem } from '../texts/texts.ts';
 import type { FormValues } from '../visit/form.ts';
 
-/** A form as it is shown again: what was typed, and what is wrong with it. */
+/** A form with its input and problems. */
 export interface FormState {
   readonly form: FormValues;
   readonly problems: ReadonlyMap<string, FieldProblem>;
 }
 
-/** A field of one line. */
 export interface TextField {
   readonly name: string;
   readonly label: string;
   readonly type: 'text' | 'date' | 'email' | 'tel' | 'url' | 'time' | 'datetime-local';
-  /** Whether the browser insists on it. */
+  /** Whether the browser requires a value. */
   readonly isRequired: boolean;
-  /** Whether the label says that it may be left empty; default: if it is not required. */
+  /** Whether the label says "optional"; default: the opposite of `isRequired`. */
   readonly isOptional?: boolean;
   readonly maxLength?: number;
   readonly autocomplete?: string;
   readonly inputMode?: 'decimal' | 'numeric';
 }
 
-/** The id of a field's element; names may hold dots. */
+/** The element id of a field; names may contain dots. */
 export const idOf = (name: string): string => `field-${name.replaceAll('.', '-')}`;
 
-/** What is wrong with a field, for the field to refer to. */
+/** The problem of a field; its id is the target of `aria-describedby`. */
 export function problemNote({ texts }: Visit, { problems }: FormState, name: string): Html | false {
   const problem = problems.get(name);
   return problem !== undefined && html`<p class="problem" id="${idOf(name)}-problem">${texts.problems[problem]}</p>`;
 }
 
-/** The attributes by which a field that has a problem says so. */
+/** The ARIA attributes of an invalid field. */
 export function described({ problems }: FormState, name: string): Content {
   return problems.has(name) && html` aria-invalid="true" aria-describedby="${idOf(name)}-problem"`;
 }
 
-/** A label, which says so if the field may be left empty. */
 export function labelText({ texts }: Visit, label: string, isOptional: boolean): Html {
   return html`${label}${isOptional && html` <span class="note">(${texts.details.optional})</span>`}`;
 }
 
-/** A field of one line with its label and its problem. */
 export function textField(visit: Visit, state: FormState, field: TextField): Html {
   const { name, label, type, isRequired, isOptional = !isRequired, maxLength, autocomplete, inputMode } = field;
   const id = idOf(name);
@@ -57,7 +54,6 @@ ${problemNote(visit, state, name)}
   }</div>`;
 }
 
-/** A field of several lines. */
 export function textArea(
   visit: Visit,
   state: FormState,
@@ -73,7 +69,7 @@ ${problemNote(visit, state, name)}
 ${state.form.get(name)}</textarea></div>`;
 }
 
-/** The problems of a form, first on the page and in focus, each leading to its field. */
+/** The summary of a form's problems, with focus and links to the fields. */
 export function problemSummary(
   { texts }: Visit,
   { problems }: FormState,

@@ -7,17 +7,16 @@ import { mapLink } from './appointment.ts';
 
 type ShownClinic = Awaited<ReturnType<Portal['clinic']>>;
 
-/** What surrounds every page. */
 interface Frame {
   readonly title: string;
   readonly body: Html;
-  /** Whether something has to be corrected: the title of the window says so first. */
+  /** Whether the window title begins with "Error". */
   readonly isProblem?: boolean;
-  /** The id of the form with which the language is switched, so that what was typed stays. */
+  /** The id of the form that switching the language submits, so that the input is kept. */
   readonly form?: string;
 }
 
-/** Whether the browser holds anything of anybody: appointments, or what was typed. */
+/** Whether the browser stores personal data: appointments or a draft. */
 const hasSomething = ({ session, draft }: Visit): boolean => !isEmpty(session) || draft !== undefined;
 
 function navigation({ portal: { options }, texts, url }: Visit): Html {
@@ -33,13 +32,13 @@ function navigation({ portal: { options }, texts, url }: Visit): Html {
 
 const globe = html`<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M1 8h14M8 1a7 7 0 1 0 0 14A7 7 0 1 0 8 1c-4 4-4 10 0 14 4-4 4-10 0-14"/></svg>`;
 
-/** The address of the page; of one that answers a form, with the time that was chosen. */
+/** The URL of the page. For the response to a form, the chosen time is added. */
 function addressOf({ url, form }: Visit): string {
   const chosen = ['service', 'payer', 'time'].map((name) => [name, form.get(name)]);
   return form.get('time') === '' || url.includes('?') ? url : `${url}?${new URLSearchParams(chosen).toString()}`;
 }
 
-/** The other languages. They are buttons, so that what was typed goes with them. */
+/** Languages are buttons, so that the input is submitted with the choice. */
 function languageSwitch(visit: Visit, form: string | undefined): Html {
   const { portal, texts } = visit;
   const attributes = form === undefined ? html` name="language"` : html` form="${form}" name="action" formnovalidate`;
@@ -49,7 +48,7 @@ function languageSwitch(visit: Visit, form: string | undefined): Html {
       (language) =>
         html`<li><button${attributes} value="${language}" lang="${language}" class="quiet">${textsOf[language].languageName}</button></li>`,
     );
-  // The first button of a form is what the Enter key presses: it sends the form as it is.
+  // The Enter key presses the first button of a form, which must be the normal submit.
   return html`<details class="language"><summary aria-label="${texts.languages}: ${texts.languageName}">${globe}${texts.languageName}</summary>
 ${
   form === undefined
@@ -58,13 +57,12 @@ ${
 }</details>`;
 }
 
-/** The clinic's telephone, to be called. */
 export const phoneLine = ({ texts }: Visit, phone: string | undefined): Html | undefined =>
   phone === undefined
     ? undefined
     : html`<p>${texts.call} <bdi dir="ltr"><a href="tel:${phone.replace(/[^\d+]/g, '')}">${phone}</a></bdi></p>`;
 
-/** The way out of a frame, whose cookies a browser may block; nothing of the clinic's pages opens in the frame. */
+/** A link out of the frame, because browsers may block its cookies. It opens in a new tab. */
 function ownTab({ isEmbedded, portal, texts, url }: Visit): Html | false {
   const { path } = portal.options;
   const to = /^[^?]*\/(times|appointments)?(\?|$)/.test(url) ? url : `${path}/`;
@@ -85,9 +83,7 @@ ${hasSomething(visit) && html`<p><a href="${path}/leave">${texts.leave.title}</a
 </footer>`;
 }
 
-/**
- * A whole page: head, navigation, content, footer.
- */
+/** Renders a whole page. */
 export function layout(visit: Visit, { title, body, isProblem, form }: Frame, clinic: ShownClinic): string {
   const { portal, texts } = visit;
   const { path, assets } = portal.options;

@@ -3,7 +3,7 @@ import type { Reply, Visit } from '../http/visit.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 import { when } from './appointment.ts';
 
-/** The page that asks before a link is opened where other appointments are shown. It names both. */
+/** Asks before a link is opened in a session with other appointments; lists both. */
 export function linkPage(visit: Visit, ofLink: readonly AppointmentView[], here: readonly AppointmentView[]): Reply {
   const { texts, portal } = visit;
   const { link } = texts;

@@ -4,13 +4,13 @@ import type { RefusalReason } from '../texts/texts.ts';
 import { when } from './appointment.ts';
 import { phoneLine } from './layout.ts';
 
-/** What a person can answer to a message of the clinic. */
+/** The possible replies to a message of the clinic. */
 export const messageAnswers = ['come', 'cancel', 'move', 'stop', 'start'] as const;
 
 /** What a person can answer to a message of the clinic. */
 type MessageReply = (typeof messageAnswers)[number];
 
-/** What a message is about, as the service says. */
+/** The appointment of a message, and the replies that the service accepts. */
 export interface RepliableMessage {
   readonly start: number | undefined;
   readonly end: number | undefined;
@@ -19,11 +19,10 @@ export interface RepliableMessage {
 }
 
 /**
- * The page to which the link in a message leads. It shows and asks; only its buttons act, so that programs that look at
- * links answer nothing.
+ * The page of a message's link. Only its buttons send a reply, so that link scanners send none.
  *
- * @param phone - of the clinic: whoever cannot do here what they need calls
- * @param done - what was just answered
+ * @param phone - the clinic's telephone, if the page cannot do what the person needs
+ * @param done - the reply that was sent, or its refusal
  */
 export function messagePage(
   visit: Visit,
@@ -44,7 +43,7 @@ export function messagePage(
   const needsTime = done !== undefined && 'answer' in done && done.answer === 'move';
   const advice = !isOpen ? message.changed : possible.includes('cancel') ? message.otherTime : message.tooLate;
   const isStuck = !isOpen || !possible.includes('cancel') || needsTime;
-  // Another time can be asked for wherever one can cancel: where it cannot be given, the page says what to do.
+  // The move button is shown wherever cancelling is possible. If no move is possible, the next page says what to do.
   const move =
     possible.includes('cancel') &&
     html`<button name="answer" value="move" class="secondary">${message.answers.move}</button>`;

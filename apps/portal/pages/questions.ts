@@ -27,7 +27,7 @@ const line =
       ...(inputMode && { inputMode }),
     });
 
-/** Answers to choose from: one of them by radio buttons, several by check boxes. */
+/** Radio buttons for one answer, checkboxes for several. */
 function choices(
   visit: Visit,
   state: FormState,
@@ -56,7 +56,7 @@ function choices(
 ${problemNote(visit, state, field)}${inputs}${other}</fieldset>`;
 }
 
-/** More answers than these are a list to open. */
+/** More options are a `select` element. */
 const MAX_RADIOS = 8;
 
 function selection(visit: Visit, state: FormState, { field, text, isRequired, options }: Question): Html {
@@ -73,7 +73,7 @@ const choice: Render = (visit, state, question) => {
   if (control === 'choice' && !isRepeated && options.length > MAX_RADIOS) {
     return selection(visit, state, question);
   }
-  // An open choice can also be answered by its free answer: only the server can require one of the two.
+  // An open choice accepts a free answer instead: only the server can require one of the two.
   const free = control === 'open-choice' ? { ...question, isRequired: false } : question;
   return choices(
     visit,
@@ -83,7 +83,6 @@ const choice: Render = (visit, state, question) => {
   );
 };
 
-/** How each kind of question looks. */
 const controls: Readonly<Record<Control, Render>> = {
   group: (visit, state, { text, questions }) =>
     html`<fieldset class="group"><legend>${text}</legend>${questionFields(visit, state, questions)}</fieldset>`,
@@ -109,8 +108,8 @@ const controls: Readonly<Record<Control, Render>> = {
 };
 
 /**
- * The fields of the clinic's questions. A question that depends on another one carries its condition for the script; without
- * scripts it is shown with a note, and what a browser would require of it is left to the server.
+ * The fields of the clinic's questions. A conditional question contains its condition for the script. Without scripts
+ * it is shown with a note, and the server checks whether it is required.
  */
 export function questionFields(visit: Visit, state: FormState, questions: readonly Question[]): Html {
   const fields = questions.map((question) => {

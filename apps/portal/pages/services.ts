@@ -3,7 +3,6 @@ import { type Html, html } from '../../../packages/web/html.ts';
 import { type BookableService, hasWords } from '../clinic/services.ts';
 import type { Reply, Visit } from '../http/visit.ts';
 
-/** How many names a card has room for. */
 const MAX_NAMES = 4;
 
 function namesOf({ schedules }: BookableService, { say, texts: { services } }: Visit): string {
@@ -12,14 +11,14 @@ function namesOf({ schedules }: BookableService, { say, texts: { services } }: V
   return names.slice(0, MAX_NAMES).join(' · ') + (left > 0 ? ` ${say(services.others, { number: left })}` : '');
 }
 
-/** What a payer kind is called: in the visitor's language if it is one of the service's own, else as the clinic calls it. */
+/** The name of a payer kind: translated if the portal knows the code, else the clinic's display. */
 function payerName({ texts }: Visit, { valueCoding = {} }: Extension): string {
   const { code = '', display } = valueCoding;
   const known: Readonly<Record<string, string>> = texts.payers.kinds;
   return (Object.hasOwn(known, code) ? known[code] : undefined) ?? display ?? code;
 }
 
-/** Who pays, where that makes a difference. */
+/** The choice of the payer kind, if the services differ by it. */
 export function payerChoice(
   visit: Visit,
   payers: ReadonlyMap<string, Extension>,
@@ -37,23 +36,21 @@ export function payerChoice(
   );
 }
 
-/** For whom a service is, if not for everybody. */
 function payersNote(visit: Visit, { schedules }: BookableService): Html | false {
   const isForAll = schedules.some(({ payers }) => payers.length === 0);
   const names = new Set(schedules.flatMap(({ payers }) => payers.map((payer) => payerName(visit, payer))));
   return !isForAll && html`<span class="note">${new Intl.ListFormat(visit.texts.locale).format(names)}</span>`;
 }
 
-/** How many services are listed; the others are found by name. */
+/** Maximum of listed services; the others are found by the search. */
 const MAX_SERVICES = 40;
 
-/** Finds services by their names and people, where there are many. */
 function serviceSearch({ texts, portal }: Visit, find: string, payer: string | undefined): Html {
   return html`<form action="${portal.options.path}/" class="from">${payer !== undefined && html`<input type="hidden" name="payer" value="${payer}">`}<label for="find">${texts.services.find}</label>
 <input type="search" id="find" name="find" maxlength="100" value="${find}"> <button class="secondary">${texts.times.show}</button></form>`;
 }
 
-/** The first page: what can be booked, and who pays where that makes a difference. */
+/** The first page: the bookable services, and the choice of the payer kind. */
 export function servicesPage(
   visit: Visit,
   services: readonly BookableService[],

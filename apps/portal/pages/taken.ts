@@ -4,24 +4,24 @@ import type { Reply, Visit } from '../http/visit.ts';
 import type { RefusalReason } from '../texts/texts.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 
-/** Why something was refused, in focus, and what can be done about it. */
+/** The reason of a refusal, with focus, and possible remedies. */
 export const refusalNote = ({ texts }: Visit, reason: RefusalReason | undefined, more?: Content): Content =>
   reason &&
   html`<div class="alert" role="alert" tabindex="-1" autofocus><p><strong>${texts.refusals[reason]}</strong></p>
 ${more}</div>`;
 
-/** When the steps of a chosen visit are. */
+/** The times of a chosen visit's steps. */
 export function chosenSteps({ clock }: Visit, { start: first, steps = [] }: ChosenTime): Html | false {
   const items = steps.map(({ start, end, name }) => {
     const day = clock.dayOf(start) === clock.dayOf(first) ? '' : `${clock.shortDay(start)}, `;
-    // The steps of a series have numbers for names, as the list has.
+    // The steps of a series are named by numbers, which the list shows already.
     const what = /^\d+$/.test(name) ? '' : ` · ${name}`;
     return html`<li>${day}${clock.time(start)}–${clock.time(end)}${what}</li>`;
   });
   return items.length > 0 && html`<ol>${items}</ol>`;
 }
 
-/** The next best times, each one click away; or that there are none. */
+/** Buttons for the alternative times, or a note that there are none. */
 export function otherTimes(visit: Visit, times: readonly ChosenTime[], service?: BookableService, note?: Html): Html {
   const { texts, say, clock } = visit;
   const buttons = times.map((time) => {
@@ -34,18 +34,17 @@ export function otherTimes(visit: Visit, times: readonly ChosenTime[], service?:
     : html`<p>${texts.alternatives.none}</p>`;
 }
 
-/** What a form that holds a time says besides the time. */
+/** The hidden fields of a form that holds a time. */
 export const bookingFields = ({ key, payer }: BookableService): Html =>
   html`<input type="hidden" name="service" value="${key}">${payer && html`<input type="hidden" name="payer" value="${payer.valueCoding?.code}">`}`;
 
-/** The page of the free times of a service. */
 function timesAddress({ portal }: Visit, { key, payer }: BookableService): string {
   const code = payer?.valueCoding?.code;
   const query = new URLSearchParams({ service: key, ...(code && { payer: code }) });
   return `${portal.options.path}/times?${query.toString()}`;
 }
 
-/** The page for a time that was gone before it could be held: the next best, each held with one click. */
+/** The page for a time that could not be held, with alternatives. */
 export function takenPage(
   visit: Visit,
   service: BookableService,

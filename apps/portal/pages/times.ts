@@ -11,42 +11,42 @@ import { bookingFields } from './taken.ts';
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-/** What the page of free times shows. */
+/** The content of the page of bookable times. */
 interface TimesPage {
   readonly service: BookableService;
-  /** The payer kinds between which the service makes a difference. */
+  /** The payer kinds to choose from. */
   readonly payers: ReadonlyMap<string, Extension>;
-  /** The calendar that was chosen; `undefined`: any. */
+  /** The selected Schedule; `undefined`: any. */
   readonly schedule: BookableSchedule | undefined;
-  /** The free times of the span, by their local day. */
+  /** The bookable times of the span, by local day. */
   readonly days: ReadonlyMap<string, readonly FreeTime[]>;
   readonly day: string | undefined;
-  /** Whether no day was chosen yet. */
+  /** Whether no day was selected. */
   readonly isFirst: boolean;
-  /** The people of the calendars, by actor. */
+  /** The practitioners of the Schedules, by actor. */
   readonly doctors: ReadonlyMap<string, Doctor>;
-  /** Whether the span is a month, of which `first` is the first day. */
+  /** Whether the span is a month; `first` is its first day. */
   readonly isMonth: boolean;
-  /** The people to choose from, those who are free first, and what of their names was looked for. */
+  /** The people to choose from, by next bookable time, and the search for their names. */
   readonly people: readonly Person[];
   readonly who: string;
   readonly first: string;
-  /** The first day of the span, if it is not today. */
+  /** First day of the span, if it is not today. */
   readonly from: string | undefined;
-  /** The days between which a date can be chosen. */
+  /** First and last day of the date field. */
   readonly today: string;
   readonly last: string;
   readonly isComplete: boolean;
-  /** The first day of the span before, and of the one after. */
+  /** First days of the previous and the next span. */
   readonly earlier: string | undefined;
   readonly later: string | undefined;
-  /** The next free time after a span that has none. */
+  /** The next bookable time after a span without any. */
   readonly next: FreeTime | undefined;
-  /** What is being moved, and what of it stays in the address. */
+  /** The appointment to be moved, and its parameters in the URLs of the page. */
   readonly move: (Movable & { readonly query: Query }) | undefined;
 }
 
-/** What was chosen already, and stays in every address of the page. */
+/** The parameters that all URLs of the page keep. */
 const choiceOf = ({ service, schedule, move, isMonth }: TimesPage): Query => ({
   service: service.key,
   payer: service.payer?.valueCoding?.code,
@@ -61,20 +61,19 @@ function address({ portal }: Visit, page: TimesPage, query: Query): string {
   return `${portal.options.path}/times?${new URLSearchParams(known).toString()}`;
 }
 
-/** The same as fields of a form, which names the rest itself. */
+/** The kept parameters as hidden fields. */
 const hiddenFields = (page: TimesPage, query: Query = {}): Content =>
   Object.entries({ ...choiceOf(page), ...query }).map(
     ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
   );
 
-/** How many people have a card, and how many others are in a list below; all are found by name. */
+/** Maximum of people with a card, and of those in the list below; the search finds all. */
 const MAX_CARDS = 12;
 const MAX_OTHERS = 30;
 
-/** A calendar of somebody, and its next free time. */
 type Person = { readonly schedule: BookableSchedule; readonly next: FreeTime | undefined };
 
-/** The people of a service whose names hold all of some words, those who are free first. */
+/** The people of a service whose names match a search, by next bookable time. */
 export function peopleOf({ schedules }: BookableService, times: readonly FreeTime[], who: string): Person[] {
   const first = new Map(times.toReversed().map((time) => [time.schedule.reference, time]));
   return schedules
@@ -83,20 +82,17 @@ export function peopleOf({ schedules }: BookableService, times: readonly FreeTim
     .toSorted((a, b) => (a.next?.start ?? Number.MAX_VALUE) - (b.next?.start ?? Number.MAX_VALUE));
 }
 
-/** The calendars whose people have a card. */
 export const withCard = (people: readonly Person[], chosen: BookableSchedule | undefined): BookableSchedule[] => [
   ...people.slice(0, MAX_CARDS).map(({ schedule }) => schedule),
   ...(chosen ? [chosen] : []),
 ];
 
-/** The languages that somebody speaks, as the visitor calls them. */
 function languagesOf({ texts }: Visit, { languages }: Doctor): string {
   const names = new Intl.DisplayNames(texts.locale, { type: 'language' });
   const nameOf = (tag: string): string => (/^[a-z]{2,3}(-[A-Z]{2})?$/.test(tag) ? names.of(tag) : undefined) ?? tag;
   return new Intl.ListFormat(texts.locale).format(languages.map(nameOf));
 }
 
-/** What is known of the person of a calendar: picture, name, place, languages, next free time. */
 function personCard(visit: Visit, page: TimesPage, { name, actor }: BookableSchedule, next?: FreeTime): Html {
   const { texts, say, clock, portal } = visit;
   const doctor = page.doctors.get(actor);
@@ -109,7 +105,6 @@ ${doctor && languages.length > 0 && html`<span class="note">${say(texts.times.sp
 <span class="note">${time ? say(texts.times.nextFree, { time }) : page.schedule === undefined && texts.times.notFree}</span></span>`;
 }
 
-/** Finds people by their names, where there are many. */
 function personSearch({ texts, portal }: Visit, page: TimesPage): Html | false {
   return (
     page.service.schedules.length > MAX_CARDS &&
@@ -118,7 +113,7 @@ function personSearch({ texts, portal }: Visit, page: TimesPage): Html | false {
   );
 }
 
-/** With whom: the day that was looked at stays. Who is free first comes first. */
+/** The choice of the practitioner, which keeps the selected day. */
 function personChoice(visit: Visit, page: TimesPage): Html | false {
   const { texts } = visit;
   const { schedule: chosen, people, from, day, who } = page;
@@ -135,11 +130,11 @@ ${others.length > 0 && html`<details${who !== '' && html` open`}><summary>${text
   );
 }
 
-/** How many of the earliest times are named, and from how many times of a day on they are worth naming. */
+/** Number of the earliest times, which are listed if the day has more times than MANY. */
 const EARLIEST = 4;
 const MANY = 8;
 
-/** The next free times of any doctor, each one click away. */
+/** Buttons for the earliest times of all practitioners. */
 function earliestTimes(visit: Visit, page: TimesPage): Html | false {
   const { texts, say, clock } = visit;
   const { schedule, isFirst, days, day, service } = page;
@@ -167,7 +162,7 @@ ${timeForm(visit, page, html`<ul>${buttons}</ul>`)}</section>`
 const timeButton = (time: FreeTime, style: 'time' | 'secondary', label: Content): Html =>
   html`<li><button name="time" value="${formatTime({ ...time, schedule: time.schedule.reference })}" class="${style}">${label}</button></li>`;
 
-/** Holds the time whose button is pressed, or asks whether to move to it. */
+/** The form whose buttons hold a time, or lead to the page that confirms a move. */
 function timeForm({ portal }: Visit, { move, service }: TimesPage, content: Content): Html {
   const { path } = portal.options;
   const action = move === undefined ? `${path}/hold` : `${move.own}/move`;
@@ -177,14 +172,14 @@ ${content}
 </form>`;
 }
 
-/** A month as a table: the days that have free times are links. */
+/** A month as a table; days with bookable times are links. */
 function monthGrid(visit: Visit, page: TimesPage): Html {
   const { texts, say, clock } = visit;
   const { first, days, day, from } = page;
   const start = clock.startOf(first);
   const isOfMonth = (one: string): boolean => one.slice(0, 7) === first.slice(0, 7);
   const dates = Array.from({ length: 31 }, (_, index) => clock.dayOf(clock.startOf(first, index))).filter(isOfMonth);
-  // The week begins on a Monday, as at the clinic.
+  // Weeks begin on Monday.
   const empty = (new Date(`${first}T00:00:00Z`).getUTCDay() + 6) % 7;
   const cell = (one: string | undefined): Html => {
     const times = days.get(one ?? '');
@@ -203,7 +198,7 @@ function monthGrid(visit: Visit, page: TimesPage): Html {
 <tbody>${weeks.map((week) => html`<tr>${week.map(cell)}</tr>`)}</tbody></table>`;
 }
 
-/** From a date on; and a month at a time, or two weeks. */
+/** The form for the first day, and the link between month and two weeks. */
 function dateChoice(visit: Visit, page: TimesPage): Html {
   const { texts, portal } = visit;
   const { isMonth, from, today, last } = page;
@@ -232,22 +227,21 @@ ${dateChoice(visit, page)}
 </section>`;
 }
 
-/** The parts of a day, by the hour in which they end. */
+/** The parts of a day, with the hour of their end. */
 const parts = [
   ['morning', 12],
   ['afternoon', 17],
   ['evening', 24],
 ] as const;
 
-/** How many times of a day are shown where there are many calendars. */
+/** Maximum of times of a day across several Schedules. */
 const MAX_TIMES = 40;
 
-/** Whether people can be chosen between. */
 const hasPeople = ({ service }: TimesPage): boolean => service.schedules.filter(({ name }) => name !== '').length > 1;
 
 /**
- * The times of a day that are shown. Where several calendars have too many between them each moment is named once, with one
- * of those who are free then; of too many moments some of the whole day, if whoever chooses a person sees all that they have.
+ * The listed times of a day. Too many times of several Schedules are reduced to one per start. If there are still too
+ * many and a practitioner can be selected, only a sample of the day is listed.
  */
 function shownTimes(page: TimesPage, times: readonly FreeTime[]): readonly FreeTime[] {
   if (page.schedule !== undefined || times.length <= MAX_TIMES) {
@@ -258,7 +252,7 @@ function shownTimes(page: TimesPage, times: readonly FreeTime[]): readonly FreeT
   return moments.flatMap((own, index) => (index % step === 0 ? (own[index % own.length] ?? []) : []));
 }
 
-/** The times in groups: by person, or by part of the day. */
+/** Groups times by person, or by part of the day. */
 function groupsOf({ texts, clock }: Visit, isByPerson: boolean, times: readonly FreeTime[]): [string, FreeTime[]][] {
   if (isByPerson) {
     const bySchedule = Map.groupBy(times, ({ schedule }) => schedule);
@@ -293,7 +287,7 @@ ${timeForm(visit, page, groups)}
 </section>`;
 }
 
-/** The way to the waitlist, where freed time is offered to those who wait. */
+/** A link to the waitlist, if the service has one. */
 export function waitLink(
   { texts, portal }: Visit,
   {
@@ -313,7 +307,7 @@ export function waitLink(
   );
 }
 
-/** The page of free times: the days of two weeks, and the times of one of them. */
+/** The page of bookable times: the days of a span, and the times of one day. */
 export function timesPage(visit: Visit, page: TimesPage): Reply {
   const { texts, say, clock, portal } = visit;
   const { next, move, days, earlier, service } = page;

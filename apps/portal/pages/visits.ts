@@ -8,30 +8,30 @@ import { when } from './appointment.ts';
 import { bookingFields } from './taken.ts';
 import { waitLink } from './times.ts';
 
-/** A whole visit that can be booked. */
+/** A bookable visit. */
 export interface ProposedVisit {
   readonly time: ChosenTime;
   readonly steps: readonly (ChosenStep & {
     readonly what: string | undefined;
     readonly withWhom: readonly string[];
-    /** In a series the time that was not free. */
+    /** The regular time of the series, if it was not free. */
     readonly before: number | undefined;
   })[];
 }
 
-/** What of a series is moved at once, and what stays as it is. */
+/** The appointments of a series that are moved together, and the others. */
 export interface RestOfSeries {
   readonly moved: readonly AppointmentView[];
   readonly stays: readonly AppointmentView[];
 }
 
-/** What the page of whole visits shows. */
+/** The content of the page of visits. */
 interface VisitsPage {
   readonly service: BookableService;
   readonly visits: readonly ProposedVisit[];
-  /** Whether there may be more than were found. */
+  /** Whether the search was incomplete. */
   readonly isCutShort: boolean;
-  /** The names of the steps that can be left out, and of those that are. */
+  /** Names of the optional steps, and of those that are left out. */
   readonly optional: readonly string[];
   readonly without: readonly string[];
   readonly today: string;
@@ -39,15 +39,15 @@ interface VisitsPage {
   readonly from: string | undefined;
   readonly earlier: string | undefined;
   readonly later: string | undefined;
-  /** When the next visit after these days starts. */
+  /** Start of the next visit after the span. */
   readonly next: number | undefined;
-  /** The visit that is being moved. */
+  /** The visit to be moved. */
   readonly move: AppointmentView | undefined;
-  /** The series that is being moved. */
+  /** The series to be moved. */
   readonly rest: RestOfSeries | undefined;
 }
 
-/** How the addresses of the page say what of a series is moved. */
+/** The parameter `all` of the page's URLs. */
 const allOf = (rest: RestOfSeries | undefined): string | undefined =>
   rest && (rest.stays.length > 0 ? 'usual' : 'stays');
 
@@ -70,7 +70,7 @@ function stepLine({ clock }: Visit, { start }: ChosenTime, step: ProposedVisit['
   return [time, what, ...step.withWhom].filter((one) => one).join(' · ');
 }
 
-/** How many appointments of a series fit, and what is proposed in place of those that do not. */
+/** Number of appointments of a series at their regular time, and the alternatives to the others. */
 function seriesNotes({ texts, say, clock }: Visit, { steps }: ProposedVisit, count: number): Html {
   const { visit } = texts;
   const moved = steps.flatMap(({ before, start }) => (before === undefined ? [] : [{ before, start }]));
@@ -92,7 +92,6 @@ function proposalCard(visit: Visit, { service, rest }: VisitsPage, proposal: Pro
 <p><button name="time" value="${formatTime(time)}" class="secondary" aria-label="${texts.visit.choose}: ${label}">${texts.visit.choose}</button></p></li>`;
 }
 
-/** The days from which visits are shown, and the steps that are left out. */
 function wishForm({ texts, portal }: Visit, page: VisitsPage): Html {
   const { service, move, rest, optional, without, today, last, from } = page;
   const hidden = Object.entries({
@@ -111,7 +110,7 @@ ${boxes.length > 0 && html`<fieldset class="group"><legend>${texts.visit.without
 <input type="date" id="from" name="from" min="${today}" max="${last}" value="${from ?? today}"> <button class="secondary">${texts.times.show}</button></form>`;
 }
 
-/** The page of whole visits: each with its appointments, to be chosen as it is. */
+/** The page of visits, each with its appointments and one button. */
 export function visitsPage(visit: Visit, page: VisitsPage): Reply {
   const { texts, say, clock, portal } = visit;
   const { path } = portal.options;

@@ -10,23 +10,23 @@ import { type FormState, problemSummary, textField } from './fields.ts';
 import { questionFields } from './questions.ts';
 import { refusalNote } from './taken.ts';
 
-/** What the page shows on which somebody joins the waitlist. */
+/** The content of the waitlist form. */
 export interface WaitPage {
   readonly service: BookableService;
-  /** The calendar that was chosen; `undefined`: any. */
+  /** The selected Schedule; `undefined`: any. */
   readonly schedule: BookableSchedule | undefined;
-  /** The appointment that stands until something earlier is taken: then nobody is asked who comes. */
+  /** The current appointment, for which an earlier time is wanted. Its patient is not asked for again. */
   readonly standing: AppointmentView | undefined;
   readonly known: readonly KnownPatient[];
-  /** The clinic's text to agree to, as a question. */
+  /** The clinic's consent text, as a question. */
   readonly questions: QuestionForm | undefined;
-  /** The address of the clinic's privacy notice. */
+  /** URL of the clinic's privacy notice. */
   readonly privacy: string | undefined;
   readonly state: FormState;
   readonly refusal?: RefusalReason | undefined;
 }
 
-/** The page on which somebody joins the waitlist: the days, and who it is. */
+/** The form for a waitlist entry: the days and the person. */
 export function waitPage(visit: Visit, page: WaitPage): Reply {
   const { texts, portal, url } = visit;
   const { wait, details } = texts;

@@ -7,13 +7,15 @@ import { isRefusal } from '../fhir/client.ts';
 import { isTooMuch } from '../http/limits.ts';
 import type { Portal } from '../portal.ts';
 
-/** Requests for calendars from one address in a minute: programs ask a few times in an hour. */
+/** Requests from one address in a minute; calendar programs send a few in an hour. */
 const MAX_PER_MINUTE = 30;
 
-/** The file of a secret link. */
 const file = /^([A-Za-z0-9-]{1,64}\.[0-9a-f]{64})\.ics$/;
 
-/** The calendar of a link; otherwise the status that says why there is none. Nothing is kept: a link that ends ends at once. */
+/**
+ * Returns the calendar of a link, or the HTTP status of the failure. There is no cache, so that a revoked link ends at
+ * once.
+ */
 async function read({ service }: Portal, name: string): Promise<string | 404 | 503> {
   const [, token] = file.exec(name) ?? [];
   const found = token === undefined ? undefined : await service.feed(token);
@@ -24,8 +26,8 @@ async function read({ service }: Portal, name: string): Promise<string | 404 | 5
 }
 
 /**
- * `GET /calendar/{secret}.ics`: the calendar of a person or a room, for programs that show calendars. The link is all that it
- * takes; staff make, renew and end it at the front desk.
+ * `GET /calendar/{secret}.ics`: the calendar feed of a practitioner or a room. The secret is the only authentication;
+ * staff create, renew and revoke it at the front desk.
  */
 export function feedRoutes(portal: Portal): FastifyPluginAsync {
   return async (scope) => {

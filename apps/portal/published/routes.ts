@@ -8,13 +8,13 @@ import { isRefusal, type Refusal } from '../fhir/client.ts';
 import type { Portal } from '../portal.ts';
 import { fileOf, type PublishedFile, publishedTypes, readSnapshot, type Snapshot } from './snapshot.ts';
 
-/** How long a snapshot is given out as the newest, in milliseconds; the one before it can be read as long again. */
+/** Lifetime of the newest snapshot, in milliseconds; the previous one stays readable as long. */
 const KEEP = 60_000;
 
-/** Requests from one address in a minute: a reader needs five for each snapshot. */
+/** Requests from one address in a minute; a snapshot takes five. */
 const MAX_PER_MINUTE = 60;
 
-/** The newest snapshot, and the one before it, whose files somebody may be reading. */
+/** Caches the newest snapshot, and the previous one for readers in progress. */
 function snapshots(portal: Portal, folder: string) {
   const { service, now } = portal;
   let kept: readonly Snapshot[] = [];
@@ -41,7 +41,7 @@ function snapshots(portal: Portal, folder: string) {
   };
 }
 
-/** Sends what is the same for everybody: compressed where that is wanted, and not again to whom has it. */
+/** Sends a public file: compressed if accepted, 304 if the reader has it. */
 async function send(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -66,7 +66,7 @@ async function send(
     : reply.send(text);
 }
 
-/** What a reader of files understands where there is none; `code` is of FHIR's issue-type. */
+/** Sends an OperationOutcome; `code` is of FHIR's issue-type. */
 function refuse(reply: FastifyReply, status: 404 | 503, code: 'not-found' | 'transient', diagnostics: string) {
   const outcome = { resourceType: 'OperationOutcome', issue: [{ severity: 'error', code, diagnostics }] };
   return reply
@@ -77,8 +77,9 @@ function refuse(reply: FastifyReply, status: 404 | 503, code: 'not-found' | 'tra
 }
 
 /**
- * What can be booked, for directories and search engines: the manifest `$bulk-publish` and a file of NDJSON for each type
- * (SMART Scheduling Links). Everybody may read it: it holds what any visitor of the portal sees.
+ * Publishes the bookable slots for directories and search engines (SMART Scheduling Links): the manifest
+ * `$bulk-publish` and an NDJSON file for each type. No authentication: the files contain only public data of the
+ * portal.
  *
  * @see https://build.fhir.org/ig/HL7/smart-scheduling-links/
  */

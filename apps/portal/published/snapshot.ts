@@ -10,38 +10,37 @@ import { type BookingService, isRefusal, nextPage, type Refusal, resourcesIn } f
 
 const GUIDE = 'http://hl7.org/fhir/uv/smart-scheduling-links/StructureDefinition';
 
-/** The types of resource that are published, in the order in which a reader needs them. */
+/** The published resource types; referenced types come first. */
 export const publishedTypes = ['Location', 'HealthcareService', 'Schedule', 'Slot'] as const;
 
-/** A type of resource that is published. */
 type PublishedType = (typeof publishedTypes)[number];
 
-/** What is sent of a text: it is compressed once, however many ask for it. */
+/** A file that is compressed once for all requests. */
 export interface PublishedFile {
   readonly text: string;
   readonly etag: string;
   readonly compressed: Buffer;
 }
 
-/** What could be booked at one instant, as one file for each type. */
+/** The bookable slots at one instant, with a file for each type. */
 export interface Snapshot {
-  /** The instant, in milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly at: number;
-  /** The lines of each file (NDJSON). */
+  /** The NDJSON files. */
   readonly files: ReadonlyMap<PublishedType, PublishedFile>;
-  /** Where the Slots end, in milliseconds since 1970 UTC, if there are more than are published. */
+  /** Start of the last published Slot, in milliseconds since 1970 UTC, if there are more. */
   readonly until: number | undefined;
-  /** The states in which the places are. */
+  /** States (regions) of the Locations. */
   readonly states: readonly string[];
 }
 
-/** How far ahead Slots are published, in milliseconds, and how many. */
+/** Period of the published Slots, in milliseconds, and their maximum. */
 const AHEAD = 90 * DAY;
 const MAX_SLOTS = 20_000;
 const PAGE = 1_000;
 const MOST = '500';
 
-/** Nothing but these elements is published, whatever the clinic has stored beside them. */
+/** Allow-list: no other element of a resource is published. */
 function picked<T extends Resource>(resource: T, names: readonly (keyof T)[]): object {
   const kept = names.filter((name) => resource[name] !== undefined).map((name) => [name, resource[name]]);
   return { resourceType: resource.resourceType, id: resource.id, ...Object.fromEntries(kept) };
@@ -53,7 +52,7 @@ const referencesTo = (type: string, ids: readonly (string | undefined)[]) =>
 const idOf = (reference: string | undefined, type: string): string | undefined =>
   reference?.startsWith(`${type}/`) ? reference.slice(type.length + 1) : undefined;
 
-/** A Schedule, whose actors are its places and services; of people there is only the name. */
+/** A Schedule with its Locations and HealthcareServices as actors. People are reduced to their names. */
 function published(
   schedule: Schedule,
   services: ReadonlyMap<string, HealthcareService>,
@@ -81,7 +80,7 @@ function published(
   };
 }
 
-/** A free Slot, with the page of the portal that holds it. */
+/** A free Slot with its booking link. */
 function offered({ id, schedule, start, end, serviceType }: Slot, linkOf: (id: string) => string): object {
   const types = listOf(serviceType).map(({ coding, text }) => ({ coding, text }));
   return {
@@ -99,7 +98,6 @@ function offered({ id, schedule, start, end, serviceType }: Slot, linkOf: (id: s
 
 const gzipped = promisify(gzip);
 
-/** A text, ready to be sent. */
 export const fileOf = async (text: string): Promise<PublishedFile> => ({
   text,
   etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`,
@@ -134,10 +132,9 @@ async function readSlots(client: BookingService, at: number): Promise<{ slots: S
 }
 
 /**
- * Reads what the portal's visitors can book: places, services, calendars, and their free Slots of the next 90 days, of which
- * it publishes the first 20,000.
+ * Reads Locations, HealthcareServices, Schedules and the free Slots of the next 90 days, at most about 20,000.
  *
- * @param linkOf - the address of the page that holds a Slot
+ * @param linkOf - URL of the page that holds a Slot
  * @see https://build.fhir.org/ig/HL7/smart-scheduling-links/
  */
 export async function readSnapshot(

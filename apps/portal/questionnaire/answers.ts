@@ -12,7 +12,7 @@ import type { FormValues } from '../visit/form.ts';
 import { isEnabled } from './enable-when.ts';
 import type { Control, Question, QuestionForm } from './questions.ts';
 
-/** What was answered, or what is wrong with it, by the name of the field. */
+/** The answers of a form, and its problems by field. */
 export interface FormAnswers {
   readonly items: readonly QuestionnaireResponseItem[];
   readonly problems: ReadonlyMap<string, FieldProblem>;
@@ -25,7 +25,6 @@ function numberIn(text: string, pattern: RegExp): number | undefined {
   return pattern.test(plain) ? Number(plain) : undefined;
 }
 
-/** Reads the value of a field as the answer to a question. */
 const parsers: Readonly<Partial<Record<Control, (text: string, question: Question, timeZone: string) => Parsed>>> = {
   boolean: (text) => (text === 'true' || text === 'false' ? { valueBoolean: text === 'true' } : 'choice'),
   decimal: (text) => {
@@ -52,7 +51,7 @@ const parsers: Readonly<Partial<Record<Control, (text: string, question: Questio
   'open-choice': (text, { options }) => options[Number(text)]?.answer ?? 'choice',
 };
 
-/** The name of the field for an answer that is in no list. */
+/** The field for the free answer of an open choice. */
 export const otherField = (field: string): string => `${field}.other`;
 
 function answersTo(question: Question, form: FormValues, timeZone: string): Parsed[] {
@@ -70,12 +69,12 @@ function answersTo(question: Question, form: FormValues, timeZone: string): Pars
 const isAnswered = ({ answer, item }: QuestionnaireResponseItem): boolean =>
   (answer?.length ?? 0) > 0 || (item?.length ?? 0) > 0;
 
-/** Reads the answers of a form. Questions that do not apply, given the answers to others, are left out and not required. */
+/** Reads the answers of a form. Questions whose condition is not met are left out and not required. */
 export function readAnswers({ questions }: QuestionForm, form: FormValues, timeZone: string): FormAnswers {
   const problems = new Map<string, FieldProblem>();
   const applying = new Set<string>();
   const valuesOf = (field: string): readonly string[] => (applying.has(field) ? form.all(field) : []);
-  // In order: a question may depend on one before it.
+  // Conditions may depend only on earlier questions.
   const markApplying = (list: readonly Question[]): void => {
     for (const { field, enableWhen, questions: inner } of list) {
       if (isEnabled(enableWhen, valuesOf)) {
@@ -98,7 +97,7 @@ export function readAnswers({ questions }: QuestionForm, form: FormValues, timeZ
         const response = parsed.filter((one) => typeof one !== 'string');
         const inner = itemsOf(question.questions);
         const [first, ...rest] = response;
-        // Questions below a question belong to its answer, those of a group to the group.
+        // FHIR nests items below the answer of a question, but below the item of a group.
         const nested =
           inner.length > 0 && control !== 'group' && first ? [{ ...first, item: inner }, ...rest] : response;
         return {
@@ -120,7 +119,7 @@ function wordsOf(response: QuestionnaireResponseItemAnswer, yesNo: readonly [str
   return valueCoding ? (valueCoding.display ?? valueCoding.code ?? '') : String(Object.values(rest)[0] ?? '');
 }
 
-/** Questions and answers as the readable text that a QuestionnaireResponse must have. */
+/** The narrative of the QuestionnaireResponse. */
 function narrative(items: readonly QuestionnaireResponseItem[], yesNo: readonly [string, string]): string {
   const lines = (list: readonly QuestionnaireResponseItem[]): ReturnType<typeof html>[] =>
     list.flatMap(({ text, answer = [], item = [] }) => [
@@ -130,7 +129,12 @@ function narrative(items: readonly QuestionnaireResponseItem[], yesNo: readonly 
   return html`<div xmlns="http://www.w3.org/1999/xhtml">${lines(items)}</div>`.text;
 }
 
-/** The answers as they are sent with the booking; `undefined` if there are none. */
+/**
+ * Converts the answers; `undefined` if there are none.
+ *
+ * @param yesNo - translations of yes and no
+ * @param authored - FHIR instant
+ */
 export function toQuestionnaireResponse(
   form: QuestionForm,
   { items }: FormAnswers,

@@ -1,18 +1,17 @@
-/** A condition on another question, with the value as the form holds it. */
+/** A condition on the form field of another question. */
 interface Condition {
-  /** The name of the other question's field. */
   readonly field: string;
   readonly operator: string;
   readonly value: string;
 }
 
-/** When a question applies: under all of the conditions, or any. */
+/** The conditions of a question, of which all or any must hold. */
 export interface EnableWhen {
   readonly conditions: readonly Condition[];
   readonly behavior: 'all' | 'any';
 }
 
-/** The values of a form's field; none if it is empty or its question does not apply. */
+/** Returns the values of a field; none if its question does not apply. */
 type ValuesOf = (field: string) => readonly string[];
 
 function compare(value: string, other: string): number {
@@ -39,8 +38,7 @@ const operators: Readonly<Record<string, Operator>> = {
 };
 
 /**
- * Whether a question applies, given the answers to others. The browser asks this while patients write, and the server when
- * the form is sent. An unknown operator is not a condition.
+ * Whether the conditions of a question hold. Used by the browser and the server. An unknown operator counts as met.
  *
  * @see https://hl7.org/fhir/R4/questionnaire-definitions.html#Questionnaire.item.enableWhen
  */

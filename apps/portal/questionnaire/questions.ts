@@ -2,7 +2,7 @@ import type { Coding, Questionnaire, QuestionnaireItem, QuestionnaireItemEnableW
 import { listOf, textOf } from '../../../packages/web/elements.ts';
 import type { EnableWhen } from './enable-when.ts';
 
-/** How a question is answered. */
+/** The form control of a question. */
 export type Control =
   | 'group'
   | 'display'
@@ -19,7 +19,6 @@ export type Control =
   | 'open-choice'
   | 'unsupported';
 
-/** One answer of a list. */
 interface Option {
   readonly label: string;
   readonly answer:
@@ -30,9 +29,9 @@ interface Option {
     | { readonly valueTime: string };
 }
 
-/** A question of the clinic, as the form shows it. */
+/** A question of the form. */
 export interface Question {
-  /** The name of its field. It does not depend on `linkId`, which a broken Questionnaire may lack or repeat. */
+  /** Field name, independent of `linkId`, which an invalid Questionnaire may lack or repeat. */
   readonly field: string;
   readonly linkId: string;
   readonly text: string;
@@ -47,7 +46,7 @@ export interface Question {
 
 /** The questions of a service. */
 export interface QuestionForm {
-  /** What QuestionnaireResponse names. */
+  /** The value of `QuestionnaireResponse.questionnaire`. */
   readonly canonical: string | undefined;
   readonly title: string | undefined;
   readonly questions: readonly Question[];
@@ -69,7 +68,7 @@ const controls: readonly string[] = [
   'open-choice',
 ] satisfies Control[];
 
-/** A larger Questionnaire is shown only in part. */
+/** Limits; the rest of a larger Questionnaire is not shown. */
 const most = { depth: 6, items: 60, options: 100, length: 4_000 } as const;
 
 function optionsOf({ answerOption }: QuestionnaireItem): Option[] {
@@ -93,13 +92,13 @@ function optionsOf({ answerOption }: QuestionnaireItem): Option[] {
     });
 }
 
-/** How an item is answered: an item of an unknown type, or a choice without answers, cannot be. */
+/** Unknown types, and choices without options, are unsupported. */
 function controlOf({ type }: QuestionnaireItem, options: readonly Option[]): Control {
   const control = controls.find((one) => one === type) as Control | undefined;
   return control === undefined || (control === 'choice' && options.length === 0) ? 'unsupported' : control;
 }
 
-/** The value of a condition as the field of the other question holds it. */
+/** Converts the value of a condition to that of the form field. */
 function conditionValue(condition: QuestionnaireItemEnableWhen, question: Question): string {
   const { answerBoolean, answerDecimal, answerInteger, answerDate, answerDateTime, answerTime, answerString } =
     condition;
@@ -126,7 +125,7 @@ function conditionValue(condition: QuestionnaireItemEnableWhen, question: Questi
   return index >= 0 ? String(index) : String(value);
 }
 
-/** All questions, those in groups and below others too, in order. */
+/** Flattens nested questions, in order. */
 export function allQuestions(questions: readonly Question[]): Question[] {
   return questions.flatMap((question) => [question, ...allQuestions(question.questions)]);
 }
@@ -149,7 +148,7 @@ function withConditions(question: Question, drafts: ReadonlyMap<string, Draft>, 
   return { ...question, questions, enableWhen: { conditions, behavior } };
 }
 
-/** Reads the questions of a Questionnaire, if there are any: what is broken in it is left out, or shown as it is. */
+/** Reads a Questionnaire. Invalid parts are left out or shown as unsupported. */
 export function questionForm(questionnaire: Questionnaire): QuestionForm {
   const drafts = new Map<string, Draft>();
   const read = (items: readonly QuestionnaireItem[] | undefined, prefix: string, depth: number): Question[] =>

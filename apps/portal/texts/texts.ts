@@ -15,19 +15,18 @@ type Translation<T> = T extends string
     ? Plural
     : { readonly [K in keyof T]: Translation<T[K]> };
 
-/** The words of the portal. */
+/** The texts of one language. */
 export type Texts = Translation<typeof english>;
 
-/** What is wrong with a field. */
 export type FieldProblem = keyof Texts['problems'];
 
-/** Why a booking was refused, as far as patients can do something about it. */
+/** The reason of a refusal, as patients read it. */
 export type RefusalReason = keyof Texts['refusals'];
 
-/** How an appointment stands, as patients read it. */
+/** The state of an appointment, as patients read it. */
 export type State = keyof Texts['states'];
 
-/** The words of the portal, by language. */
+/** The texts by language. */
 export const textsOf = {
   de: german,
   'de-simple': plainGerman,
@@ -38,19 +37,16 @@ export const textsOf = {
   ru: russian,
 } satisfies Readonly<Record<string, Texts>>;
 
-/** A language of the portal. */
 export type Language = keyof typeof textsOf;
 
-/** Whether a text names a language of the portal. */
 export const isLanguage = (text: string): text is Language => Object.hasOwn(textsOf, text);
 
-/** The languages of the portal. */
 export const languages = Object.keys(textsOf).filter(isLanguage);
 
-/** Fills in what stands in braces in a text; `number` decides between plural forms. */
+/** Replaces the `{placeholders}` of a text; `number` selects the plural form. */
 export type Say = (text: string | Plural, values: Readonly<Record<string, string | number>>) => string;
 
-/** How texts are filled in, in the language of a locale. */
+/** Returns `Say` with the plural rules and digits of a locale. */
 export function sayIn(locale: string): Say {
   const [plural, digits] = [new Intl.PluralRules(locale), new Intl.NumberFormat(locale)];
   return (text, values) => {
@@ -58,7 +54,7 @@ export function sayIn(locale: string): Say {
     return form.replace(/\{(\w+)\}(\.?)/g, (braces, name: string, stop: string) => {
       const value = values[name];
       const said = typeof value === 'number' ? digits.format(value) : (value ?? braces.slice(0, name.length + 2));
-      // A date may end with the stop of an abbreviation, which ends the sentence, too.
+      // A date may end with the full stop of an abbreviation; the sentence gets no second one.
       return said.endsWith('.') ? said : said + stop;
     });
   };
