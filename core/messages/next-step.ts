@@ -156,7 +156,7 @@ function again(thread: Thread, { now }: StepContext): Step {
 
 const nothing: Step = { do: 'nothing' };
 
-/** The state to notify. A current appointment keeps the state from before its start. */
+/** The state to notify. An appointment that has begun keeps the state from before its start. */
 function knownNext(
   known: Known | undefined,
   appointments: readonly Appointment[],

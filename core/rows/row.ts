@@ -7,7 +7,7 @@ interface RowKind {
   readonly display: string;
   /** The data about a person in a row: the request as it was sent, a reference, or nothing. */
   readonly person: 'request' | 'reference' | 'nothing';
-  /** The task of staff, if there is one. They sort, accept, suspend and close it. */
+  /** The task of staff, if there is one. They sort, claim, suspend and close it. */
   readonly forStaff?: string;
   /** Whether nothing reads the row after it has ended. */
   readonly isPassing?: true;

@@ -45,7 +45,7 @@ export function withTaken(
 
 /**
  * Releases Slots and removes their buffers. A bookable slot is free again, an external busy slot becomes
- * entered-in-error. A Slot that other appointments hold gets the status that they require. A blocked bookable slot
+ * entered-in-error. A Slot that other appointments hold gets the status that they require. A blocked Slot
  * stays blocked. `ids` may contain deleted Slots.
  */
 export function withGivenBack(calendar: Calendar, ids: readonly string[], config: PublicConfig): Calendar {

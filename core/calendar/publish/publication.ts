@@ -30,7 +30,7 @@ export interface Publication {
   readonly from?: number | undefined;
   /** Identifies the inputs. If they differ, the Schedule must be published again. */
   readonly inputs?: string | undefined;
-  /** The last check of all its Slots, or the last time they were unchanged; milliseconds since 1970 UTC. */
+  /** The last check of all its Slots, or the last search without new busy Slots; milliseconds since 1970 UTC. */
   readonly began?: number | undefined;
   /** Ids of the Schedule's services at that time, for `publicationWithServices`. */
   readonly services?: readonly string[] | undefined;
