@@ -14,7 +14,6 @@ export interface DeskSettings {
   readonly medplumUrl: string;
   /** Id of the ClientApplication for the sign-in. */
   readonly clientId: string;
-  /** Whether the portal is served, too. */
   readonly hasPortal: boolean;
   readonly config: PublicConfig;
 }

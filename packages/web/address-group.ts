@@ -12,9 +12,8 @@ export const PER_NETWORK = 8;
 
 /**
  * The groups by which limits count an address, the smallest first: an IPv4 address; the /64 network of an IPv6 address,
- * because a client with one of its addresses has all of them; the /48, which one client can have, too.
- *
- * @param address - as text; text that is not an address is a group of its own
+ * because a client with one of its addresses has all of them; the /48, which one client can have, too. A text that is
+ * not an address is a group of its own.
  */
 export function addressGroups(address: string): readonly [AddressGroup, ...AddressGroup[]] {
   const parsed = ipaddr.isValid(address) ? ipaddr.process(address) : undefined;

@@ -55,10 +55,7 @@ export function assetsOf(output: string, application: string): Assets {
   return { folder: resolve(output, application), page };
 }
 
-/**
- * Serves the built files of an application below `/assets/`. Their names contain a digest of their content, so browsers
- * never request one again.
- */
+/** Serves built files below `/assets/`. Their names contain a digest of the content, so browsers keep them. */
 export async function serveAssets(scope: FastifyInstance, { folder }: Assets): Promise<void> {
   await scope.register(fastifyStatic, {
     root: folder,

@@ -11,11 +11,7 @@ const ways = {
 /** Minimum length in characters; shorter pages are not worth compressing. */
 const LEAST = 1_000;
 
-/**
- * Whether a client accepts an encoding.
- *
- * @param acceptEncoding - `Accept-Encoding` of the request
- */
+/** Whether a client accepts an encoding, according to its `Accept-Encoding`. */
 export function takes(way: keyof typeof ways, acceptEncoding: unknown): boolean {
   const ranges = typeof acceptEncoding === 'string' ? acceptEncoding.slice(0, 500).toLowerCase().split(',') : [];
   const range = ranges.find((one) => one.trim().split(';')[0] === way);

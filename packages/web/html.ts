@@ -34,10 +34,7 @@ function toMarkup(content: Content): string {
     : String(content).replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }
 
-/**
- * A template of HTML. Values are escaped, both between tags and within the quotes of an attribute. Markup comes from
- * templates alone.
- */
+/** A template of HTML. Values are escaped, in text and in quoted attributes. Markup comes from templates alone. */
 export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Html {
   return new Html(strings.reduce((text, string, index) => `${text}${toMarkup(values[index - 1])}${string}`));
 }

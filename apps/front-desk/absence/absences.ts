@@ -178,17 +178,11 @@ export const otherTimesSearch = ({ schedules, substitutes }: OpenAbsence, now: n
     ],
   }) as const;
 
-/**
- * Whether staff can choose another time. With several Slots (a room, too) or in a visit, times depend on each other.
- */
+/** Whether staff can choose another time. In a visit or with several Slots, times depend on each other. */
 export const isChoosable = (appointment: Appointment, config: PublicConfig): boolean =>
   appointment.slot?.length === 1 && groupOf(appointment, artefactUri(config, 'LocalVisitGroup')) === undefined;
 
-/**
- * The free times to which an appointment can move, the earliest first.
- *
- * @param used - ids of Slots that are proposed for other appointments
- */
+/** The free times for an appointment, the earliest first. `used`: ids of Slots that are proposed for others. */
 export function otherTimes(
   found: readonly unknown[],
   appointment: Appointment,
@@ -267,11 +261,7 @@ export function announcement(
   };
 }
 
-/**
- * The body of `$absence` that confirms a plan.
- *
- * @param wanted - choices of staff in place of proposals, by appointment id
- */
+/** The body of `$absence` that confirms a plan. `wanted`: choices of staff in place of proposals, by appointment id. */
 export const confirmation = (absence: Said, silence: Silence, wanted: Readonly<Record<string, Wanted>>): Parameters =>
   announcement(absence, [
     { name: 'silence', valueCode: silence },

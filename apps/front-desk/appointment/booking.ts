@@ -55,8 +55,7 @@ export function servicesOffered(slot: Slot, schedule: Schedule | undefined): Cod
 
 /**
  * Whether a free Slot offers the service of an appointment. If neither Slot nor Schedule names a service, all are
- * offered.
- * A service without a coding cannot be compared and fits. The booking service applies the same rule.
+ * offered. A service without a coding cannot be compared and fits. The booking service applies the same rule.
  */
 export function canTake({ serviceType }: Appointment, slot: Slot, schedule: Schedule): boolean {
   const offered = slot.serviceType ?? schedule.serviceType;
@@ -101,12 +100,7 @@ export const identifierOf = (uuid: string) => [{ system: IDENTIFIER_SYSTEM, valu
 export const foundBy = (uuid: string): string =>
   `identifier=${encodeURIComponent(`${IDENTIFIER_SYSTEM}|urn:uuid:${uuid}`)}`;
 
-/**
- * The body of `$book` for a booking by telephone.
- *
- * @param who - a known patient, or a new one
- * @param uuid - of the booking: equal in repeated requests
- */
+/** The body of `$book` for a booking by telephone. Repeated requests have the same `uuid`. */
 export function bookingRequest(
   wanted: Wanted,
   who: { readonly id: string; readonly name: string } | NewPatient,
@@ -151,9 +145,7 @@ interface OnPurpose extends Interval {
   readonly isOverbooking: boolean;
 }
 
-/**
- * The Slot and Appointment of a booking outside the bookable slots. Busy time is refused unless overbooking is allowed.
- */
+/** The Slot and Appointment of a booking outside bookable slots. Busy time is refused, unless it may be overbooked. */
 export function onPurpose(wanted: OnPurpose, config: PublicConfig): BundleEntry[] {
   const { schedule, who, service, comment, uuid, isOverbooking } = wanted;
   const marked = {

@@ -26,11 +26,7 @@ function whatChanged(appointment: Appointment, before: Appointment | undefined):
   return appointment.status === before.status ? 'changed' : 'status';
 }
 
-/**
- * The history of an appointment, the newest step first.
- *
- * @param versions - all known versions, the newest first
- */
+/** The history of an appointment, the newest step first. `versions`: all known ones, the newest first. */
 export function historyOf(versions: readonly Appointment[], config: PublicConfig): Step[] {
   return versions.map((appointment, index) => {
     const before = versions[index + 1];

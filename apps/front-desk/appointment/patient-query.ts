@@ -80,12 +80,9 @@ const combine: readonly (readonly (readonly [string, string])[])[] = [
   ],
 ];
 
-/** Maximum number of spellings of a word in a search. */
 const MOST = 64;
 
-/**
- * The typed word, then other spellings: one letter, or two of one language, replaced everywhere; then one at a time.
- */
+/** The typed word, then other spellings: one or two letters replaced everywhere, then one at a time. */
 function spellingsOf(word: string): string[] {
   const typed = word.toLowerCase();
   const plain = folded(word);
@@ -120,9 +117,7 @@ function beginningsOf(word: string): string[] {
 
 const twoDigits = (text: string): string => text.padStart(2, '0');
 
-/**
- * The dates that a text can mean: 17.05.1990, 1/5/49, 17051990, 170590 or 1949-05-01. A two-digit year is in the past.
- */
+/** Dates that a text can mean: 17.05.1990, 1/5/49, 17051990, 170590, 1949-05-01. A two-digit year is in the past. */
 function datesIn(text: string, year: number): string[] {
   const [, day = '', month = '', end = ''] =
     text.match(/^(\d{1,2})[./\s-]+(\d{1,2})[./\s-]+(\d{4}|\d{2})$/) ?? text.match(/^(\d\d)(\d\d)(\d{4}|\d\d)$/) ?? [];
@@ -155,10 +150,7 @@ const grouped = (digits: string): string =>
     ),
   ].join(',');
 
-/**
- * Matches a phone number in any notation by its last seven digits, without separators, country code and leading zero.
- * Fewer digits match any part of a number.
- */
+/** Matches a phone number by its last seven digits, in any notation. Fewer digits match any part of a number. */
 function numberQuery(text: string): PatientQuery {
   const digits = text.replace(/[^\d+]/g, '');
   const bare = digits.replace(COUNTRY, '').replace(/^0/, '');
@@ -182,9 +174,7 @@ function wordQuery(word: string, year: number): PatientQuery {
 /**
  * The searches for a typed text, whose results belong together. The text is an e-mail address, a date or year of birth,
  * a phone number or its last digits, or words. Among words, a date is the date of birth; all others begin a part of the
- * name in any spelling.
- *
- * @param year - the current year
+ * name in any spelling. `year` is the current one.
  */
 export function patientQueries(text: string, year: number): readonly PatientQuery[] {
   const typed = text.trim();
@@ -202,10 +192,7 @@ export function patientQueries(text: string, year: number): readonly PatientQuer
   return words.length > 0 ? [words.flatMap((word) => wordQuery(word, year))] : [];
 }
 
-/**
- * A fallback if no usual spelling finds anybody: searches by the first letters of the names, with any diacritics.
- * `isMeant` filters the results.
- */
+/** A fallback search by the first letters of the names, with any diacritics. `isMeant` filters its results. */
 export function widerQuery(text: string, year: number): PatientQuery | undefined {
   const words = text.split(/[\s,]+/).filter(Boolean);
   const names = words.filter((word) => wordQuery(word, year).every(([name]) => name === 'name'));

@@ -60,11 +60,7 @@ export function servicesOf({ serviceType }: Appointment): string {
   return listOf(serviceType).map(conceptText).filter(Boolean).join(', ');
 }
 
-/**
- * The payers of an appointment, for display.
- *
- * @param names - by payer code; other payers keep the clinic's own display
- */
+/** The payers of an appointment, for display. `names`: by payer code; other payers keep the clinic's own display. */
 export function payersOf(
   appointment: Appointment,
   names: Readonly<Record<string, string>>,

@@ -21,11 +21,7 @@ export interface RestOfSeries {
 const nameOf = (appointment: Appointment, config: PublicConfig): string =>
   stepIn(appointment, artefactUri(config, 'LocalVisitStep'))?.name ?? '';
 
-/**
- * The appointments of a series from one on, at the same regular time. `undefined` if there is no later one.
- *
- * @param appointments - of the series
- */
+/** The appointments of a series from one on, at the same regular time. `undefined` if there is no later one. */
 export function restOf(
   appointment: Appointment,
   appointments: readonly Appointment[],

@@ -24,11 +24,7 @@ const canBeTrue: Readonly<Record<StatusStep, (start: number, now: number, timeZo
   noshow: (start, now) => start <= now,
 };
 
-/**
- * The statuses that staff may set now, apart from cancelling.
- *
- * @param now - milliseconds since 1970 UTC
- */
+/** The statuses that staff may set now, apart from cancelling; `now` in milliseconds since 1970 UTC. */
 export function stepsOf(appointment: Appointment, now: number, timeZone: string): StatusStep[] {
   const start = parseInstant(appointment.start) ?? now;
   return steps.filter(

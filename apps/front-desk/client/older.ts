@@ -1,7 +1,4 @@
-/**
- * Functions that Safari 15, Chrome 100 and Firefox 102 lack, as far as the page and `core` use them. The build
- * translates new syntax.
- */
+/** Polyfills for Safari 15, Chrome 100 and Firefox 102, as far as needed. The build translates new syntax. */
 const missing: readonly (readonly [object, string, (this: never, ...values: never[]) => unknown])[] = [
   [
     Array.prototype,

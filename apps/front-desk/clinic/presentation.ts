@@ -66,11 +66,7 @@ export function attachmentOf(url: string): Attachment | undefined {
 export const logoIn = (organization: Organization, url: string): Attachment =>
   partsOf(organization.extension, url).find((extension) => extension.url === 'logo')?.valueAttachment ?? {};
 
-/**
- * The presentation in an Organization.
- *
- * @param url - of the extension LocalPortal
- */
+/** The presentation in an Organization; `url` of the extension LocalPortal. */
 export function presentationOf(organization: Organization, url: string): Presentation {
   const parts = partsOf(organization.extension, url);
   const part = (name: string): Partial<Extension> => parts.find((extension) => extension.url === name) ?? {};

@@ -5,7 +5,6 @@ import { DAY } from '../../../core/time/time-zone.ts';
 import { type CalendarData, type Entry, entriesOf } from './entries.ts';
 import { pixelsPerMinute, shownHours } from './layout.ts';
 
-/** One calendar on one day. */
 interface ColumnData {
   /** Stable for a calendar and day. */
   readonly id: string;
@@ -36,11 +35,7 @@ export function columnsOf(
 
 const isUseful = ({ kind, end }: Entry, now: number): boolean => kind !== 'free' || end > now;
 
-/**
- * The columns without past free times. A column without any stays the same object.
- *
- * @param now - milliseconds since 1970 UTC
- */
+/** The columns without free times before `now` (in milliseconds). An unchanged column stays the same object. */
 export const withoutPast = (columns: readonly ColumnData[], now: number): ColumnData[] =>
   columns.map((column) =>
     column.entries.every((entry) => isUseful(entry, now))

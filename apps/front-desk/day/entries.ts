@@ -18,7 +18,6 @@ export interface Entry extends Interval {
   readonly slots: readonly Slot[];
 }
 
-/** A resource without a column, and the reason. */
 interface Unplaced {
   readonly resource: Appointment | Slot;
   readonly why: 'no-time' | 'no-calendar' | 'unknown-status';
@@ -29,7 +28,6 @@ export interface CalendarData {
   readonly slots: readonly Slot[];
   readonly appointments: readonly Appointment[];
   readonly patients: ReadonlyMap<string, Patient>;
-  /** The people who act for the patients. */
   readonly guardians: readonly RelatedPerson[];
 }
 
@@ -152,10 +150,8 @@ export const waitingIn = ({ appointments }: CalendarData): Appointment[] =>
   appointments.filter(({ status }) => status === 'arrived' || status === 'checked-in').toSorted(byStart);
 
 /**
- * The cancelled appointments of some calendars, and those without a known calendar. Without a patient, a cancelled
- * appointment was only a hold and is left out.
- *
- * @param all - all calendars of the clinic
+ * The cancelled appointments of `schedules` (among `all` of the clinic), and those without a known calendar. Without a
+ * patient, an appointment was only a hold and is left out.
  */
 export function cancelledIn(
   { appointments, slots }: CalendarData,

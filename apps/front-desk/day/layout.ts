@@ -1,6 +1,5 @@
 import type { Interval } from '../../../core/time/interval.ts';
 
-/** An item in its lane, beside the items that overlap it. */
 interface Placed<T extends Interval> {
   readonly item: T;
   /** 0 is the first. */
@@ -9,11 +8,7 @@ interface Placed<T extends Interval> {
   readonly lanes: number;
 }
 
-/**
- * Distributes items to lanes. Each group of overlapping items has as many lanes as it needs.
- *
- * @param items - sorted by start
- */
+/** Distributes items, sorted by start, to lanes. Each group of overlapping items has as many lanes as it needs. */
 export function inLanes<T extends Interval>(items: readonly T[]): Placed<T>[] {
   const placed: Placed<T>[] = [];
   let group: { item: T; lane: number }[] = [];
@@ -42,12 +37,7 @@ const MINUTE = 60_000;
 /** The hours that are always shown: from eight to six. */
 const USUAL = { from: 8 * HOUR, to: 18 * HOUR };
 
-/**
- * The visible part of a day in full hours: the usual hours, extended to all entries.
- *
- * @param day - from midnight to midnight
- * @param items - the entries; what is outside the day is cut
- */
+/** The visible part of a day (midnight to midnight) in full hours: the usual hours, extended to all entries. */
 export function shownHours(day: Interval, items: readonly Interval[]): Interval {
   const within = items
     .map(({ start, end }) => ({ start: Math.max(start, day.start), end: Math.min(end, day.end) }))

@@ -18,12 +18,7 @@ export function isRefusal(answer: object): answer is Refusal {
   return 'refused' in answer;
 }
 
-/**
- * The reasons of a refusal.
- *
- * @param body - of the response, not validated
- * @param alternativeUrl - of the extension LocalAlternative
- */
+/** The reasons of a refusal. `body` is not validated; `alternativeUrl` is that of the extension LocalAlternative. */
 export function refusalOf(status: number, body: unknown, alternativeUrl: string): Refusal {
   const problems = problemsIn(body, { alternative: alternativeUrl });
   return {

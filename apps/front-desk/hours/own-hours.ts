@@ -38,12 +38,7 @@ export function hasClosures(schedule: Schedule, service: string): boolean {
   return availability.some((extension) => inner(extension, 'notAvailableTime').length > 0);
 }
 
-/**
- * The hours of a calendar for a service.
- *
- * @param service - reference to the service
- * @param ofService - weekly hours of the service: the default
- */
+/** The hours of a calendar for a service, given by reference. The default is the weekly hours of the service. */
 export function ownHoursOf(
   schedule: Schedule,
   service: string,

@@ -256,12 +256,7 @@ function wholeProblem({ kind, steps }: VisitDraft): WholeProblem {
   return steps.every(({ isOptional }) => isOptional) ? 'optional' : 'order';
 }
 
-/**
- * Validates a draft before it is sent, by the rule that also guards the store. Each service must be offered by a
- * calendar.
- *
- * @returns `undefined` if the draft is valid
- */
+/** The problems of a draft by the rule of the store, and services without a calendar; `undefined` if there are none. */
 export function visitProblems(
   service: HealthcareService,
   draft: VisitDraft,

@@ -121,10 +121,8 @@ function deliveryOf(
 const rank = ({ state }: Delivery): number => deliveryStates.indexOf(state);
 
 /**
- * Groups Subscriptions by portal: failed deliveries come first, then those that wait.
- *
- * @param resources - Subscriptions and Tasks; broken ones are shown as far as they can be read
- * @param now - milliseconds since 1970 UTC
+ * Groups Subscriptions by portal: failed deliveries come first, then those that wait. Broken resources are shown as far
+ * as they can be read. `now` is in milliseconds since 1970 UTC.
  */
 export function deliveriesIn(resources: readonly unknown[], now: number, config: PublicConfig): PortalDeliveries[] {
   const outboxes = new Map(resources.flatMap((one) => (isResource(one, 'Task') ? readOutboxes(one) : [])));

@@ -8,7 +8,6 @@ import { taskToken } from '../fhir/tasks.ts';
 /** A person's appointments by state: the next coming one first, in all other lists the latest first. */
 interface PersonData {
   readonly patient: Patient | undefined;
-  /** The people who act for the patient. */
   readonly guardians: readonly RelatedPerson[];
   readonly appointments: Readonly<Record<'coming' | 'waiting' | 'past' | 'cancelled', readonly Appointment[]>>;
   /** Messages of the clinic, the latest first. */
@@ -38,11 +37,7 @@ export const writtenAt = ({ sent, meta }: Communication): number => Date.parse(s
 
 const startOf = (appointment: Appointment): number => timeOf(appointment)?.start ?? 0;
 
-/**
- * Sorts search results.
- *
- * @param now - milliseconds since 1970 UTC
- */
+/** Sorts search results; `now` in milliseconds since 1970 UTC. */
 export function personIn(resources: readonly unknown[], now: number): PersonData {
   const appointments = resources
     .filter((one) => isResource(one, 'Appointment'))

@@ -82,12 +82,7 @@ export function requestsIn(resources: readonly unknown[], config: PublicConfig):
   };
 }
 
-/**
- * The request after an answered one: the next one, or else the last.
- *
- * @param before - the requests including the answered one
- * @param after - the requests that still wait
- */
+/** The request after an answered one: the next of those `before` that still wait, or else the last. */
 export function nextAfter(id: string, before: readonly Waiting[], after: readonly Waiting[]): string | undefined {
   const left = new Set(after.map((one) => one.id));
   const index = before.findIndex((one) => one.id === id);

@@ -45,11 +45,8 @@ const IDENTIFIER_SYSTEM = 'urn:ietf:rfc:3986';
 export const blockToken = (uuid: string): string => `${IDENTIFIER_SYSTEM}|urn:uuid:${uuid}`;
 
 /**
- * A Slot that blocks time of a calendar. The service withdraws the free Slots that it overlaps, and publishes them
- * again
- * after the block is deleted.
- *
- * @param uuid - of the block: equal in repeated requests
+ * A Slot that blocks time. The service withdraws the free Slots that it overlaps, and publishes them again after it is
+ * deleted. Repeated requests have the same `uuid`.
  */
 export function blockSlot(schedule: string, { start, end }: Interval, reason: string, uuid: string): Slot {
   return {

@@ -36,7 +36,6 @@ import { config } from '../settings.ts';
 
 interface Known {
   readonly concerned: Concerned;
-  /** All calendars by id. */
   readonly schedules: ReadonlyMap<string, Schedule>;
 }
 
@@ -287,7 +286,6 @@ function Progress({ lines, known }: Pick<CardProps, 'lines' | 'known'>) {
   );
 }
 
-/** Ends an absence early: now, or at a typed time. */
 function EndEarly({ absence, onChanged }: Pick<CardProps, 'absence' | 'onChanged'>) {
   const { absences: words, appointment } = useTexts();
   const [at, setAt] = useState<string>();

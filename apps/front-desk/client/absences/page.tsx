@@ -32,7 +32,6 @@ async function readConcerned(ids: readonly string[]): Promise<Concerned | Refusa
   return isRefusal(found) ? found : concernedIn(found.flat());
 }
 
-/** The absences and their appointments, kept up to date. */
 function AbsenceList({
   absences,
   schedules,
@@ -40,7 +39,6 @@ function AbsenceList({
   onChanged,
 }: {
   readonly absences: readonly OpenAbsence[];
-  /** All calendars by id. */
   readonly schedules: ReadonlyMap<string, Schedule>;
   /** Id of the absence that gets the focus. */
   readonly open: string | undefined;

@@ -112,10 +112,8 @@ async function readAppointment(id: string): Promise<AppointmentDetails | Refusal
 }
 
 /**
- * Reads an appointment with its patient, answers and history.
- *
- * @param version - of the appointment in the calendar. If another one is shown, everything is read again; typed text
- * stays.
+ * Reads an appointment with its patient, answers and history. It is read again if `version`, which the calendar shows,
+ * is another one; typed text stays meanwhile.
  */
 export function useAppointment(id: string | undefined, version: string | undefined): Loaded<AppointmentDetails> {
   const loaded = useLoaded(id && `appointment ${id}`, () => readAppointment(id ?? ''));

@@ -62,7 +62,6 @@ const fields = [
   ['privacy', 'url', 'off'],
 ] as const;
 
-/** The clinic's presentation to patients, with a preview. */
 function ClinicForm({ data, onSaved }: { readonly data: ClinicData; readonly onSaved: () => Promise<void> }) {
   const { clinic: words } = useTexts();
   const { organization, services } = data;

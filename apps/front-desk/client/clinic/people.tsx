@@ -22,7 +22,6 @@ export function PictureField({
   readonly label: string;
   /** `data:` URL; empty if there is none. */
   readonly picture: string;
-  /** The stored picture. */
   readonly stored: Attachment;
   readonly use: 'logo' | 'photo';
   readonly onPicture: (picture: string) => void;

@@ -11,10 +11,8 @@ const STORED = { logo: 512, photo: 320 } as const;
 const types = { logo: ['image/png', 'image/jpeg'], photo: ['image/jpeg'] } as const;
 
 /**
- * A chosen file as a picture to store. It is drawn again at a smaller size, so that nothing else in the file (location,
- * script, camera) is stored. `undefined` if it is no PNG, JPEG or WebP, or too large.
- *
- * @returns `data:` URL
+ * A chosen file as a `data:` URL of a picture to store. It is drawn again at a smaller size, so that nothing else in
+ * the file (location, script, camera) is stored. `undefined` if it is no PNG, JPEG or WebP, or too large.
  */
 export async function pictureOf(file: File, use: keyof typeof types): Promise<string | undefined> {
   const kind = file.size <= LARGEST_FILE ? pictureKind(new Uint8Array(await file.arrayBuffer())) : undefined;

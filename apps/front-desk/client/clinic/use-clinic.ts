@@ -18,7 +18,6 @@ export interface ClinicData {
   readonly organization: Organization;
   /** Services that the clinic provides, or that have no provider. */
   readonly services: readonly HealthcareService[];
-  /** Practitioners of the calendars. */
   readonly people: readonly Practitioner[];
 }
 
@@ -65,9 +64,7 @@ export const useClinic = () => useLoaded('clinic', load);
 
 /**
  * Stores the presentation in one transaction, unless somebody else was faster. A new Organization becomes the provider
- * of the services.
- *
- * @param bring - changed texts about what to bring, by service id
+ * of the services. `bring`: changed texts about what to bring, by service id.
  */
 export function saveClinic(
   { organization, services }: ClinicData,

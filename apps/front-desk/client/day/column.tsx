@@ -68,7 +68,6 @@ export const Column = memo(function Column({
   readonly now: number | undefined;
   /** The key of the entry that the Tab key reaches, if it is in this column. */
   readonly tabStop: string | undefined;
-  /** The appointment that is being moved. */
   readonly moving: Appointment | undefined;
   /** Id of an appointment of this column whose change is not stored yet. */
   readonly pending: string | undefined;

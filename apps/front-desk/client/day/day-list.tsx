@@ -23,7 +23,6 @@ interface Line {
   readonly appointment: Appointment | undefined;
   /** The kind, unless it is a booked appointment. */
   readonly kind: string | false;
-  /** The comment, if there is no appointment. */
   readonly note?: string | undefined;
 }
 

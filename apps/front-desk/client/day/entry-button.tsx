@@ -3,10 +3,7 @@ import { type Kind, signOf } from '../../day/kinds.ts';
 import { isWithinDay, spanText, timeText } from '../parts/format.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
-/**
- * An entry of a column: time, sign, and name or kind. A week has thousands of entries, so each has few elements and is
- * drawn again only if it changes.
- */
+/** An entry of a column. A week has thousands, so each has few elements and is drawn again only if it changes. */
 export const EntryButton = memo(function EntryButton({
   id,
   start,
@@ -30,11 +27,9 @@ export const EntryButton = memo(function EntryButton({
   readonly kind: Kind;
   /** Patient, or comment of the Slot; may be empty. */
   readonly name: string;
-  /** May be empty. */
   readonly service: string;
   /** Whether it overlaps another appointment on purpose. */
   readonly isOverbooked: boolean;
-  /** Whether it is a step of a visit. */
   readonly isInVisit: boolean;
   /** Whether its change is not stored yet. */
   readonly isPending: boolean;

@@ -26,13 +26,7 @@ import { Column } from './column.tsx';
 /** The type of the dragged data: the id of an appointment of this page. */
 const DRAGGED = 'application/x-appointment';
 
-/**
- * Lets staff drag appointments to free times.
- *
- * @param entries - by key
- * @param onDrop - receives the id of the appointment
- * @returns event handlers for the box around the entries
- */
+/** Lets staff drag appointments to free times. Returns event handlers for the box; `onDrop` receives an id. */
 function useDrag(
   box: RefObject<HTMLElement | null>,
   entries: ReadonlyMap<string, { readonly entry: Entry; readonly schedule: Schedule }>,
@@ -117,7 +111,6 @@ export function Grid({
   readonly days: readonly LocalDay[];
   readonly data: CalendarData;
   readonly now: number;
-  /** The appointment that is being moved. */
   readonly moving: Appointment | undefined;
   /** Id of an appointment whose change is shown, but not stored yet. */
   readonly pending: string | undefined;

@@ -41,10 +41,7 @@ const LENGTH = 1_800_000;
 /** Time for the panel to return the focus when it is closed, in milliseconds. */
 const FOCUS_RETURN = 50;
 
-/**
- * Focuses the last open entry if nothing has the focus after the panel is closed. The element that opened the panel may
- * be gone, such as a booked free time.
- */
+/** Focuses the last open entry after the panel is closed, if the element that had opened it is gone. */
 function useFocusOnEntry(open: string | undefined): void {
   const last = useRef(open);
   useEffect(() => {
@@ -80,11 +77,9 @@ export function Opened({
   /** The open entry, if the calendar shows it. */
   readonly entry: Entry | undefined;
   readonly data: CalendarData | undefined;
-  /** The appointment that is being moved. */
   readonly moving: AppointmentDetails | undefined;
   /** The patient for whom a time is being chosen. */
   readonly person: Patient | undefined;
-  /** The calendars that are shown. */
   readonly schedules: readonly Schedule[];
   /** All calendars of the clinic. */
   readonly all: readonly Schedule[];

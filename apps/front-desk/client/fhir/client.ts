@@ -25,7 +25,6 @@ interface Call {
   /** A resource, or the fields of a form. */
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Aborts the request when its response is no longer wanted. */
   readonly signal?: AbortSignal;
 }
 
@@ -87,7 +86,6 @@ export function searchUrl(type: ResourceType, query: Query): string {
   return `${type}?${parameters}`;
 }
 
-/** Maximum number of ids in one URL. */
 const MOST_IDS = 100;
 
 /** The searches for resources by their ids. */
@@ -125,12 +123,7 @@ async function followed(bundle: Bundle): Promise<unknown[] | Refusal> {
   return found;
 }
 
-/**
- * Runs several searches in one request, and reads all pages of each.
- *
- * @param urls - from `searchUrl`
- * @returns the resources of each search
- */
+/** Runs several searches of `searchUrl` in one request, and reads all pages. Returns the resources of each. */
 export async function searchAll(urls: readonly string[]): Promise<unknown[][] | Refusal> {
   const answer = await readAll(urls);
   if (isRefusal(answer)) {
@@ -198,11 +191,7 @@ export const update = <T extends ResourceType>(type: T, resource: ExtractResourc
     headers: { 'if-match': `W/"${resource.meta?.versionId}"` },
   });
 
-/**
- * Creates a resource.
- *
- * @param condition - a search that finds it (`If-None-Exist`): a repeated request does not create it twice
- */
+/** Creates a resource. With a `condition` (`If-None-Exist`), a repeated request does not create it twice. */
 export const create = <T extends ResourceType>(type: T, resource: ExtractResource<T> & Resource, condition?: string) =>
   call(type, `${fhirBase}/${type}`, {
     method: 'POST',
@@ -210,11 +199,7 @@ export const create = <T extends ResourceType>(type: T, resource: ExtractResourc
     ...(condition !== undefined && { headers: { 'if-none-exist': condition } }),
   });
 
-/**
- * Books or moves an appointment with `$book`, which applies all rules.
- *
- * @param version - required version of a moved appointment (`If-Match`)
- */
+/** Books or moves with `$book`, which applies all rules. A moved appointment must have the `version` (`If-Match`). */
 export const book = (request: Appointment | Parameters, version?: string): Promise<Appointment | Refusal> =>
   call('Appointment', `${config.baseUrl}/Appointment/$book`, {
     method: 'POST',
@@ -292,12 +277,7 @@ export const events = (subscription: string, first: number): Promise<Bundle | Re
     {},
   );
 
-/**
- * Calls the server of the front desk, for staff only.
- *
- * @param body - is posted as JSON
- * @param isWanted - whether a response has the right shape
- */
+/** Calls the server of the front desk, for staff only. `body` is posted as JSON; `isWanted` validates the response. */
 export async function deskData<T extends object>(
   path: string,
   isWanted: (answer: unknown) => boolean,

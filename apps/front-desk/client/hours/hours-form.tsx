@@ -22,10 +22,7 @@ interface HoursFormOptions<Draft extends HoursDraft> {
   readonly changed: (draft: Draft) => HoursHolder | undefined;
 }
 
-/**
- * The state of a form of opening hours. Typed hours are kept until they are saved; a preview is shown until they
- * change.
- */
+/** The state of an hours form. Typed hours are kept until they are saved; a preview is shown until they change. */
 export function useHoursForm<Draft extends HoursDraft>({
   name,
   stored,

@@ -57,9 +57,7 @@ export function SavingPart({
 }: {
   readonly saving: ReturnType<typeof useSaving>;
   readonly data: HoursData;
-  /** Text about missing input. */
   readonly missing: string | false;
-  /** Label of the button that saves. */
   readonly save: ReactNode;
   readonly onShow: () => void;
   readonly onReload: () => void;

@@ -17,7 +17,6 @@ interface ScheduleProps {
   readonly onSaved: () => void;
 }
 
-/** The settings of a calendar for one service: hours, lengths and the last published day. */
 function OwnHoursForm({ schedule, service, data, onSaved }: ScheduleProps & { readonly service: HealthcareService }) {
   const { hours: words } = useTexts();
   const reference = `HealthcareService/${service.id}`;

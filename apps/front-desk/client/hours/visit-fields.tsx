@@ -42,7 +42,6 @@ function LengthField({
   );
 }
 
-/** The service or calendars that can perform a step. */
 function PoolFields({ row, data, onChange }: StepProps) {
   const { visit: words } = useTexts();
   const unknown = row.service !== '' && !data.services.some(({ id }) => id === row.service) ? [row.service] : [];

@@ -72,7 +72,6 @@ function Settling({
   );
 }
 
-/** A person to call: contacts, appointment, personal offer and outcome. */
 function Card({
   message,
   calendars,

@@ -21,10 +21,7 @@ interface Waiting extends Later {
 interface Announcements {
   /** Shows a message, also to screen readers. A problem stays until it is closed. */
   readonly announce: (text: string, isProblem?: boolean) => void;
-  /**
-   * Writes a change unless it is undone in time. A change that waited before is written at once. Resolves when the
-   * change was written or undone.
-   */
+  /** Writes a change after some seconds, or when the next one comes. Resolves when it was written or undone. */
   readonly later: (change: Later) => Promise<void>;
   readonly waiting: Later | undefined;
   readonly takeBack: () => void;

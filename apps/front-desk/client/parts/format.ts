@@ -53,10 +53,7 @@ export const momentText = (time: number, language: Language): string =>
     ...zoneOf(time),
   }).format(time);
 
-/**
- * A date without a time, such as a date of birth: 17 May 1990, so that the day cannot be taken for the month. A year or
- * a month alone stays one.
- */
+/** A date without a time: 17 May 1990, so that day and month are not confused. A year or a month alone stays one. */
 export const dateText = (date: string, language: Language): string =>
   isLocalDay(date)
     ? new Intl.DateTimeFormat(locales[language], { timeZone: 'UTC', dateStyle: 'medium' }).format(Date.parse(date))

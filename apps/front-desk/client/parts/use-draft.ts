@@ -13,10 +13,7 @@ function stored<T extends object>(key: string): Partial<T> {
 
 /**
  * Typed text, which outlives a conflict, a reload and a new sign-in of the same person. It is kept until it is sent or
- * the browser's tab is closed. Other fields have the loaded values.
- *
- * @param key - of the draft
- * @param initial - values before anything is typed; later changes are ignored
+ * the browser's tab is closed. Other fields have the loaded values; later changes of `initial` are ignored.
  */
 export function useDraft<T extends object>(key: string, initial: T) {
   const [loaded] = useState(initial);

@@ -19,7 +19,7 @@ export interface Watched<T> extends Loaded<T> {
   readonly isBehind: boolean;
 }
 
-/** The resources that were written last are enough for a comparison. */
+/** The versions of the resources that were written last are compared. */
 const NEWEST: Query = [
   ['_sort', '-_lastUpdated'],
   ['_count', '20'],
@@ -34,10 +34,8 @@ const MAX_TRIES = 3;
 const PAUSE = 4_000;
 
 /**
- * Polls while the page is visible. One failed request is repeated before it counts.
- *
- * @param key - of the query
- * @param options - `pause` between requests in milliseconds; `isLater`: whether the first one waits, too
+ * Polls while the page is visible. One failed request is repeated before it counts. `pause` is in milliseconds; with
+ * `isLater`, the first request waits, too.
  */
 export const useWatched = <T extends object>(
   key: string,
@@ -66,9 +64,7 @@ async function standingsOf(searches: readonly ShownSearch[]): Promise<SearchVers
 
 /**
  * Shows search results. Changes by others appear automatically, and so do results that could not be read at first.
- *
- * @param key - of the query
- * @param make - makes the value from the found resources, complete or not
+ * `make` makes the value from the found resources, complete or not.
  */
 export function useFound<T extends object>(
   key: string,

@@ -11,11 +11,7 @@ export class Refused extends Error {
   }
 }
 
-/**
- * The value, if the response is not a refusal.
- *
- * @throws Refused
- */
+/** The value of a response. A refusal is thrown as {@link Refused}. */
 export async function unlessRefused<T extends object>(answer: Promise<T | Refusal>): Promise<T> {
   const given = await answer;
   if (isRefusal(given)) {
@@ -24,10 +20,7 @@ export async function unlessRefused<T extends object>(answer: Promise<T | Refusa
   return given;
 }
 
-/**
- * The queries and mutations of the page. Nothing that left the page is shown again without being read again: changes to
- * an old version would be refused.
- */
+/** Queries and mutations without a cache: changes to an old version would be refused. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
@@ -53,10 +46,8 @@ export interface Loaded<T> {
 }
 
 /**
- * Loads a value, and loads it again when its key changes.
- *
- * @param key - a value is loaded once for all who use the same key; without a key nothing is loaded
- * @param load - its signal ends a request whose response is no longer wanted
+ * Loads a value, and loads it again when its key changes. All users of a key share the value; without one nothing is
+ * loaded. The signal of `load` ends a request whose response is no longer wanted.
  */
 export function useLoaded<T extends object>(
   key: string | undefined,

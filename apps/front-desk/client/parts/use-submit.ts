@@ -21,11 +21,7 @@ interface Sent {
   readonly send: () => Promise<void>;
 }
 
-/**
- * Sends a form, and holds its progress and refusal. While one request is in progress, further clicks do nothing.
- *
- * @param asOf - a refusal is forgotten when this value changes
- */
+/** Sends a form, one request at a time, with progress and refusal. The refusal is forgotten when `asOf` changes. */
 export function useSubmit(asOf = '') {
   const { announce, later } = useAnnouncements();
   const sayRefused = useRefused();
@@ -80,12 +76,8 @@ export function useSubmit(asOf = '') {
     return answer;
   };
   /**
-   * Sends the request after some seconds, so that it can be undone.
-   *
-   * @param key - id of the changed resource
-   * @param text - the person and the change
-   * @param becomes - the changed appointment
-   * @returns `undefined` if it was refused or undone
+   * Sends the request after some seconds, so that it can be undone. `key` is the id of the changed resource, `text`
+   * names the person and the change. Returns `undefined` if it was refused or undone.
    */
   const submitLater = async <T extends object>(
     key: string,

@@ -73,11 +73,7 @@ function foundIn(resources: readonly unknown[]): FoundPatient[] {
   return unique.map((patient) => ({ patient, guardians: guardiansIn(resources, patient.id) }));
 }
 
-/**
- * The active patients that a typed text matches, at most {@link MAX_PATIENTS}. The next letter ends a search.
- *
- * @returns `asked`: the text of the search; empty if it is too short. `isMore`: whether there are more patients
- */
+/** At most {@link MAX_PATIENTS} active patients for a typed text. `asked`: the searched text; empty if too short. */
 export function usePatients(
   text: string,
 ): Loaded<FoundPatient[]> & { readonly asked: string; readonly isMore: boolean } {

@@ -43,7 +43,6 @@ export function OpenRequest({
   readonly onConfirm: () => void;
   readonly onDeclining: (isDeclining: boolean) => void;
   readonly onDecline: (declined: Appointment) => Promise<boolean>;
-  /** Shows the request in the calendar. */
   readonly onShow: () => void;
 }) {
   const { requests: words, appointment: appointmentWords } = useTexts();

@@ -22,7 +22,7 @@ const medplum = new MedplumClient({
   clientId: settings.clientId,
   storage,
   cacheTime: 0,
-  // A server error refuses nobody, but Medplum's client would end the session.
+  // Server errors must not end the session, but Medplum's client treats them as a refusal.
   fetch: async (url, options) => {
     const response = await fetch(url, options);
     if (response.status === 429 || response.status >= 500) {

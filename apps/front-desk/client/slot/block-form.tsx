@@ -44,7 +44,6 @@ async function readCovered(schedule: Schedule, time: Interval): Promise<Covered 
   return { entries: coveredBy(entriesOf(schedule, data), time), data };
 }
 
-/** The appointments that a block would cover, as links. */
 function CoveredList({ covered: { entries, data } }: { readonly covered: Covered }) {
   const { language, slot: words, kind, appointment } = useTexts();
   return (
@@ -67,11 +66,7 @@ function CoveredList({ covered: { entries, data } }: { readonly covered: Covered
   );
 }
 
-/**
- * Blocks any time of a calendar. If appointments are in that time, the user must decide before anything is written.
- *
- * @param time - the initial values of the fields
- */
+/** Blocks any time of a calendar, initially `time`. Appointments in it are listed before anything is written. */
 export function BlockForm({
   schedules,
   preset,

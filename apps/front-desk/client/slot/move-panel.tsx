@@ -32,7 +32,6 @@ export function MovePanel({
   readonly onJudged: () => void;
   readonly onStale: () => void;
   readonly onBack: () => void;
-  /** Somebody else has changed the appointment. */
   readonly onOvertaken: () => void;
 }) {
   const { language, appointment: words } = useTexts();
