@@ -11,7 +11,7 @@ import { MAX_SLOTS } from '../appointment/elements.ts';
 import type { StartBounds } from '../policy/judge.ts';
 import type { AppointmentRequest, BookRequest } from '../request/request.ts';
 
-/** How many alternatives a refusal proposes at most. */
+/** The most alternatives that a refusal proposes. */
 export const MAX_ALTERNATIVES = 3;
 
 /** The refusals that propose other times. */
@@ -24,7 +24,7 @@ export const proposing: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode
   'slot-not-found',
 ]);
 
-/** Refusals that another time may solve, too, but that do not propose any. */
+/** Refusals that another time may solve but that propose no alternatives. */
 const aboutTime: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
   'slot-mismatch',
   'period-invalid',
@@ -39,7 +39,7 @@ export function asksForAlternatives(issues: readonly Issue[]): boolean {
   );
 }
 
-/** The issues, with these alternatives added to those that propose other times. */
+/** Adds these alternatives to the issues that propose other times. */
 export function proposeIn(issues: readonly Issue[], alternatives: readonly Alternative[]): Issue[] {
   return issues.map((issue) =>
     proposing.has(issue.code) && alternatives.length > 0 ? { ...issue, alternatives } : issue,
@@ -54,7 +54,7 @@ export function refusedIn({ appointments }: BookRequest, issues: readonly Issue[
   return second ? undefined : first;
 }
 
-/** The same appointment at another time. */
+/** The request for the same appointment at another time. */
 export function requestAt(
   { slots, start, end }: Omit<Alternative, 'steps'>,
   request: AppointmentRequest,
@@ -69,17 +69,16 @@ export function requestAt(
   };
 }
 
-/** How many free Slots of a Schedule are looked at before the wanted time, and how many after it. */
+/** The most free Slots of a Schedule that are read before the wanted time, and after it. */
 const MAX_SLOTS_READ = '20';
 
-/** How many Schedules of the same service are looked at. */
+/** The most Schedules of the same service that are read. */
 export const MAX_SCHEDULES = 8;
 
 /**
- * The searches for the free Slots of a Schedule that are nearest to a time: one for those that begin before it, and one for
- * the others.
- *
- * @param bounds - when an appointment may start
+ * The searches for the free Slots of a Schedule that are nearest to a time: one for Slots that begin before it, and one
+ * for the others.
+ * @param bounds - the earliest and latest start of an appointment
  */
 export function nearbyReads({ id }: Schedule, wanted: Interval, { earliest, latest }: StartBounds): BundleEntry[] {
   const from = Math.max(wanted.start, earliest);
@@ -101,7 +100,7 @@ export function nearbyReads({ id }: Schedule, wanted: Interval, { earliest, late
   ];
 }
 
-/** The service types that a request asks for: its own, else those of its slots, else those of its schedules. */
+/** The requested service types: those of the request, else those of its slots, else those of its schedules. */
 function wantedTypes({ appointment, slots }: AppointmentRequest, schedules: readonly Schedule[], state: ResourceSet) {
   const ofSlots = slots.flatMap(({ value }) => findResource(state, 'Slot', value)?.serviceType ?? []);
   const found = [appointment.value.serviceType, ofSlots, schedules.flatMap(({ serviceType = [] }) => serviceType)];
@@ -109,10 +108,9 @@ function wantedTypes({ appointment, slots }: AppointmentRequest, schedules: read
 }
 
 /**
- * The searches for other Schedules that are open and offer the same service.
- *
- * @param schedules - those that the request names
- * @param state - what the caller may see of the resources that the request names
+ * The searches for other active Schedules with the same service.
+ * @param schedules - the Schedules that the request names
+ * @param state - the visible resources that the request names
  */
 export function sameServiceReads(
   request: AppointmentRequest,
@@ -135,24 +133,24 @@ export function sameServiceReads(
   ];
 }
 
-/** Free Slots of one Schedule, and when an appointment in it may start. */
+/** Free Slots of one Schedule, and the bounds for the start of an appointment in it. */
 export interface ScheduleSlots {
   readonly slots: readonly Slot[];
   readonly bounds: StartBounds;
 }
 
-/** The same, with readable times. */
+/** The Slots with parsed times. */
 interface TimedOffers extends Pick<ScheduleSlots, 'bounds'> {
   readonly slots: readonly (Interval & { readonly id: string })[];
 }
 
-/** How many starts in one long slot are considered, besides the last possible one. */
+/** The most starts in one long slot that are considered, besides the last possible one. */
 const MAX_OF_SLOT = 4;
 
 /**
- * Possible starts for a length of time in a slot: steps of that length from the start of the slot, of many those nearest to
- * the wanted start, and the last start that fits. A slot that is too short gives its own start, because other slots may
- * follow it.
+ * Possible starts for a length of time in a slot: steps of that length from the start of the slot, and the last start
+ * that fits. Of many steps, those nearest to the wanted start are taken. A slot that is too short gives its own start,
+ * because other slots may follow it.
  */
 function startsIn(slot: Interval, length: number, wanted: number, { earliest, latest }: StartBounds): number[] {
   const last = slot.end - length;
@@ -167,7 +165,10 @@ function startsIn(slot: Interval, length: number, wanted: number, { earliest, la
   return [...new Set([...inSteps, last])].filter((start) => start >= slot.start);
 }
 
-/** The slots that cover a time in every Schedule of a group; `undefined` if a Schedule has none, or if they are too many. */
+/**
+ * The slots that cover a time in every Schedule of a group; `undefined` if a Schedule has none, or if they are too
+ * many.
+ */
 function slotsAt(group: readonly TimedOffers[], interval: Interval): string[] | undefined {
   const chains = group.map(({ slots, bounds: { earliest, latest } }) =>
     interval.start >= earliest && interval.start <= latest ? findChain(slots, interval) : undefined,
@@ -176,7 +177,7 @@ function slotsAt(group: readonly TimedOffers[], interval: Interval): string[] | 
   return chains.includes(undefined) || slots.length > MAX_SLOTS ? undefined : slots;
 }
 
-/** The times of one group of Schedules, all of which are needed at once. */
+/** The times of one group of Schedules that are needed simultaneously. */
 function timesOf(offers: readonly ScheduleSlots[], wanted: Interval): Alternative[] {
   const group = offers.map(({ slots, bounds }) => ({
     bounds,
@@ -197,12 +198,11 @@ function timesOf(offers: readonly ScheduleSlots[], wanted: Interval): Alternativ
 }
 
 /**
- * Times that might be booked instead of one that was refused, the nearest first; of two that are equally near, the earlier
- * first. The rules decide whether they can be booked (`requestAt`).
- *
- * @param groups - Schedules that are needed at once, or several groups of them to choose from
- * @param wanted - the time that was refused; it is not among the results, unless in slots that were not refused
- * @param refused - ids of the slots that were refused
+ * Candidates for another time, the nearest first; of two at the same distance, the earlier first. The rules decide
+ * whether they can be booked (`requestAt`).
+ * @param groups - Schedules that are needed simultaneously; several groups are alternatives
+ * @param wanted - the refused time; it is not among the results, unless in other slots
+ * @param refused - ids of the refused slots
  */
 export function candidatesIn(
   groups: readonly (readonly ScheduleSlots[])[],

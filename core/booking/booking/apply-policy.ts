@@ -12,7 +12,7 @@ import type { AppointmentRequest } from '../request/request.ts';
 import { type BookingContext, servicesOf } from './knowledge.ts';
 import { changedBy, type EarlierAppointments } from './reschedule.ts';
 
-/** The Schedules that a request names, directly or through its slots, each once. */
+/** The Schedules that a request names, directly or through its slots, without duplicates. */
 export function schedulesNamed({ slots, schedule }: AppointmentRequest, state: ResourceSet): Schedule[] {
   const named = schedulesOfSlots(
     slots.map(({ value }) => value),
@@ -22,16 +22,19 @@ export function schedulesNamed({ slots, schedule }: AppointmentRequest, state: R
   return [...new Set([...named, ...(own ? [own] : [])])];
 }
 
-/** What the policies of the Schedules concerned say about a booking. */
+/** The result of applying the policies of the Schedules to a booking. */
 export interface PolicyResult {
   readonly policies: readonly EffectivePolicy[];
-  /** They bind requestors only. */
+  /** Issues that count for requestors only. */
   readonly issues: readonly Issue[];
-  /** To be counted if there is nothing else against the booking. */
+  /** Quotas to be counted if the booking has no other issues. */
   readonly quotas: readonly Quota[];
 }
 
-/** An appointment that is moved or replaced gives its time back: the policies must still permit that. */
+/**
+ * Applies the cancellation rules of the policies to an appointment that is moved or replaced, because it gives its time
+ * back.
+ */
 function givingBackIssues(
   { previous, replaced, besides }: EarlierAppointments,
   request: AppointmentRequest,
@@ -54,7 +57,6 @@ function givingBackIssues(
 
 /**
  * Applies the booking policies of all Schedules concerned, and the limits of the installation.
- *
  * @param patients - of the booking, stored or submitted with it
  */
 export function applyPolicy(
@@ -72,7 +74,7 @@ export function applyPolicy(
   if (!interval || interval.start <= now) {
     return { policies, issues: [], quotas: [] };
   }
-  // What the clinic itself has offered is not refused for its time.
+  // A personal offer is the clinic's own choice of time, so the policies do not refuse it.
   const isOfClinic = earlier.previous !== undefined && isOpenOffer(earlier.previous, now, config);
   return {
     policies,

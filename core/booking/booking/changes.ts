@@ -43,21 +43,23 @@ import {
   settling,
 } from './situation.ts';
 
-/** What an appointment becomes if there is nothing against it. */
+/** The status and extensions of an accepted appointment. */
 interface Outcome {
   readonly status: 'booked' | 'pending' | 'proposed';
   /** Extensions that the service itself sets. */
   readonly extension: readonly Extension[];
 }
 
-/** What decides about the outcome: of several appointments of a request that of all, which are confirmed and end together. */
+/**
+ * The inputs for the outcome. All appointments of a request share them, because they are confirmed and end together.
+ */
 interface Terms {
   readonly policies: readonly EffectivePolicy[];
   /** The Schedules in which time is taken. */
   readonly schedules: readonly ScheduleServices[];
-  /** Whether staff confirm what they send again. */
+  /** Whether staff confirm the appointment by sending it again. */
   readonly isKept: boolean;
-  /** The time of the first appointment, by which the clinic must have confirmed all. */
+  /** The time of the first appointment. The clinic must confirm all of them before its start. */
   readonly interval: Interval | undefined;
   /** The first appointment as it is stored, if it is sent again. */
   readonly previous: Appointment | undefined;
@@ -78,8 +80,8 @@ export function termsOf(situations: readonly Situation[]): Terms {
 }
 
 /**
- * A hold for the shortest time that a policy gives, from now on, otherwise for ten minutes. A hold that has not expired yet
- * can be extended, but only once.
+ * A hold from now on, for the shortest time in the policies, otherwise for ten minutes. A hold that has not expired can
+ * be extended once.
  */
 function held({ policies }: Terms, { earlier: { previous }, context: { now, config } }: Situation): Outcome {
   const lengths = policies.flatMap(({ policy }) => policy.holdFor ?? []);
@@ -88,7 +90,10 @@ function held({ policies }: Terms, { earlier: { previous }, context: { now, conf
   return { status: 'proposed', extension: holdExtensions(until, isProlonging, config) };
 }
 
-/** Booked, requested, held for some minutes, or offered; confirmed at once or by hand, as the clinic has configured. */
+/**
+ * Decides the status: proposed for a personal offer or a hold, otherwise booked or pending, as the clinic has
+ * configured the confirmation.
+ */
 export function outcomeOf(situation: Situation, terms: Terms): Outcome {
   const { purpose, offer, now, config } = situation.context;
   if (offer) {
@@ -103,7 +108,7 @@ export function outcomeOf(situation: Situation, terms: Terms): Outcome {
     : { status: 'pending', extension: deadlineExtensions(policies, interval, previous, now, config) };
 }
 
-/** The entries that store the submitted answers, with the patient of the booking as subject. */
+/** The entries that store the submitted QuestionnaireResponses, with the patient of the booking as subject. */
 export function questionnaireResponseEntries(
   { answers }: Pick<Situation['request'], 'answers'>,
   { patient }: Pick<Situation['resolved'], 'patient'>,
@@ -124,25 +129,27 @@ export function questionnaireResponseEntries(
   });
 }
 
-/** The requestor of an appointment stays its owner, even if the clinic's staff move it; what is the clinic's own stays so. */
+/**
+ * The requestor of an appointment stays its owner, even if staff move it. An appointment of the clinic stays without
+ * owner.
+ */
 function ownerAfter(previous: Appointment | undefined, { requestor, config }: BookingContext): string {
   return previous ? (ownerOf(previous, config) ?? '') : requestor;
 }
 
-/** What else an appointment is stored with, where it belongs to others. */
+/** Elements of an appointment that belongs to others, such as the appointments of a visit. */
 export interface Ties {
   readonly identifier: readonly Identifier[];
-  /** The extensions that it has. */
   readonly extension: readonly Extension[];
-  /** The addresses of all extensions of this kind: no other one is kept. */
+  /** The URLs of all extensions of this kind. Submitted extensions with these URLs are dropped. */
   readonly extensionUrls: readonly string[];
-  /** The `urn:uuid:` of its entry, if it is new and others name it. */
+  /** The `urn:uuid:` of its entry, if it is new and other entries refer to it. */
   readonly fullUrl?: string | undefined;
 }
 
 const noTies: Ties = { identifier: [], extension: [], extensionUrls: [] };
 
-/** The extensions of an appointment: those that were sent, and what it replaces. */
+/** The extensions of an appointment: the submitted ones, and references to the appointments that it replaces. */
 function extensionsOf({ request, earlier: { replaced, besides } }: Prepared, { extension, extensionUrls }: Ties) {
   const set: Extension[] = [
     ...[replaced, ...besides].flatMap((appointment) =>
@@ -159,7 +166,7 @@ function identifiersOf({ identifier = [] }: Appointment, ties: Ties): Identifier
   return [...identifier.filter((one) => !isSet(one)), ...ties.identifier];
 }
 
-/** The participant of a hold that names none: FHIR requires one. A hold is not a LocalTermin yet. */
+/** The participant of a hold without participants: FHIR requires one. A hold need not conform to LocalTermin yet. */
 const unnamedPatient: AppointmentParticipant = {
   type: [{ text: 'Patient, not named yet' }],
   required: 'required',
@@ -169,7 +176,7 @@ const unnamedPatient: AppointmentParticipant = {
 const isSameTag = (coding: Coding, other: Coding): boolean =>
   coding.system === other.system && coding.code === other.code;
 
-/** The `meta` of the appointment: what was sent, and the tags, profiles and labels that it already has. */
+/** The `meta` of the appointment: the submitted one, with the tags, profiles and labels that are already stored. */
 function metaOf(
   sent: Meta | undefined,
   { earlier: { previous }, context }: Situation,
@@ -215,7 +222,7 @@ function appointmentOf(
 }
 
 /**
- * A transaction entry that changes a stored appointment, if it still has the version that was read, and records on whose
+ * A transaction entry that updates an appointment, if it still has the version that was read. It records on whose
  * behalf.
  */
 function changeEntry(stored: Appointment, changed: Appointment, { requestor, config }: BookingContext): BundleEntry {
@@ -223,7 +230,7 @@ function changeEntry(stored: Appointment, changed: Appointment, { requestor, con
   return updateEntry(stored, { ...changed, id: stored.id, meta });
 }
 
-/** A transaction entry that creates an appointment and records on whose behalf; an offer is the service's own. */
+/** A transaction entry that creates an appointment and records on whose behalf. A personal offer has no such record. */
 function createEntry(
   appointment: Appointment,
   fullUrl: string | undefined,
@@ -235,11 +242,9 @@ function createEntry(
 }
 
 /**
- * The entries that store one appointment (the first one), cancel those that it replaces, end a waitlist entry, and create or
- * complete Tasks.
- *
- * @param answers - the entries of the submitted answers
- * @param ties - what ties it to others
+ * The entries that store one appointment (the first one), cancel the appointments that it replaces, end a waitlist
+ * entry, and create or complete Tasks.
+ * @param answers - the entries of the submitted QuestionnaireResponses
  */
 export function appointmentEntries(
   situation: Situation,
@@ -250,7 +255,7 @@ export function appointmentEntries(
   const { earlier, context, resolved, submitted, known } = situation;
   const { previous, replaced, besides, answered } = earlier;
   const sent = appointmentOf(situation, outcome, answers, ties);
-  // Whoever stands in for somebody whom the clinic has added is not the requestor's either.
+  // The replacement of a participant whom the clinic added is not the requestor's part, either.
   const before = previous && { ...previous, participant: [...previous.participant, ...(resolved.kept ?? [])] };
   const appointment = withSubmitted(sent, before, context.requestor, context.config, submitted);
   const ending = [...(replaced ? [replaced] : []), ...besides];
@@ -271,9 +276,9 @@ export function appointmentEntries(
 }
 
 /**
- * The slots as a request leaves them: those that it takes are narrowed to its times, its buffers are written, and all offers
- * that this excludes, or no longer excludes, are settled. What follows from released time is added.
- *
+ * The entries for the slots of a request. Its slots are narrowed to its times, its buffers are created, and all
+ * bookable slots that this excludes, or no longer excludes, are settled. Entries that follow from released time are
+ * added.
  * @param taken - its appointments in the order of their times, each in the calendar after the one before
  */
 export function slotEntries(taken: readonly (Situation & { readonly outcome: Outcome })[]): BundleEntry[] {
@@ -301,11 +306,11 @@ export function slotEntries(taken: readonly (Situation & { readonly outcome: Out
   ];
 }
 
-/** The entries that end holds and requests whose time has run out. */
+/** The entries that cancel expired holds and requests. */
 export const takeoverEntries = ({ known: { nearby }, context: { now, config } }: Given): BundleEntry[] =>
   (nearby?.expired ?? []).map((appointment) => updateEntry(appointment, afterItsEnd(appointment, now, config)));
 
-/** The entries that change the rows of the quotas towards which appointments count. */
+/** The entries that update the rows of the quotas that these appointments use. */
 export function usedQuotaEntries(
   situations: readonly Situation[],
   { known, context: { config } }: Given,

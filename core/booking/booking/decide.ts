@@ -8,8 +8,7 @@ import { type BookingCalendar, buffersOf, type Prepared, type Situation, settlin
 
 /**
  * Decides about one appointment in a calendar.
- *
- * @returns the slots that it takes, with what is against it as far as it does not depend on limits (`limitIssues`)
+ * @returns the slots that it takes, and all issues that do not depend on limits (`limitIssues`)
  * @see specification sections 3 and 4.4
  */
 export function decide(
@@ -24,7 +23,7 @@ export function decide(
 }
 
 /**
- * The calendar that the next appointment of the request meets. This one has taken its time, but no buffers: those between
+ * The calendar for the next appointment of the request. This one has taken its time without buffers: those between
  * appointments of one request count once.
  */
 export function calendarAfter(situation: Situation): BookingCalendar {

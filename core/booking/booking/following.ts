@@ -14,22 +14,22 @@ import { payerKindIssues } from './service-type.ts';
 import { buffersOf, givenBackBy, type Prepared, type Situation, schedulesIn, slotsConcerned } from './situation.ts';
 import { longestIssues } from './slot-issues.ts';
 
-/** The second reading of a booking: what is asked for each part of `Knowledge`. */
+/** The inputs of the second reading of a booking, one for each part of `Knowledge`. */
 export interface Following {
   /** Whether the caller's role matters. */
   readonly asksForRole: boolean;
-  /** Ids of the appointments that are changed and are not the caller's own. */
+  /** Ids of the changed appointments that are not the caller's own. */
   readonly ofOthers: readonly string[];
   /** Ids of the appointments that the request rewrites: their use of Slots does not count. */
   readonly rewritten: readonly string[];
-  /** Ids of the Slots whose fragments and holders matter. */
+  /** Ids of the Slots whose fragments and holders must be read. */
   readonly origins: readonly string[];
-  /** The times of which everything matters. */
+  /** The times at which all Slots must be read. */
   readonly times: readonly ScheduleTime[];
   readonly quotas: readonly Quota[];
-  /** Ids of the appointments whose Tasks matter. */
+  /** Ids of the appointments whose Tasks must be read. */
   readonly waiting: readonly string[];
-  /** Ids of the appointments whose history matters. */
+  /** Ids of the appointments whose history must be read. */
   readonly repeated: readonly string[];
 }
 
@@ -41,7 +41,7 @@ const resolvable: ReadonlySet<string> = new Set([
   'confirmation-expired',
 ]);
 
-/** Origins of the slots of the named schedule at that time that are held or requested. */
+/** Origins of held or requested slots in the named schedule at the requested time. */
 function tentativeOrigins({ request: { schedule, interval }, stored }: Situation): string[] {
   return [...stored.values()].flatMap((slot) => {
     const isOfSchedule = idIn(slot.resource.schedule, 'Schedule') === schedule?.value;
@@ -50,7 +50,10 @@ function tentativeOrigins({ request: { schedule, interval }, stored }: Situation
   });
 }
 
-/** The slots that were split, or may be joined again: those that a booking names, and those that it gives back. */
+/**
+ * The origins of slots that were split or may be joined again: slots that a booking names, and slots that it gives
+ * back.
+ */
 function originsOf(situation: Situation): string[] {
   const { request, stored } = situation;
   const ids = [...request.slots.map(({ value }) => value), ...givenBackBy(situation)];
@@ -58,8 +61,8 @@ function originsOf(situation: Situation): string[] {
 }
 
 /**
- * The times of which everything matters, because buffers reach beyond the time of the appointment, and what is given back lets
- * others return.
+ * The times at which all Slots must be read. Buffers reach beyond the time of the appointment, and released time can
+ * make other slots bookable again.
  */
 function timesOf(situation: Situation, origins: readonly string[]): ScheduleTime[] {
   const { request, stored, selected, context } = situation;
@@ -79,10 +82,9 @@ function timesOf(situation: Situation, origins: readonly string[]): ScheduleTime
 }
 
 /**
- * What follows from a request for one appointment, as it is decided with what it names. The role matters where a policy or a
- * limit applies, where an appointment that is not a hold is moved, and where one that is changed is not the caller's own.
- *
- * @param found - what is against the request so far
+ * The second reading for one appointment, derived from its first decision. The role matters where a policy or a limit
+ * applies, where an appointment other than a hold is moved, and where a changed appointment is not the caller's own.
+ * @param found - the issues so far
  */
 export function followingOf(situation: Situation, found: readonly Issue[]): Following {
   const { verdict, earlier, known, context } = situation;
@@ -112,15 +114,15 @@ export function followingOf(situation: Situation, found: readonly Issue[]): Foll
   };
 }
 
-/** Ids of the patients of a request whose survivors must be known, because the clinic may have merged them. */
+/** Ids of the patients of a request whose survivors must be read, because the clinic may have merged them. */
 export function mergedIn({ resolved, earlier, state, context }: Prepared): string[] {
   const named = resolved.participants.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
   return mergedPatients(named, earlier, state, context.config.baseUrl);
 }
 
 /**
- * Ids of the patients whose authors must be known, because several may be meant: these tell duplicates made by simultaneous
- * bookings from patients that a portal submitted.
+ * Ids of the patients whose authors must be read, because several match. The author distinguishes duplicates made by
+ * simultaneous bookings from patients that a portal submitted.
  */
 export const ambiguousIn = ({ resolved, state }: Prepared): string[] =>
   resolved.issues.some(({ code }) => code === 'patient-ambiguous')

@@ -18,7 +18,6 @@ const patientIds = (participants: readonly AppointmentParticipant[]): string[] =
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   JSON.stringify([...one].sort()) === JSON.stringify([...other].sort());
 
-/** Whether every submitted element of a patient equals that of a stored patient. */
 function says(submitted: Patient, stored: Patient | undefined): boolean {
   const { id: _, meta: __, text: ___, ...elements } = submitted;
   const known: Readonly<Record<string, unknown>> = { ...stored };
@@ -28,7 +27,7 @@ function says(submitted: Patient, stored: Patient | undefined): boolean {
   );
 }
 
-/** Whether the patients are the same; a submitted patient without a known identifier is compared by its elements. */
+/** Whether the patients are the same. A submitted patient without a known identifier is compared by its elements. */
 function isForSamePatients(
   { patient }: AppointmentRequest,
   resolved: ResolvedParticipants,
@@ -42,7 +41,7 @@ function isForSamePatients(
     : isSame(stored, patientIds(resolved.participants));
 }
 
-/** Whether the slots are the same; a slot that was split in the meantime is recognized by its origin. */
+/** Whether the slots are the same. A slot that was split in the meantime is recognized by its origin. */
 function isInSameSlots({ slots, schedule }: AppointmentRequest, booked: Appointment, calendar: Calendar): boolean {
   const held = slotIdsOf(booked).map((id) => calendar.get(id));
   if (slots.length === 0) {
@@ -53,8 +52,8 @@ function isInSameSlots({ slots, schedule }: AppointmentRequest, booked: Appointm
 }
 
 /**
- * Whether a request repeats the one that an appointment came from: by an identifier, or word for word in what a
- * re-submission keeps.
+ * Whether a request can be a repetition of the one that created an appointment: both have a common identifier or, under
+ * the same id, the same elements that a re-submission keeps.
  */
 function isRepeated(submitted: Appointment, booked: Appointment): boolean {
   if (submitted.id !== booked.id) {
@@ -70,13 +69,13 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
   );
 }
 
-/** Whether an appointment is in a state that a request of this kind gives it. */
+/** Whether an appointment has the status that a request of this kind sets. */
 function isMade(appointment: Appointment, { context: { purpose, now, config } }: Situation): boolean {
   const isBooked = appointment.status === 'booked' || appointment.status === 'pending';
   return purpose === 'hold' ? isHolding(appointment, now, config) : isBooked && !hasEnded(appointment, now, config);
 }
 
-/** The caller's appointments that this request may have made when it was sent before. */
+/** The caller's appointments that may be the result of an earlier, identical request. */
 function candidates(situation: Situation): Appointment[] {
   const { request, state, context } = situation;
   const { value } = request.appointment;
@@ -91,7 +90,7 @@ function candidates(situation: Situation): Appointment[] {
 const isAt = ({ start, end }: Appointment, interval: Interval | undefined): boolean =>
   parseInstant(start) === interval?.start && parseInstant(end) === interval?.end;
 
-/** Whether an appointment, or an earlier version of it, is what the request asks for. */
+/** Whether an appointment, or a version of it, has the requested time, patients and slots. */
 function isAskedFor(appointment: Appointment, { request, resolved, state }: Situation, calendar: Calendar): boolean {
   return (
     isAt(appointment, request.interval) &&
@@ -100,13 +99,13 @@ function isAskedFor(appointment: Appointment, { request, resolved, state }: Situ
   );
 }
 
-/** The slots of earlier versions, besides those that the decision is about. */
+/** The slots of earlier versions, besides the current ones. */
 function calendarThen({ stored, known, context: { config } }: Situation): Calendar {
   const slots = known.histories?.slots ?? [];
   return new Map([...calendarOf(slots, config), ...stored]);
 }
 
-/** Whether an appointment was once what the request asks for, and has since been moved, or had its patient merged. */
+/** Whether an earlier version matches the request. The appointment has since been moved, or its patient merged. */
 function wasAskedFor(appointment: Appointment, situation: Situation): boolean {
   const versions = situation.known.histories?.versions.get(appointment.id ?? '') ?? [];
   const calendar = calendarThen(situation);
@@ -116,10 +115,10 @@ function wasAskedFor(appointment: Appointment, situation: Situation): boolean {
 const isUnderItsId = ({ request }: Situation, { id }: Appointment): boolean => request.appointment.value.id === id;
 
 /**
- * Finds the appointment that an earlier, identical request has made: a requestor that lost the first answer gets it again
- * instead of booking twice. Identical means the same requestor, a common identifier (or, sent again under its id, the same
- * word for word), and the same time, slots and patients. These may also be those of an earlier version, because the
- * appointment may have been moved since.
+ * Finds the appointment that an earlier, identical request created. A requestor that lost the first response gets it
+ * again instead of booking twice. Identical requests have the same requestor, a common identifier (or the same id and
+ * elements), and the same time, slots and patients. An earlier version of the appointment may match, too, because it
+ * may have been moved since.
  */
 export function findExistingBooking(situation: Situation): Appointment | undefined {
   const found = candidates(situation);
@@ -129,7 +128,7 @@ export function findExistingBooking(situation: Situation): Appointment | undefin
   );
 }
 
-/** The ids of the appointments whose history must be read to know whether this request made them. */
+/** The ids of the appointments whose history must be read to find an earlier, identical request. */
 export function perhapsMoved(situation: Situation): string[] {
   return candidates(situation).flatMap((appointment) =>
     appointment.id === undefined ||
@@ -140,7 +139,7 @@ export function perhapsMoved(situation: Situation): string[] {
   );
 }
 
-/** The ids of the Slots of earlier versions that are to be compared with what a request names. */
+/** The ids of the Slots of earlier versions at these times, to be compared with the requested slots. */
 export function slotsOfVersions(versions: readonly Appointment[], intervals: readonly Interval[]): string[] {
   const isThen = (version: Appointment): boolean => intervals.some((interval) => isAt(version, interval));
   return [...new Set(versions.filter(isThen).flatMap(slotIdsOf))];

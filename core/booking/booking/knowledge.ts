@@ -12,11 +12,11 @@ import type { Usage } from '../policy/quota.ts';
 import type { RequestorLimit } from '../policy/requestor-limits.ts';
 import type { Purpose } from '../request/request.ts';
 
-/** What a booking depends on besides the request and what was read. */
+/** The context of a booking besides the request and the resources that were read. */
 export interface BookingContext {
   /** The moment of the decision, in milliseconds since 1970 UTC. */
   readonly now: number;
-  /** Id of the requestor's profile in Medplum; everything the booking creates is tagged with it. */
+  /** Id of the requestor's profile in Medplum. Every resource that the booking creates is tagged with it. */
   readonly requestor: string;
   /** The same profile as a reference, with its name where Medplum gives it. */
   readonly requester?: Reference | undefined;
@@ -25,15 +25,14 @@ export interface BookingContext {
   readonly newId: () => string;
   /** The limits of the installation that the requestor has reached. */
   readonly reached?: ReadonlySet<RequestorLimit> | undefined;
-  /** What the request is for; by default a booking. */
+  /** By default a booking. */
   readonly purpose?: Purpose | undefined;
-  /** What the offer says that the service makes, if it is one. */
+  /** The personal offer that the service makes, if the booking is one. */
   readonly offer?: PersonalOffer | undefined;
-  /** What else follows where time is given back. */
+  /** Gives further entries where time is given back. */
   readonly onReleased?: Released | undefined;
 }
 
-/** Earlier versions of appointments. */
 export interface Histories {
   /** The versions with their authors, the oldest first, by the id of the appointment. */
   readonly versions: ReadonlyMap<string, readonly Appointment[]>;
@@ -41,28 +40,28 @@ export interface Histories {
   readonly slots: readonly Slot[];
 }
 
-/** The Slots around a booking, and who holds them. */
+/** The Slots around a booking, and their holders. */
 export interface Nearby {
-  /** All that were split off the same Slots, and all within reach in time. */
+  /** All Slots that were split off the same Slots, and all within reach in time. */
   readonly slots: readonly Slot[];
-  /** How appointments use those of which the holders were read, apart from the appointments that are rewritten. */
+  /** Uses of these Slots by appointments that are not rewritten, as far as the holders were read. */
   readonly uses: SlotUses;
-  /** Expired holds and requests on them that are in the way; they do not count as uses. */
+  /** Expired holds and requests that prevent the booking; they do not count as uses. */
   readonly expired: readonly Appointment[];
-  /** The rows with the reservations of their Schedules, read after them. */
+  /** The rows with the reservations of their Schedules, read after the Slots. */
   readonly rows: readonly Task[];
 }
 
-/** What follows from what a request names. All of it is read with the Bot's own rights, and none of it reaches the caller. */
+/** The results of the second reading. They are read with the Bot's own rights, and none of them reaches the caller. */
 export interface Knowledge {
-  /** The patients into whom those of the request were merged, whether or not the caller may see them. */
+  /** The merged patients of the request and their survivors, whether or not the caller may see them. */
   readonly patients?: Patients | undefined;
-  /** Of the appointments that reservations announced a while ago, the times of those that are open, by id. */
+  /** The times of open appointments that older reservations announced, by id. */
   readonly announced?: ReadonlyMap<string, Interval> | undefined;
-  /** The role in which the caller acts on the appointments that are not its own. */
+  /** The role in which the caller acts on appointments of others. */
   readonly role?: Role | undefined;
   readonly nearby?: Nearby | undefined;
-  /** How far quotas are used up, by `quotaKey`. */
+  /** The use of quotas, by `quotaKey`. */
   readonly usage?: ReadonlyMap<string, Usage> | undefined;
   /** The Tasks of earlier appointments that wait for the clinic, or waited until a moment ago. */
   readonly tasks?: readonly Task[] | undefined;

@@ -11,10 +11,10 @@ import { atTime, inTheWay } from '../appointment/reads.ts';
 import type { AppointmentRequest, Leads } from '../request/request.ts';
 import { answersReferredTo } from '../request/supporting-information.ts';
 
-/** How many free slots at the time of an appointment are looked at when only a schedule is named. */
+/** The most free slots at the time of an appointment that are read when only a schedule is named. */
 export const MAX_OFFERS = 500;
 
-/** How many Slots at a time one search finds: as many as Medplum finds and includes, less what is included. */
+/** The page size of a search with includes: Medplum's maximum of 1000, less the included resources. */
 const AT_THE_TIME = '950';
 
 const withSchedule: SearchQuery = [
@@ -22,7 +22,7 @@ const withSchedule: SearchQuery = [
   ['_include:iterate', 'Schedule:actor'],
 ];
 
-/** What is read with each appointment: its slots with their calendars, and its patients. */
+/** The includes for each appointment: its slots with their calendars, and its patients. */
 export const withSlots: SearchQuery = [
   ['_include', 'Appointment:slot'],
   ['_include', 'Appointment:patient'],
@@ -45,9 +45,8 @@ function offers({ schedule, slots, interval }: AppointmentRequest): BundleEntry[
 }
 
 /**
- * One search for the slots with their schedules and everything that may be in their way.
- *
- * @param schedules - ids of the schedules, if they are known: it takes Medplum half of the time to find them
+ * One search for the slots with their schedules and all Slots that may prevent the booking.
+ * @param schedules - ids of the schedules, if they are known: they halve Medplum's time for the search
  */
 function slotsAt(
   ids: string,
@@ -66,7 +65,7 @@ function slotsAt(
   ]);
 }
 
-/** What may be in the way in a Schedule that is named without slots. */
+/** The search for Slots that may prevent a booking in a Schedule that is named without slots. */
 function takenIn({ schedule, interval }: AppointmentRequest, config: PublicConfig): BundleEntry[] {
   return schedule && interval
     ? [
@@ -83,8 +82,8 @@ function takenIn({ schedule, interval }: AppointmentRequest, config: PublicConfi
 const named = ({ slots }: AppointmentRequest): string[] => slots.map(({ value }) => value);
 
 /**
- * The search for the rows with the reservations of the Schedules that a request leads to. It comes after those for their
- * Slots: what is reserved between the two is seen.
+ * The search for the rows with the reservations of the request's Schedules. It comes after the searches for Slots, so
+ * that a reservation made between the two is seen.
  */
 function rowReads(request: AppointmentRequest, leads: Leads | undefined, config: PublicConfig): BundleEntry[] {
   const { schedule } = request;
@@ -99,7 +98,6 @@ function rowReads(request: AppointmentRequest, leads: Leads | undefined, config:
   return query ? [{ request: { method: 'GET', url: rowSearch(['publish'], query, config) } }] : [];
 }
 
-/** The search for slots by their ids alone, whatever their time and status. */
 const slotsById = (ids: readonly string[]): BundleEntry[] => searchByIds('Slot', ids, withSchedule);
 
 /** The reads for the slots that a request names, by their ids and, where a time is named, at that time. */
@@ -121,10 +119,9 @@ function searchByIdentifier(
 }
 
 /**
- * The searches for everything that an appointment to book names, as entries of a batch. It must be sent with the caller's own
- * credentials: what the caller may not see does not exist for its booking.
- *
- * @param requestor - id of the requestor's profile, whose earlier bookings and patients are looked for
+ * The searches for all resources that an appointment to book names, as entries of a batch. They must use the caller's
+ * own credentials: resources that the caller may not see do not exist for its booking.
+ * @param requestor - id of the requestor's profile; its earlier bookings and patients are searched for
  * @param leads - Schedules and services that the gateway remembers
  */
 export function namedReads(
@@ -154,7 +151,7 @@ export function namedReads(
   ];
 }
 
-/** Whether the Schedules of slots are others than those that the gateway remembers. */
+/** Whether the slots belong to other Schedules than the gateway remembers. */
 const isMisled = (request: AppointmentRequest, leads: Leads | undefined, state: ResourceSet): boolean =>
   (leads?.schedules ?? []).length > 0 &&
   named(request).some((id) => {
@@ -163,10 +160,9 @@ const isMisled = (request: AppointmentRequest, leads: Leads | undefined, state: 
   });
 
 /**
- * The searches for what the named leads to and was not found with it: slots at another time, what an offer would replace with
- * its waitlist entry, and the services of the Schedules.
- *
- * @param state - what was found
+ * The searches for related resources that `namedReads` did not find: slots at another time, the appointments and the
+ * waitlist entry that a personal offer would replace, and the services of the Schedules.
+ * @param state - the resources found so far
  */
 export function leadingReads(
   request: AppointmentRequest,

@@ -16,11 +16,11 @@ export interface EarlierAppointments {
   readonly previous?: Appointment | undefined;
   /** The appointment that the new one replaces. */
   readonly replaced?: Appointment | undefined;
-  /** The others that it replaces: named, offered or booked together with that one. */
+  /** The other appointments that it replaces. */
   readonly besides: readonly Appointment[];
-  /** The appointments in whose place a hold is to be booked: they stay, and do not count towards its limits. */
+  /** The appointments that a hold would replace once it is booked. They stay, and do not count towards its limits. */
   readonly staying: readonly Appointment[];
-  /** The waitlist entry that comes to its end, because the booking accepts what was offered for it. */
+  /** The waitlist entry that the booking fulfils, because it accepts the personal offer. */
   readonly answered?: Appointment | undefined;
   readonly issues: readonly Issue[];
 }
@@ -30,7 +30,7 @@ function closedIssue({ id, status }: Appointment, expression: string): Issue {
   return { code: 'appointment-closed', diagnostics, expression };
 }
 
-/** What keeps an appointment that a request names from being replaced. */
+/** Finds the reasons against replacing an appointment. */
 function replacedIssues(
   { value: id, path }: Located<string>,
   found: Appointment | undefined,
@@ -47,14 +47,13 @@ function replacedIssues(
   return canBeMoved(found) ? [] : [closedIssue(found, path)];
 }
 
-/** What earlier appointments are judged by. */
 interface EarlierContext {
   readonly purpose?: Purpose | undefined;
   readonly now: number;
   readonly config: PublicConfig;
 }
 
-/** What keeps an appointment from being sent to `$hold` again. */
+/** Finds the reasons against sending an appointment to `$hold` again. */
 function prolongationIssues(previous: Appointment, path: string, { config, now }: EarlierContext): Issue[] {
   const expression = `${path}.id`;
   if (isPersonalOffer(previous, config)) {
@@ -77,7 +76,7 @@ function previousIssues(previous: Appointment, path: string, context: EarlierCon
   return closed.length === 0 && context.purpose === 'hold' ? prolongationIssues(previous, path, context) : closed;
 }
 
-/** What keeps an appointment from being moved by a caller that has not seen its current version. */
+/** Refuses a move by a caller that has not seen the current version of the appointment. */
 function versionIssues(
   { appointment }: AppointmentRequest,
   ifMatch: string | undefined,
@@ -95,7 +94,6 @@ function versionIssues(
 /**
  * Finds the appointments that a request moves or replaces. If the caller cannot see an appointment with the id that it
  * sends, the booking is a new one.
- *
  * @param ifMatch - the version that the appointment to be moved must have
  * @returns the appointments, and `version-conflict`, `appointment-closed`, `replaced-appointment-not-found` where they
  *   cannot be changed
@@ -130,7 +128,7 @@ export function findEarlierAppointments(
   };
 }
 
-/** The stored appointments that a booking changes: those that it moves or replaces. */
+/** The stored appointments that a booking moves or replaces. */
 export const changedBy = ({
   previous,
   replaced,
@@ -138,22 +136,20 @@ export const changedBy = ({
 }: Pick<EarlierAppointments, 'previous' | 'replaced' | 'besides'>): Appointment[] =>
   [previous, replaced, ...besides].filter((appointment) => appointment !== undefined);
 
-/** Those of the appointments to be moved or replaced that give their slots back. */
+/** The moved or replaced appointments that give their slots back. */
 export const givingBack = (earlier: EarlierAppointments): Appointment[] => changedBy(earlier).filter(canBeMoved);
 
-/** The ids of the patients of the appointments that a booking moves or replaces. */
 function patientsOfEarlier(earlier: EarlierAppointments, baseUrl: string): string[] {
   return changedBy(earlier).flatMap((appointment) => patientIdsOf(appointment, baseUrl).map(({ id }) => id));
 }
 
 /**
- * Who stands in for a patient in a booking that moves or replaces an appointment: the clinic may have merged the patient
- * that the requestor knows into a record of its own. The requestor may name either, but the survivor only if its own
+ * The active record of a patient in a booking that moves or replaces an appointment: the clinic may have merged the
+ * requestor's patient into a record of its own. The requestor may name either, but the survivor only if its own
  * appointment names it.
- *
- * @param patients - merged patients and those into which they were merged, read with the service's own rights; `undefined`
- *   if that was not needed
- * @returns the id of an active patient; `undefined` if the patient is to be judged as in any other booking
+ * @param patients - merged patients and their survivors, read with the service's own rights; `undefined` if that was
+ *   not needed
+ * @returns the id of an active patient; `undefined` if the patient is to be validated as in any other booking
  */
 export function successorPatientOf(
   id: string,
@@ -167,10 +163,9 @@ export function successorPatientOf(
 }
 
 /**
- * Of the patients that a request names, those whose survivors must be known: either the caller cannot see them but its own
- * appointment names them, or they were merged.
- *
- * @param state - what the caller may see
+ * The patients of a request whose survivors must be read: the caller's own appointment names them but the caller cannot
+ * see them, or they were merged.
+ * @param state - the resources that the caller may see
  */
 export function mergedPatients(
   named: readonly string[],

@@ -10,22 +10,21 @@ import { duplicatesOf, hasCommonIdentifier, isActivePatient } from '../patients/
 import type { Located } from '../request/parameters.ts';
 import type { AppointmentRequest } from '../request/request.ts';
 
-/** Who takes part in a booking: references as they are stored, and what must be created for them. */
+/** The participants of a booking: references as they are stored, and the entries that create persons. */
 export interface ResolvedParticipants {
   readonly participants: readonly AppointmentParticipant[];
-  /** Those of them whom the request does not name. */
+  /** Participants whom the request does not name. */
   readonly kept?: readonly AppointmentParticipant[];
-  /** The patient that the booking is for; where several take part, the first. */
+  /** The patient of the booking; of several patients, the first. */
   readonly patient?: Reference<Patient> | undefined;
   readonly entries: readonly BundleEntry[];
   readonly issues: readonly Issue[];
 }
 
-/** What participants depend on besides the request and the state. */
 interface ParticipantContext {
   readonly requestor: string;
   readonly config: BookingConfig;
-  /** Gives the `urn:uuid:` of a person who is created: the same again for the same key. */
+  /** Gives the `urn:uuid:` of a person to create. The same key gives the same value. */
   readonly idFor: (key: string) => string;
 }
 
@@ -35,7 +34,7 @@ const inactive = (expression: string): Issue => ({
   expression,
 });
 
-/** Of the persons found, the one with this id, else those that the requestor has submitted with one of these identifiers. */
+/** The person with this id, else the persons that the requestor has submitted with one of these identifiers. */
 function knownPersons<T extends Patient | RelatedPerson>(
   found: readonly T[],
   { value }: Located<Patient | RelatedPerson>,
@@ -56,8 +55,8 @@ interface Submitted {
 }
 
 /**
- * Of the patients that the requestor has submitted with these identifiers, those that can be meant: the active ones, or only
- * the one that stays if they are duplicates still to be merged. If none is active, the first of them.
+ * The patients that a submitted identifier can mean: the active ones, or only the survivor if they are duplicates still
+ * to be merged. If none is active, the first of them.
  */
 function candidates(known: readonly Patient[], config: BookingConfig): readonly Patient[] {
   const [first, ...others] = known.filter(isActivePatient);
@@ -68,7 +67,7 @@ function candidates(known: readonly Patient[], config: BookingConfig): readonly 
   return duplicates.length === others.length ? [survivor] : [first, ...others];
 }
 
-/** Gives the id of the patient who stands in for another one; `undefined` if the patient itself is to be judged. */
+/** Gives the id of the successor patient; `undefined` if the patient itself is to be validated. */
 type Heir = (id: string) => string | undefined;
 
 function submittedPatient(
@@ -172,11 +171,10 @@ function withMissing(
 }
 
 /**
- * Determines who takes part in a booking: existing patients must be visible to the caller and active; a submitted patient or
- * related person is created, or found by an identifier that the same requestor has submitted before.
- *
- * @param state - what the caller may see
- * @param heir - who stands in for a patient that the clinic has merged, where the caller may name either
+ * Determines the participants of a booking. Existing patients must be visible to the caller and active. A submitted
+ * patient or related person is created, or found by an identifier that the same requestor has submitted before.
+ * @param state - the resources that the caller may see
+ * @param heir - gives the successor of a patient that the clinic has merged
  * @returns the participants with stored references, the entries that create persons, and `patient-not-found`,
  *   `patient-inactive`, `patient-mismatch`, `patient-ambiguous` for each person at fault
  * @see specification sections 2.1, 4.4 and 4.6
@@ -215,7 +213,7 @@ export function resolveParticipants(
   };
 }
 
-/** All who take part as patients: as they are stored, if the caller may see it, or as they were submitted. */
+/** All patients of a booking: as they are stored, if the caller may see them, or as they were submitted. */
 export function patientsIn(
   { participants, patient }: ResolvedParticipants,
   {

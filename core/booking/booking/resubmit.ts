@@ -14,20 +14,20 @@ import type { Located } from '../request/parameters.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** How long the lists of its `meta` may become, unless what is stored is already longer. */
+/** The maximum length of the lists in `meta`, unless the stored ones are already longer. */
 const MAX_MARKS = 100;
 
-/** The most characters to which an appointment may grow by re-submissions, as JSON. */
+/** The maximum size to which re-submissions may grow an appointment, in characters of JSON. */
 const MAX_LENGTH = 1024 * 1024;
 
-/** How much longer one that is already too long may become: its times and slots change. */
+/** The growth allowed beyond a stored size over the limit, in characters: a move changes times and slots. */
 const MOVED = 1024;
 
 const entriesOf = (list: unknown): Entry[] => (Array.isArray(list) ? list.filter(isObject) : []);
 
 const lengthOf = ({ start, end }: Appointment): number => (parseInstant(end) ?? 0) - (parseInstant(start) ?? 0);
 
-/** What the service has set for a hold or a request is not kept in the booking. */
+/** A booking drops the extensions that the service has set for a hold or a request. */
 const isPassing = ({ url }: Entry, config: PublicConfig): boolean =>
   passingExtensions.some((artefact) => url === artefactUri(config, artefact));
 
@@ -46,11 +46,11 @@ function unite(
   ];
 }
 
-/** Whether nobody has sent a service type: it follows from the slots, and is not kept where these change. */
+/** Whether a service type was derived from the slots, not submitted. It is not kept when the slots change. */
 const isDerived = (type: CodeableConcept): boolean =>
   serviceIdOf(type) !== undefined && (type.coding ?? []).every(({ userSelected }) => userSelected === false);
 
-/** What is stored of an appointment without what it tells of its patient: for another one it is sent again. */
+/** The stored appointment without personal elements. They must be sent again for another patient. */
 function withoutPerson(stored: Appointment, clinic: Submitted, { uris }: PublicConfig): [Entry, Submitted] {
   const kept: Record<string, unknown> = { ...stored };
   for (const name of Object.keys(kept).filter((one) => ruleOf(one).isPersonal)) {
@@ -64,7 +64,7 @@ function withoutPerson(stored: Appointment, clinic: Submitted, { uris }: PublicC
   ];
 }
 
-/** The united lists: what was sent, followed by what is stored besides. */
+/** The united lists: the submitted entries, followed by the other stored ones. */
 function unitedLists(sent: Entry, stored: Entry, { extensions }: Submitted, config: PublicConfig) {
   return unitedElements.flatMap((name): [string, unknown][] => {
     const kept = entriesOf(stored[name]).filter((entry) => name !== 'extension' || !isPassing(entry, config));
@@ -75,14 +75,13 @@ function unitedLists(sent: Entry, stored: Entry, { extensions }: Submitted, conf
 }
 
 /**
- * An appointment that is sent again, with what is kept of the stored one: everything that was not named, and what the clinic
- * has set, named or not. Identifiers, answers, contained resources and extensions are united. For another patient nothing is
- * kept that tells of the former one.
- *
+ * Unites a re-submission with the stored appointment. It keeps all elements that were not sent, and all parts that the
+ * clinic has set. Identifiers, QuestionnaireResponses, contained resources and extensions are united. For another
+ * patient, personal elements are dropped.
  * @param before - the stored appointment
  * @param part - the parts set by the clinic that bind the caller
- * @param isSamePatient - whether it is for the patients for whom it was
- * @returns the appointment as asked for; its participants are those that were sent
+ * @param isSamePatient - whether the patients stay the same
+ * @returns the requested appointment, with the submitted participants
  * @see specification section 3, re-submission
  */
 export function resubmitted(
@@ -109,14 +108,13 @@ export function resubmitted(
   return { ...sent, ...Object.fromEntries([...kept, ...lists]) };
 }
 
-/** How many different tags or profiles two `meta` have together. */
+/** The number of different tags or profiles in two `meta`. */
 const unitedCount = (name: 'tag' | 'profile', sent: Meta | undefined, stored: Meta | undefined): number =>
   new Set([...(sent?.[name] ?? []), ...(stored?.[name] ?? [])].map((one) => JSON.stringify(one))).size;
 
 /**
- * Checks that re-submissions, each united with what is stored, do not make an appointment grow without limit.
- *
- * @param united - as `resubmitted` gives it; its `meta` is the one that was sent
+ * Limits the growth of an appointment by re-submissions that are united with the stored one.
+ * @param united - the result of `resubmitted`; its `meta` is the submitted one
  * @returns a `malformed-request` for each list that is too long, and for the whole if it is too large
  */
 export function sizeIssues({ value: united, path }: Located<Appointment>, stored: Appointment): Issue[] {
@@ -146,18 +144,17 @@ const referencesTo = (type: 'Patient' | 'RelatedPerson', participants: readonly 
     .sort()
     .join();
 
-/** Whether an appointment is sent again for the patients for whom it was; a hold may have been for nobody yet. */
+/** Whether a re-submission is for the same patients. A hold may have had none yet. */
 export function isForSamePatient(named: readonly AppointmentParticipant[], { participant }: Appointment): boolean {
   const former = referencesTo('Patient', participant);
   return former === '' || former === referencesTo('Patient', named);
 }
 
 /**
- * The participants who stay although the request does not name them: those whom the clinic has added, or who stand in for
- * them in another calendar, and the related persons of the same patient, unless others are named.
- *
+ * The participants who stay although the request does not name them. The clinic has added them, or they replace such
+ * participants in another Schedule. Related persons of the same patient stay unless others are named.
  * @param left - the Schedules that the appointment leaves
- * @param joined - those into which it comes
+ * @param joined - its new Schedules
  */
 export function keptParticipants(
   named: readonly AppointmentParticipant[],

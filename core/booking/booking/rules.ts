@@ -14,7 +14,7 @@ import { payerKindIssues, serviceTypeIssues } from './service-type.ts';
 import type { Situation } from './situation.ts';
 import { granularityIssues, longestIssues, slotIssues } from './slot-issues.ts';
 
-/** A rule: finds what is wrong with a booking. */
+/** A rule finds issues of a booking. */
 type Rule = (situation: Situation) => readonly Issue[];
 
 const statusRule: Rule = ({
@@ -44,7 +44,7 @@ const timeRule: Rule = ({ request: { appointment, interval }, context: { now } }
   return issues;
 };
 
-/** Answers that are already attached stay, readable or not. */
+/** QuestionnaireResponses that are already attached stay, readable or not. */
 const answersRule: Rule = ({ request: { appointment }, earlier, state, context: { config } }) => {
   const attached = new Set(answersReferredTo(earlier.previous ?? {}, config.baseUrl).map(({ id }) => id));
   const named = answersReferredTo(appointment.value, config.baseUrl, appointment.path);
@@ -54,7 +54,7 @@ const answersRule: Rule = ({ request: { appointment }, earlier, state, context: 
   );
 };
 
-/** An appointment that the caller names, and reads, must be one that it may change. */
+/** A caller that can read the named appointment must also be allowed to change it. */
 const rightsRule: Rule = ({ request: { appointment }, earlier: { previous }, state }) => {
   const { value, path } = appointment;
   const isSeen = value.id !== undefined && !previous && findResource(state, 'Appointment', value.id) !== undefined;
@@ -71,13 +71,18 @@ const publisherRule: Rule = ({ request: { appointment }, earlier: { previous }, 
   return publisherIssues({ ...appointment, value: { ...kept, ...appointment.value } }, context.config);
 };
 
-/** Every participant has a display if the profile demands it: where the service knows no name, the request must give it. */
+/**
+ * Every participant needs a display if the profile demands it. If the service knows no name, the request must give it.
+ */
 const displayRule: Rule = ({ request: { appointment, participants }, resolved, context: { config } }) =>
   config.appointmentRules?.needsDisplay
     ? displayIssues(resolved.participants.slice(0, participants.length), appointment.path)
     : [];
 
-/** A person for whom an assistant asks must get the offer. */
+/**
+ * An assistant may only request a personal offer for one patient who can be asked for consent. It may not move or
+ * replace appointments.
+ */
 const assistantRule: Rule = ({ resolved, state, request: { appointment, replaced }, earlier, context }) => {
   const { offer, config } = context;
   if (offer?.reason !== 'assistant') {
@@ -112,7 +117,7 @@ const assistantRule: Rule = ({ resolved, state, request: { appointment, replaced
   ];
 };
 
-/** An offer is accepted as it is: the time and the person are the clinic's choice. */
+/** A personal offer is accepted unchanged: the time and the person are the clinic's choice. */
 const offerRule: Rule = ({ request, earlier: { previous }, resolved, context: { config } }) => {
   if (!previous || !isPersonalOffer(previous, config)) {
     return [];
@@ -140,7 +145,7 @@ const offerRule: Rule = ({ request, earlier: { previous }, resolved, context: { 
   ];
 };
 
-/** The rules that are applied whatever has been read so far, in the order in which their issues are reported. */
+/** The rules of the first and second reading, in the order in which their issues are reported. */
 const rules: readonly Rule[] = [
   statusRule,
   timeRule,
@@ -159,7 +164,7 @@ const rules: readonly Rule[] = [
   ({ request }) => request.answers.flatMap(questionnaireResponseIssues),
 ];
 
-/** The policies bind requestors, not the clinic's staff. */
+/** The policies bind requestors, not staff. */
 function policyRules(situation: Situation, isCounted: boolean): readonly Issue[] {
   const { request, verdict, known, context, counted } = situation;
   if (known.role !== 'requestor') {
@@ -178,12 +183,11 @@ function policyRules(situation: Situation, isCounted: boolean): readonly Issue[]
   ];
 }
 
-/** What is against a booking, whatever its limits. Knowing more about the slots may resolve it. */
+/** The issues of a booking apart from limits. The second reading may resolve issues of slots. */
 export const issuesOf = (situation: Situation): Issue[] => rules.flatMap((rule) => rule(situation));
 
 /**
- * The limits that a booking does not keep.
- *
+ * The limits that a booking exceeds.
  * @param isCounted - whether quotas count: they are not reported beside other issues
  */
 export const limitIssues = (situation: Situation, isCounted: boolean): Issue[] => [

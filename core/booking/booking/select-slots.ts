@@ -95,13 +95,13 @@ function refusals(group: Group, interval: Interval, slotPath: string): Issue[] {
   }));
 }
 
-/** A named slot may have been split since the caller read it: its free fragments then stand in for it. */
+/** The free fragments of named slots, which may have been split since the caller read them. */
 function fragmentsOf(group: Group, calendar: Calendar): CalendarSlot[] {
   const origins = new Set(group.map(({ slot }) => slot.origin));
   return [...calendar.values()].filter(({ origin, status }) => status === 'free' && origins.has(origin));
 }
 
-/** Whether a slot is still stored by itself, but is part of its neighbour for this booking. */
+/** Whether a stored slot is part of its neighbour for this booking. */
 const isAbsorbed = ({ status, resource }: CalendarSlot): boolean =>
   status === 'entered-in-error' && resource.status !== status;
 
@@ -129,7 +129,7 @@ function selectInGroup(group: Group, calendar: Calendar, interval: Interval, slo
   return { slots: [], issues: isTaken ? group.map(taken) : issues };
 }
 
-/** Why no slots of a schedule cover the time asked for, or why those that do are not selected. */
+/** The reason for selecting no slots in a schedule. */
 function uncovered(schedule: string, isCovered: boolean, offers: number, expression: string): Issue {
   if (isCovered) {
     const diagnostics = `From start to end, Schedule/${schedule} has more than ${MAX_SLOTS} free slots, the most that one appointment can take: ask for a shorter time.`;
@@ -163,11 +163,10 @@ function selectInSchedule(
 }
 
 /**
- * Decides which slots a booking takes its time from: for each schedule those that it names, if they are free and cover the
- * time asked for without a gap or an overlap; or, if only a schedule is named, free slots of it.
- *
- * @param state - what the caller may see of slots and schedules
- * @param calendar - the slots as this booking may count them: its own earlier ones are free for it
+ * Selects the slots from which a booking takes its time. In each schedule, the named slots must be free and cover the
+ * requested time without a gap or an overlap. If only a schedule is named, its free slots are selected.
+ * @param state - the slots and schedules that the caller may see
+ * @param calendar - the calendar of this booking, in which its own earlier slots are free
  * @returns the slots in order, or `slot-not-found`, `schedule-not-found`, `schedule-inactive`, `slot-mismatch`,
  *   `slot-not-free` for each slot at fault
  */

@@ -15,16 +15,15 @@ function hasCommonCoding(concept: CodeableConcept, other: CodeableConcept): bool
   );
 }
 
-/** The services that a slot offers: its own, else those of its schedule; `undefined` if neither names any. */
+/** The service types of a slot: its own, else those of its schedule; `undefined` if neither names any. */
 function offeredBy({ resource, services }: CalendarSlot, state: ResourceSet): readonly CodeableConcept[] | undefined {
   return services ?? scheduleOf(state, resource)?.serviceType;
 }
 
 /**
- * Checks that the service asked for is offered where it is to be booked: at least one of the slots offers each service type,
- * and each slot offers at least one of the types. Where neither slot nor schedule names any, everything is offered. A type
- * that is only text cannot be compared and is left to the clinic.
- *
+ * Checks the requested service types against the slots: at least one of the slots must have each type, and each slot
+ * must have at least one of the types. If neither slot nor schedule names any, every type is allowed. A type without
+ * coding cannot be compared and is left to the clinic.
  * @returns `service-type-not-offered` for each type and each slot at fault
  * @see specification 2.4, Schedule.serviceType
  */
@@ -63,10 +62,8 @@ export function serviceTypeIssues(
 }
 
 /**
- * Checks that the patient's payer kind is served where the appointment is booked: by each slot, and by a service that it may
- * be for. Staff serve whom they like.
- *
- * @returns `service-type-not-offered` if it is not
+ * Checks that each slot, and a service that it may be for, serves the patient's payer kind. Staff are exempt.
+ * @returns `service-type-not-offered` if one does not
  */
 export function payerKindIssues(situation: Situation): Issue[] {
   const { selected, context } = situation;
@@ -84,9 +81,9 @@ export function payerKindIssues(situation: Situation): Issue[] {
 }
 
 /**
- * The service types of an appointment as they are stored: those that were sent, and a reference to the service that follows
- * from all of its slots. Medplum's `$reschedule` moves no appointment without one. A type that nobody has sent says so
- * (`userSelected`): a re-submission does not keep it.
+ * The service types of an appointment as they are stored: the submitted ones, and a reference to the only service that
+ * matches all its slots. Medplum's `$reschedule` moves no appointment without one. `userSelected` is false for a
+ * derived type: a re-submission does not keep it.
  */
 export function storedServiceTypes(situation: Situation): readonly CodeableConcept[] {
   const { selected, request, context } = situation;
@@ -121,9 +118,8 @@ function confirmationIn(extensions: readonly Extension[] | undefined, url: strin
 }
 
 /**
- * How a booking on these schedules is confirmed: by hand if one of them requires it, otherwise at once. A schedule's own
- * extension LocalConfirmation decides, else that of its services, else the installation's default.
- *
+ * The confirmation of a booking on these schedules: manual if one of them requires it, otherwise automatic. A
+ * schedule's own extension LocalConfirmation decides, else that of its services, else the installation's default.
  * @see specification section 3
  */
 export function confirmationOf(schedules: readonly ScheduleServices[], config: PublicConfig): Confirmation {

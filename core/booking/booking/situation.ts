@@ -26,37 +26,39 @@ import { type ResolvedParticipants, resolveParticipants } from './resolve-partic
 import { isForSamePatient, keptParticipants, resubmitted } from './resubmit.ts';
 import type { SelectedSlots } from './select-slots.ts';
 
-/** What was read for a request, and what it depends on besides. */
+/** The resources and the context of a request. */
 export interface Given {
-  /** What the caller may see of everything that the request names and leads to. */
+  /** The visible resources that the request names or leads to. */
   readonly state: ResourceSet;
   readonly known: Knowledge;
-  /** `idFor` gives the `urn:uuid:` of a person who is created: the same for all appointments of a request. */
+  /** `idFor` gives the `urn:uuid:` of a person to create: the same for all appointments of a request. */
   readonly context: BookingContext & { readonly idFor: (key: string) => string };
 }
 
-/** One appointment to book, with what is kept of a stored one, before the calendar is looked at. */
+/** One appointment to book, united with the stored one, before the calendar is read. */
 export interface Prepared extends Given {
   readonly request: AppointmentRequest;
   readonly resolved: ResolvedParticipants;
   readonly earlier: EarlierAppointments;
-  /** What its requestor has sent of the appointment that is sent again, if it is known. */
+  /** The parts that the requestor has sent of the stored appointment, if they are known. */
   readonly submitted: Submitted | undefined;
 }
 
-/** The calendar in which an appointment is booked: the one that is stored, with what its request has changed so far. */
+/**
+ * The calendar in which an appointment is booked: the stored one, with the changes that its request has made so far.
+ */
 export interface BookingCalendar {
   /** The slots as they are stored. */
   readonly stored: Calendar;
-  /** The time that others are about to take, as Slots. */
+  /** Reservations, as Slots. */
   readonly reserved: readonly CalendarSlot[];
-  /** The slots as this booking may count them: those that it gives back, and those of expired holds and requests, are free. */
+  /** The slots for this booking: those that it gives back, and those of expired holds and requests, are free. */
   readonly calendar: Calendar;
   /** The ids of the appointments that the request rewrites. */
   readonly rewritten: readonly string[];
-  /** The time, buffers included, of the appointments that were decided before. */
+  /** The time, buffers included, of earlier appointments of the request. */
   readonly taken: readonly CalendarSlot[];
-  /** The quotas towards which each of these counts. */
+  /** The quotas of each of these appointments. */
   readonly counted: readonly (readonly Quota[])[];
 }
 
@@ -66,7 +68,6 @@ export interface Situation extends Prepared, BookingCalendar {
   readonly verdict: PolicyResult;
 }
 
-/** The slots as they are stored, as far as they were read. */
 function storedCalendar({ state, known: { nearby }, context: { config } }: Given): Calendar {
   // If a Slot was read twice, the second copy wins: its appointments were read together with it.
   return calendarOf([...resourcesOfType(state, 'Slot'), ...(nearby?.slots ?? [])], config, nearby?.uses);
@@ -83,13 +84,13 @@ export function calendarAt({ resource }: CalendarSlot, { state }: Pick<Given, 's
   return schedule && servicesOf(schedule, state);
 }
 
-/** What `settle` needs to know of the booking's calendars. */
+/** The arguments of `settle` for the booking's calendars. */
 export const settling = (given: Given) => ({
   termsOf: termsFor(schedulesIn(given), given.context.config),
   newId: given.context.newId,
 });
 
-/** The calendar that the first appointment of a request meets: everything that the request gives back is free. */
+/** The calendar for the first appointment of a request, in which all slots that the request gives back are free. */
 export function calendarFor(all: readonly Pick<Prepared, 'earlier'>[], given: Given): BookingCalendar {
   const { state, known, context } = given;
   const stored = storedCalendar(given);
@@ -110,13 +111,13 @@ export function calendarFor(all: readonly Pick<Prepared, 'earlier'>[], given: Gi
 
 const nothing: Submitted = { elements: new Set(), participants: new Set(), extensions: new Set() };
 
-/** What its requestor has sent of the appointment that is sent again. A hold is the requestor's alone. */
+/** The parts that the requestor has sent of the stored appointment. A hold belongs to the requestor entirely. */
 function submittedBefore({ previous }: EarlierAppointments, { context: { config } }: Given) {
   const unnoted = previous && isHold(previous, config) ? allOf(previous) : nothing;
   return previous && (submittedOf(previous, config) ?? unnoted);
 }
 
-/** What the clinic has set in the appointment that is sent again. */
+/** The parts that the clinic has set in the stored appointment. */
 function clinicPart(
   { previous }: EarlierAppointments,
   submitted: Submitted | undefined,
@@ -125,7 +126,10 @@ function clinicPart(
   return previous && submitted && !isHold(previous, config) ? clinicPartOf(previous, submitted) : nothing;
 }
 
-/** The request with what is kept of the stored appointment. What staff send replaces even what the clinic has set. */
+/**
+ * Unites the request with the stored appointment. A re-submission by staff may replace even parts that the clinic has
+ * set.
+ */
 function withStored(
   request: AppointmentRequest,
   { previous }: EarlierAppointments,
@@ -145,9 +149,7 @@ function withStored(
   };
 }
 
-/**
- * Who takes part: those whom the request names, and those whom the clinic has added to the appointment that is sent again.
- */
+/** The participants that the request names, and those that the clinic has added to the stored appointment. */
 function participantsOf(
   request: AppointmentRequest,
   earlier: EarlierAppointments,
@@ -170,7 +172,7 @@ function participantsOf(
   return { ...resolved, participants: isNamed ? withDisplays(participants, resourceAt) : participants, kept };
 }
 
-/** The state with only the appointments that the caller may move or replace: a requestor its own, whatever else it sees. */
+/** The state with only the appointments that the caller may move or replace. A requestor may change only its own. */
 export function changeable({ state, known: { role }, context: { requestor, config } }: Given): ResourceSet {
   const isOthers = (resource: Resource): boolean =>
     resource.resourceType === 'Appointment' && !belongsTo(resource, requestor, config);
@@ -178,8 +180,7 @@ export function changeable({ state, known: { role }, context: { requestor, confi
 }
 
 /**
- * One appointment with what is kept of a stored one, and with those who take part.
- *
+ * Unites one appointment with the stored one, and resolves its participants.
  * @param ifMatch - the version that the appointment to be moved must have
  */
 export function prepare(asked: AppointmentRequest, given: Given, ifMatch?: string): Prepared {
@@ -190,7 +191,7 @@ export function prepare(asked: AppointmentRequest, given: Given, ifMatch?: strin
   return { ...given, request: withStored(asked, earlier, clinic, resolved, given), earlier, submitted, resolved };
 }
 
-/** The slots that the booking takes its time from; where none could be selected, those that it names. */
+/** The slots that the booking takes its time from; if none could be selected, the named ones. */
 export function slotsConcerned({ request, selected, calendar }: Situation): readonly CalendarSlot[] {
   return selected.slots.length > 0 ? selected.slots : request.slots.flatMap(({ value }) => calendar.get(value) ?? []);
 }
@@ -223,14 +224,14 @@ export function timeAround(interval: Interval, { schedule }: CalendarSlot, buffe
 }
 
 /**
- * Ids of the slots that the booking gives back: those of appointments that it moves or replaces, and of expired holds and
+ * Ids of the slots that the booking gives back: those of moved or replaced appointments, and of expired holds and
  * requests.
  */
 export function givenBackBy({ earlier, known: { nearby } }: Situation): string[] {
   return [...changedBy(earlier), ...(nearby?.expired ?? [])].flatMap(slotIdsOf);
 }
 
-/** How the hold or request that the caller sends again ended by itself, if it did. */
+/** The way in which the hold or request that the caller sends again expired, if it did. */
 export function ownEnding({ earlier: { previous }, context: { now, config } }: Prepared) {
   return previous && endingOf(previous, now, config);
 }

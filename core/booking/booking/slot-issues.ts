@@ -7,15 +7,12 @@ import { type Granularity, granularityOf, isOnStep, splits } from '../../slots/t
 import { overlaps } from '../../time/interval.ts';
 import { buffersOf, calendarAt, ownEnding, type Situation, slotsConcerned, timeAround } from './situation.ts';
 
-/** Where a request names a slot, or the Schedule in which it was found. */
+/** The path of a slot in the request, or of the Schedule in which it was found. */
 function pathOf({ id }: CalendarSlot, { request: { slots, schedule, appointment } }: Situation): string {
   return slots.find(({ value }) => value === id)?.path ?? schedule?.path ?? `${appointment.path}.slot`;
 }
 
-/**
- * Time of the booking, buffers included, that others have taken or are about to take, although the Slots that it is to be
- * taken from are free.
- */
+/** Refuses time, buffers included, that is taken or reserved by others although the selected Slots are free. */
 function takenTimeIssues(situation: Situation): Issue[] {
   const { request, calendar, state, reserved, taken: before } = situation;
   const { interval } = request;
@@ -49,8 +46,8 @@ const uniqueByElement = (issues: readonly Issue[]): Issue[] => [
 ];
 
 /**
- * Problems of the slots. If a narrowed slot lost its time to a booking, only the taken time is reported. A caller whose hold
- * or request has ended is told so, which says more than that the slot is taken.
+ * Issues of the slots. If a narrowed slot lost its time to a booking, only the taken time is reported. If the caller's
+ * own hold or request has expired, that is reported instead of a taken slot, because it says more.
  */
 export function slotIssues(situation: Situation): Issue[] {
   const taken = uniqueByElement(takenTimeIssues(situation));
@@ -73,8 +70,8 @@ function granularityFor(slot: Slot, situation: Situation): Granularity {
 }
 
 /**
- * The longest appointment that a requestor can book in a slot: that of its services, or what their policy allows. Several
- * slots that are named one by one are as long as they are.
+ * The maximum length of an appointment that a requestor can book in a slot: that of its services, or a longer one of a
+ * policy. Several slots that are named one by one have no maximum.
  */
 function longestIn(slot: Slot, situation: Situation): number {
   const { request, selected, verdict } = situation;
@@ -86,7 +83,7 @@ function longestIn(slot: Slot, situation: Situation): number {
     : Math.max(longest, ...verdict.policies.map(({ policy }) => policy.longest ?? 0));
 }
 
-/** A booking that is longer than a requestor may book; clinic staff may. */
+/** Refuses a booking that is longer than a requestor may book. Staff may book any length. */
 export function longestIssues(situation: Situation): Issue[] {
   const { appointment, interval } = situation.request;
   const { start = 0, end = 0 } = interval ?? {};
@@ -96,12 +93,11 @@ export function longestIssues(situation: Situation): Issue[] {
 }
 
 /**
- * Checks that a booking leaves time that others can book. One that takes whole slots always does. One that takes a part of a
- * slot must be at least as long as the shortest appointment, and must begin and end at an end of the slot or a whole number
- * of steps after its start. Both lengths come from the scheduling parameters `duration` and `alignmentInterval` of the
- * Schedule, else of its services, else from `smallestBooking`.
- *
- * @returns `period-invalid` for what does not fit, once for `start` and once for `end`
+ * Checks that a booking leaves time that others can book. One that takes whole slots always does. One that takes a part
+ * of a slot must be at least as long as the shortest appointment, and must begin and end at an end of the slot or a
+ * whole number of steps after its start. Both lengths come from the scheduling parameters `duration` and
+ * `alignmentInterval` of the Schedule, else of its services, else from `smallestBooking`.
+ * @returns `period-invalid`, at most once for `start` and once for `end`
  */
 export function granularityIssues(situation: Situation): Issue[] {
   const { appointment, interval } = situation.request;
