@@ -21,10 +21,10 @@ import { sealingFrom } from './gateway/settings.ts';
 import { type Report, startReport } from './medplum/report.ts';
 import { type DesiredResource, upsert } from './medplum/upsert.ts';
 
-/** The demo data, as far as it is needed to try the service. */
+/** The demo data that a trial of the service needs. */
 export interface Demo {
   readonly clients: Readonly<Record<DemoClientName, DemoClient>>;
-  /** References to the demo patients, by the portal that has submitted them. */
+  /** References to the demo patients, by the portal that submitted them. */
   readonly patients: Readonly<Record<'Portal A' | 'Portal B', string>>;
   readonly schedules: readonly StoredSchedule[];
 }
@@ -41,7 +41,7 @@ const byIdentifier = (resource: Identified): DesiredResource => {
   };
 };
 
-/** Creates what is missing and returns the references, by the values of the demo identifiers. */
+/** Creates missing demo data. Returns the references, by the values of the demo identifiers. */
 async function ensure(
   { connection }: Deployment,
   resources: readonly Identified[],
@@ -61,10 +61,10 @@ async function ensure(
 }
 
 /**
- * Puts a small clinic with opening hours into a project that the service is deployed to, with two portals and a front desk.
- * The Bots make its free slots. What is already there stays as it is.
+ * Creates a small clinic with opening hours, two portals and a front desk in a project with the deployed service. The
+ * Bots publish its free slots. Existing demo data stays unchanged.
  *
- * @param deployment - what {@link deploy} has left
+ * @param deployment - result of {@link deploy}
  * @param log - receives each line of the report
  * @param keys - seal the secrets of the portals
  * @param more - further calendars, each like one of the demo's own

@@ -20,7 +20,7 @@ import { type Connection, type Credentials, connect } from './medplum/connect.ts
 import { type Counts, startReport } from './medplum/report.ts';
 import { upsert } from './medplum/upsert.ts';
 
-/** The base address of a project's own artefacts, taken from one of them; undefined if there is none yet. */
+/** The base address of the project's artefacts, taken from one of them; `undefined` if there is none yet. */
 async function storedBase({ medplum }: Connection, config: BookingConfig): Promise<string | undefined> {
   const name = artefactName(config, 'LocalBot');
   const stored = await medplum.searchOne('NamingSystem', { 'name:exact': name });
@@ -33,8 +33,8 @@ function baseOf({ uniqueId }: NamingSystem, path: string): string | undefined {
 }
 
 /**
- * Refuses to deploy below a base address other than before: requestors would no longer find what they have stored, since the
- * tag that says whose it is would have another address.
+ * Throws if the base address differs from that of the previous deployment: the tag of a requestor's resources would
+ * have another system, so that requestors would no longer find them.
  *
  * @throws Error that names the setting which keeps the addresses
  */
@@ -51,16 +51,16 @@ async function assertSameAddresses(connection: Connection, config: BookingConfig
   }
 }
 
-/** What a deployment needs to know. */
+/** Options of a deployment. */
 export interface DeployOptions extends Credentials {
   readonly config: BookingConfig;
   /**
    * The bundles of the Bots; built from `bots/` when absent, or when the gateway has a client, whose id is built into them.
    */
   readonly code?: Readonly<Record<BotName, string>>;
-  /** Says what would be done, and writes nothing. */
+  /** Reports the changes without making them. */
   readonly dryRun?: boolean;
-  /** Where the configuration of Medplum's command line tool is written; `undefined`: nowhere. */
+  /** Path for the configuration of Medplum's command line tool; `undefined`: it is not written. */
   readonly cliConfig?: string | undefined;
   /** Path of the configuration, for `cliConfig`. */
   readonly configPath?: string | undefined;
@@ -68,7 +68,7 @@ export interface DeployOptions extends Credentials {
   readonly log: (line: string) => void;
 }
 
-/** What a deployment leaves behind for the scripts after it. */
+/** The result of a deployment, for the scripts that follow it. */
 export interface Deployment {
   readonly connection: Connection;
   readonly counts: Counts;
@@ -76,17 +76,17 @@ export interface Deployment {
   readonly policies: Readonly<Partial<Record<PolicyName, string>>>;
   /** Id of each Bot. */
   readonly bots: Readonly<Partial<Record<BotName, string>>>;
-  /** Id of the ClientApplication with which the gateway writes where it runs Bots itself. */
+  /** Id of the ClientApplication of a gateway that runs Bots itself. */
   readonly gatewayClient: string | undefined;
 }
 
 /**
- * Gives a Medplum project what the service needs: terminology, profiles, AccessPolicies, Bots and operations. What is
- * already there and correct is left alone, so that a second run changes nothing. What another version of the service has
- * deployed and this one does not have is removed last, when its successors are at work.
+ * Deploys the service to a Medplum project: terminology, profiles, AccessPolicies, Bots and operations. Correct
+ * artefacts are left alone, so that a second run changes nothing. Bots and Subscriptions of another version are removed
+ * last, when their successors run.
  *
- * @throws Error that says what to do when the server cannot be reached, refuses the credentials or a resource, or lacks what
- *   the service needs
+ * @throws Error that says what to do when the server cannot be reached, refuses the credentials or a resource, or lacks
+ *   a feature
  */
 export async function deploy(options: DeployOptions): Promise<Deployment> {
   const { dryRun = false, cliConfig, log } = options;
@@ -124,13 +124,13 @@ async function codeFor({ code }: DeployOptions, config: BookingConfig): Promise<
   return code && !config.gatewayClient ? code : buildBots(config);
 }
 
-/** References to everyone whose writes are the service's. */
+/** References to the authors of the service's writes. */
 function authorsOf(bots: readonly string[], config: BookingConfig): string[] {
   const gateway = gatewayAuthor(config);
   return [...bots, ...(gateway ? [gateway] : [])];
 }
 
-/** Discards the report of what is written a second time in one deployment. */
+/** Discards the report of repeated writes in one deployment. */
 const silent = startReport(() => undefined);
 
 /** The counts of a deployment as a sentence. */

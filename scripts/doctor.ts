@@ -20,7 +20,7 @@ import { terminologyChecks } from './doctor/terminology.ts';
 import { type Credentials, logIn } from './medplum/connect.ts';
 import { requesterFor } from './medplum/http.ts';
 
-/** Everything that is examined, in the order of the report. */
+/** The checks, in the order of the report. */
 const checks: readonly Check[] = [
   ...serverChecks,
   ...projectChecks,
@@ -34,7 +34,6 @@ const checks: readonly Check[] = [
   ...exposureChecks,
 ];
 
-/** What has to be known to examine an installation. */
 export interface DoctorOptions {
   readonly config: BookingConfig;
   readonly credentials: Credentials;
@@ -50,7 +49,7 @@ async function dryRunLines({ config, credentials, code }: DoctorOptions): Promis
   return lines;
 }
 
-/** Where the gateway's own routes are, whether its address was given with or without the path of the FHIR interface. */
+/** Root of the gateway's own routes. The given address may include the path of the FHIR interface. */
 function gatewayRoot({ config, gatewayUrl }: DoctorOptions): string | undefined {
   const path = new URL(config.baseUrl).pathname;
   const url = gatewayUrl?.replace(/(?<!\/)\/+$/, '');
@@ -86,7 +85,7 @@ async function runCheck({ name, run }: Check, installation: Installation): Promi
 }
 
 /**
- * Examines an installation. It changes nothing: the one transaction that it tries must fail.
+ * Examines an installation without changing it: the one transaction that it tries must fail.
  *
  * @returns a line for each check; a single one if the server cannot be reached or refuses the credentials
  */
@@ -104,7 +103,7 @@ export async function examine(options: DoctorOptions): Promise<Row[]> {
   return rows;
 }
 
-/** The report as one table, the help below each finding that has one. */
+/** The report as a table, with the help below each finding that has one. */
 export function report(rows: readonly Row[]): string {
   const lines = rows.flatMap(({ check, level, found, help }) => [
     [level, check, found],

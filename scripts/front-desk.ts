@@ -6,7 +6,7 @@ import { loadConfig } from './cli/load-config.ts';
 import { isAddress } from './gateway/settings.ts';
 import { type Connection, connect } from './medplum/connect.ts';
 
-/** The command line: lets the page of the front desk sign people in. */
+/** The command line: enables sign-in on the front desk page. */
 export function define(command: Command): void {
   withCredentials(command)
     .description('Makes the client by which people sign in at the front desk, and prints what to set for the gateway.')
@@ -23,17 +23,17 @@ async function main(given: CredentialArguments & { origin?: string }): Promise<v
   console.log(`DESK_CLIENT_ID=${await ensurePageClient(connection, new URL(address).origin)}`);
 }
 
-/** The name of the client by which people sign in on the page. */
+/** Name of the client of the page in Medplum. */
 const NAME = 'Appointment booking: front desk page';
 
-/** How long people stay signed in: a working day. */
+/** How long a sign-in lasts: a working day. */
 const WORKING_DAY = '12h';
 
 /**
- * Makes the ClientApplication by which the front desk's page signs people in, or lets it send them back to one more address.
- * It has no membership: without a person it can do nothing.
+ * Creates the ClientApplication of the front desk page, or adds a redirect URI to it. It has no membership: its rights
+ * are those of the person who signs in.
  *
- * @param origin - where browsers reach the page, for example `https://booking.clinic.example`
+ * @param origin - of the page in browsers, for example `https://booking.clinic.example`
  * @returns its id
  */
 export async function ensurePageClient({ medplum }: Connection, origin: string): Promise<string> {

@@ -18,7 +18,7 @@ async function rotate(given: CredentialArguments & { finish?: boolean; output?: 
     console.log(await retireSecret(connection, client));
     return;
   }
-  // A file that cannot be written is noticed before the secret changes.
+  // An unwritable file is noticed before the secret changes.
   if (given.output) {
     writeSettings(given.output, []);
   }
@@ -34,7 +34,7 @@ async function rotate(given: CredentialArguments & { finish?: boolean; output?: 
   console.error(`The secret is not shown again. ${text}`);
 }
 
-/** The command line: the secret of the client with which a gateway that runs Bots itself writes. */
+/** The command line: the secret of the client of a gateway that runs Bots itself. */
 export function define(program: Command): void {
   program
     .description('The client with which a gateway that runs the Bots itself writes ("bots": "gateway").')

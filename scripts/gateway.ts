@@ -21,7 +21,7 @@ import {
 } from './gateway/settings.ts';
 import { portOf } from './start/settings.ts';
 
-/** How long Medplum may take to report that it is healthy, in milliseconds. */
+/** Maximum time until Medplum reports that it is healthy, in milliseconds. */
 const HEALTH_LIMIT = 5_000;
 
 /** @throws Error that says how to set the address */
@@ -34,7 +34,7 @@ function medplumUrl(address: string | undefined): string {
   return address;
 }
 
-/** A gateway may start before its Medplum: it logs a warning and goes on. */
+/** A gateway may start before its Medplum: it logs a warning and continues. */
 async function warnIfUnreachable(baseUrl: string, logger: Logger): Promise<void> {
   const url = new URL('healthcheck', baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
   const problem = await fetch(url, { signal: AbortSignal.timeout(HEALTH_LIMIT) }).then(
@@ -52,10 +52,9 @@ async function warnIfUnreachable(baseUrl: string, logger: Logger): Promise<void>
 /**
  * Runs the gateway alone. Environment: `MEDPLUM_BASE_URL` (required), `MEDPLUM_ALIASES` (further addresses of that
  * server, separated by commas), `PORT` (8080), `HOST` (0.0.0.0), `BOOKING_CONFIG`, `LOG_LEVEL` (info), `TRUST_PROXY`,
- * `METRICS_PORT`, `METRICS_HOST`, `CREDENTIALS_KEY`, `CORS_ORIGINS`, `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`,
- * `PORTAL_CLIENT_ID` and `DESK_CLIENT_ID` and what belongs to them, and the limits of `limitVariables`: see
- * docs/operators.md.
- * SIGTERM and SIGINT end it gracefully.
+ * `METRICS_PORT`, `METRICS_HOST`, `CREDENTIALS_KEY`, `CORS_ORIGINS`, `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`, the
+ * variables of the portal (`PORTAL_CLIENT_ID` …) and the front desk (`DESK_CLIENT_ID` …), and the limits of
+ * `limitVariables`: see docs/operators.md. SIGTERM and SIGINT end it gracefully.
  */
 async function main(): Promise<void> {
   const { env } = process;
@@ -100,7 +99,7 @@ async function main(): Promise<void> {
   await warnIfUnreachable(medplumBaseUrl, logger);
 }
 
-/** The command line; the image, which holds only what the gateway needs, runs this file. */
+/** The command line. The image contains only the files of the gateway and runs this one. */
 export function define(command: Command): void {
   command.description('Runs the gateway alone, as the environment says (docs/operators.md).').action(main);
 }

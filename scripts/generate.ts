@@ -8,7 +8,7 @@ import { openApiFile } from './generate/openapi-file.ts';
 import { packageFiles } from './generate/package-files.ts';
 import { searchDefinitionsModule } from './generate/search-definitions.ts';
 
-/** The files that are made from others, by path. */
+/** The generated files, by path. */
 const files: Readonly<Record<string, () => string>> = {
   'docs/errors.md': errorsPage,
   'docs/openapi.json': openApiFile,
@@ -26,7 +26,7 @@ export function define(command: Command): void {
     .action(main);
 }
 
-/** Writes the generated files, or fails at the first one that is not current. */
+/** Writes the generated files. With `check`, fails at the first that is not current. */
 async function main({ check }: { check?: boolean }): Promise<void> {
   for (const [path, make] of Object.entries(files)) {
     const text = make();

@@ -5,7 +5,6 @@ import { assignPolicy, type ClientCredentials, createClient, credentialsOf } fro
 import type { Report } from '../medplum/report.ts';
 import { sealCredentials } from '../requestor/sealing.ts';
 
-/** Client credentials of one of the demo clients. */
 export interface DemoClient extends ClientCredentials {
   readonly name: string;
 }
@@ -39,7 +38,7 @@ async function ensureClient(
 }
 
 /**
- * Makes the demo clients: two portals, each a requestor, and the clinic's front desk.
+ * Creates the demo clients: two portals, each a requestor, and the clinic's front desk.
  *
  * @param keys - seal the secrets of the portals
  */

@@ -19,16 +19,15 @@ import { requestorTag } from '../../core/fhir/tags.ts';
 import { services, specialties } from '../../profiles/services.ts';
 import { parseHours } from '../calendar/hours-text.ts';
 
-/** System of the identifiers by which the demo data is found again. */
+/** System of the identifiers of all demo data. */
 export const DEMO_SYSTEM = 'urn:appointment-booking:demo';
 
-/** The identifier of a piece of demo data. */
 export const demoIdentifier = (value: string): [{ system: string; value: string }] => [{ system: DEMO_SYSTEM, value }];
 
 /** A bookable schedule of the demo clinic. */
 export interface DemoSchedule {
   readonly key: string;
-  /** The key of the practitioner; without one it is the calendar of its service. */
+  /** The key of the practitioner. Without one, the schedule is the calendar of its service. */
   readonly practitioner?: string;
   readonly title: string;
   readonly service: keyof typeof services;
@@ -37,15 +36,17 @@ export interface DemoSchedule {
   readonly hours: string;
   /** Length of a slot in minutes. */
   readonly duration: number;
-  /** Length of an appointment in minutes, if portals book parts of slots. */
+  /** Length of an appointment in minutes, if portals book slot parts. */
   readonly part?: number;
-  /** The key of the schedule whose hours it has. */
+  /** The key of a schedule with the same hours. */
   readonly like?: string;
 }
 
 const consultingHours = 'mon-fri 08:00-12:00,13:00-16:00';
 
-/** The calendars of the demo clinic: one confirmed at once, one by hand, and a CT where portals book parts of a half day. */
+/**
+ * The calendars of the demo clinic: one confirmed at once, one by hand, and a CT whose half days are booked in parts.
+ */
 export const demoSchedules: readonly DemoSchedule[] = [
   {
     key: 'schedule-moreau',
@@ -79,7 +80,7 @@ export const demoSchedules: readonly DemoSchedule[] = [
   },
 ];
 
-/** Two more doctors of the first service: who comes may choose. */
+/** Two more doctors of the first service, between whom patients may choose. */
 export const colleagues: readonly DemoSchedule[] = [
   ['aksoy', 'Dr. Nuri Aksoy, general medicine'],
   ['brandt', 'Dr. Lena Brandt, general medicine'],
@@ -99,7 +100,7 @@ const concept = (config: BookingConfig, artefact: Artefact, code: string, displa
   coding: [{ system: artefactUri(config, artefact), code, display }],
 });
 
-/** The codes of IHE Germany for the specialties, where the publisher of the profiles requires them. */
+/** IHE Germany's codes of the specialties, for profiles that require them. */
 const practiceSettings: Readonly<Record<keyof typeof specialties, string>> = {
   'general-medicine': 'ALLG',
   'internal-medicine': 'INNE',
@@ -116,7 +117,7 @@ function specialty(config: BookingConfig, { specialty: name }: DemoSchedule): Co
   return [system ? { coding: [{ system, code: practiceSettings[name] }, ...(own.coding ?? [])] } : own];
 }
 
-/** A picture of the demo clinic, drawn for it: the `.svg` beside it is its source. */
+/** A picture of the demo clinic. Its source is the `.svg` next to it. */
 const picture = (name: string): Attachment => ({
   contentType: 'image/png',
   data: readFileSync(new URL(`pictures/${name}.png`, import.meta.url)).toString('base64'),
@@ -131,12 +132,11 @@ const doctor = (key: string, given: string, family: string, ...languages: string
   communication: languages.map((code) => ({ coding: [{ system: 'urn:ietf:bcp:47', code }] })),
 });
 
-/** The name of the demo clinic. */
 export const DEMO_CLINIC = 'Klinik am See';
 
 const address = { line: ['Seeweg 1'], postalCode: '10115', city: 'Berlin' };
 
-/** What refers to no other demo data: the clinic, its place, its people. */
+/** Demo data without references: the clinic, its location, its practitioners. */
 export function clinic(config: BookingConfig): (Organization | Location | Practitioner)[] {
   return [
     {
@@ -144,7 +144,7 @@ export function clinic(config: BookingConfig): (Organization | Location | Practi
       identifier: demoIdentifier('clinic'),
       active: true,
       name: DEMO_CLINIC,
-      // One of the numbers that Germany keeps for films and examples.
+      // One of the numbers that Germany reserves for films and examples.
       telecom: [{ system: 'phone', value: '+49 30 23125 000' }],
       address: [address],
       extension: [
@@ -195,7 +195,7 @@ export function hoursService(
   return changeService(resource, { hours: parseHours(hours), duration, timeZone: config.timeZone });
 }
 
-/** How long appointments in a schedule are, and in which steps they begin, whatever the length of its slots. */
+/** Length and interval of the appointments in a schedule, for any length of its slots. */
 function lengthsOf(value: number): Extension[] {
   const lengths = ['duration', 'alignmentInterval'].map((url) => ({ url, valueDuration: { value, unit: 'min' } }));
   return [{ url: SCHEDULING_PARAMETERS, extension: lengths }];
@@ -223,7 +223,7 @@ export function toSchedule(
   };
 }
 
-/** A patient that a portal has submitted: only this portal sees it. */
+/** A patient that a portal has submitted. No other portal sees it. */
 export function demoPatient(config: BookingConfig, key: string, family: string, requestor: string): Patient {
   return {
     resourceType: 'Patient',

@@ -7,7 +7,7 @@ import type { Connection } from '../medplum/connect.ts';
 import { DEMO_SYSTEM, demoIdentifier } from './clinic.ts';
 import type { StoredSchedule } from './slots.ts';
 
-/** Who comes: given and family name, date of birth, why. */
+/** The patients: given and family name, date of birth, reason. */
 const people = `Emma Müller 1984-03-12 Cough for two weeks
 Mehmet Yılmaz 1971-11-02 Blood pressure
 Helga Schröder 1949-05-01 Needs a wheelchair
@@ -46,10 +46,10 @@ Tim Berger 2003-08-15 Sprained ankle`
     return { given, family, birthDate, why: why.join(' ') };
   });
 
-/** Who of them cancels. */
+/** Index of the patient who cancels. */
 const CANNOT_COME = 3;
 
-/** The next free Slots of a calendar, from a time on. */
+/** The next free Slots of a calendar. */
 const nextTimes = ({ medplum }: Connection, schedule: string, from: number, count: number): Promise<WithId<Slot>[]> =>
   medplum.searchResources(
     'Slot',
@@ -57,13 +57,13 @@ const nextTimes = ({ medplum }: Connection, schedule: string, from: number, coun
     { cache: 'reload' },
   );
 
-/** How many free times make a day that can become busy; in the evening that is not today. */
+/** Minimum number of free times in a busy day. In the evening, that is not today. */
 const FULL = 10;
 
 /**
- * The next day that is still long enough to become busy: `2027-01-31`, by the clocks of the clinic.
+ * The next day with enough free times to become busy: `2027-01-31`, in the time zone of the clinic.
  *
- * @returns `undefined` if the demo clinic has had its day
+ * @returns `undefined` if the busy day was booked before
  */
 export async function busyDay(
   connection: Connection,
@@ -81,7 +81,7 @@ export async function busyDay(
 
 type Wanted = Pick<Appointment, 'comment' | 'slot' | 'start' | 'end' | 'serviceType'>;
 
-/** Books for a new patient, as the clinic itself would. */
+/** Books for a new patient, with the rights of the clinic. */
 async function bookFor(
   { medplum }: Connection,
   { baseUrl }: BookingConfig,
@@ -94,7 +94,7 @@ async function bookFor(
     active: true,
     name: [{ family, given: [given] }],
     birthDate,
-    // Among the numbers that Germany keeps for films and examples.
+    // One of the numbers that Germany reserves for films and examples.
     telecom: [{ system: 'phone', value: `+49 30 23125 ${String(101 + index)}` }],
   });
   const appointment: Appointment = {
@@ -116,10 +116,10 @@ async function bookFor(
 }
 
 /**
- * Books a busy day at the service, so that its pages have something to show. Requests to a calendar that confirms by hand wait
- * there. Each fourth time stays free, and one patient cannot come.
+ * Books a busy day, so that the pages of the service show appointments. Requests to a calendar with confirmation by
+ * hand stay pending. Each fourth time stays free, and one patient cancels.
  *
- * @param day - as `busyDay` gives it
+ * @param day - as `busyDay` returns it
  */
 export async function bookDay(
   connection: Connection,

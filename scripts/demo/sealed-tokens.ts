@@ -1,17 +1,17 @@
 import { parseCredentialKeys } from '../../gateway/sealing/credential-keys.ts';
 import { createSealedTokens } from '../../gateway/sealing/sealed-token.ts';
 
-/** Longer than any test or measurement takes, in seconds. */
+/** Longer than any test or measurement, in seconds. */
 const LIFETIME = 86_400;
 
 /**
- * Tokens of the demo portals at an embedded installation, known before it has started: sealed in them are the tokens by
- * which the embedded Medplum knows the portals.
+ * Tokens of the demo portals at an embedded installation, known before it starts. They contain, sealed, the fixed
+ * tokens of the portals at the embedded Medplum.
  *
  * @param baseUrl - of the service
  * @param key - the key that the installation is started with
- * @returns the variables that pass them to tests and measurements: for each portal its token at the service, and the one
- *   sealed in it, which is valid at the embedded Medplum
+ * @returns environment variables for tests and measurements: for each portal its token at the service, and the unsealed
+ *   one, which is valid at the embedded Medplum
  */
 export async function sealedTokens(baseUrl: string, key: string): Promise<Record<string, string>> {
   const { seal } = createSealedTokens(parseCredentialKeys(key), `${new URL(baseUrl).origin}/`, Date.now);

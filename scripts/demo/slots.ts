@@ -6,13 +6,13 @@ import type { DemoSchedule } from './clinic.ts';
 /** A demo schedule with the reference under which it is stored. */
 export type StoredSchedule = DemoSchedule & { readonly reference: string };
 
-/** How long the first slots may take, in milliseconds. */
+/** Maximum time until the first slots are published, in milliseconds. */
 const PATIENCE = 60_000;
 
 const POLL = 100;
 
 /**
- * Waits until the opening hours of each schedule have become slots: the next days come first, the rest follows.
+ * Waits until slots of each schedule are published: the next days come first, the rest follows.
  *
  * @throws Error that says where to look if nothing is published
  */

@@ -10,29 +10,28 @@ import { assignPolicy } from '../medplum/membership.ts';
 import type { Change, Report } from '../medplum/report.ts';
 import { hasContent } from '../medplum/upsert.ts';
 
-/** What the deployment of a Bot depends on. */
 interface BotPlan {
   readonly connection: Connection;
   readonly config: BookingConfig;
-  /** Id of the AccessPolicy of the Bots; undefined in a dry run before it exists. */
+  /** Id of the AccessPolicy of the Bots; `undefined` in a dry run before it exists. */
   readonly policyId: string | undefined;
   readonly report: Report;
   readonly dryRun: boolean;
 }
 
 /**
- * The file name under which a Bot's code is deployed. It carries a hash of the code, so that the very call that
- * deploys the code also records which code it is.
+ * The file name of a Bot's deployed code. It contains a hash of the code, so that the deployment of the code also
+ * records its version.
  */
 export function codeTitle(name: string, code: string): string {
   return `${name}.${createHash('sha256').update(code).digest('hex').slice(0, 16)}.js`;
 }
 
-/** The Bot that sends messages does nothing in an installation without them. */
+/** The Bot that sends messages is not scheduled in an installation without messages. */
 const isOnClock = (name: BotName, { messages }: BookingConfig): boolean =>
   name !== 'send-messages' || messages.from !== undefined;
 
-/** What a Bot is, besides its code. */
+/** The properties of a Bot, besides its code. */
 export function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id' | 'meta' | 'resourceType'> {
   return {
     identifier: [{ system: artefactUri(config, 'LocalBot'), value: name }],
@@ -49,7 +48,7 @@ export function botSettings(name: BotName, config: BookingConfig): Omit<Bot, 'id
 export const isAdmin = (name: BotName, config: BookingConfig): boolean =>
   name === 'remove-old-events' || (name === 'send-messages' && isOnClock(name, config));
 
-/** A Bot that an interrupted deployment left behind: created, but not yet given its identifier. */
+/** A Bot of an interrupted deployment: created, but without its identifier. */
 async function findUnfinished({ medplum }: Connection, name: BotName): Promise<WithId<Bot> | undefined> {
   const sameName = await medplum.searchResources('Bot', { 'name:exact': name });
   return sameName.find((bot) => !bot.identifier && !bot.executableCode && bot.description === bots[name]);
@@ -67,7 +66,7 @@ async function findBot({ connection, config }: BotPlan, name: BotName): Promise<
   return bot ?? findUnfinished(connection, name);
 }
 
-/** Creates the Bot the way Medplum's own app does: together with its membership in the project. */
+/** Creates the Bot with its membership in the project, as Medplum's own app does. */
 async function createBot({ connection, config, policyId }: BotPlan, name: BotName): Promise<WithId<Bot>> {
   const { medplum, projectId } = connection;
   const { id } = await medplum.post<WithId<Bot>>(`admin/projects/${projectId}/bot`, {
@@ -91,7 +90,7 @@ async function updateSettings(plan: BotPlan, name: BotName, bot: WithId<Bot>): P
   return true;
 }
 
-/** Medplum's command line tool deploys under the plain name of the file: then the code itself must be compared. */
+/** Medplum's command line tool deploys under the plain name of the file. Then the code itself must be compared. */
 async function isDeployedByTool(
   { connection }: BotPlan,
   name: BotName,
@@ -140,7 +139,7 @@ async function deployBot(plan: BotPlan, name: BotName, code: string): Promise<st
 }
 
 /**
- * Creates and updates the Bots of the service; code is deployed only where it differs from what is deployed.
+ * Creates and updates the Bots of the service. Code is deployed only if it differs.
  *
  * @param code - the bundle of each Bot
  * @returns the id of each Bot; in a dry run `undefined` for one that does not exist yet

@@ -10,22 +10,22 @@ const cliConfigSchema = z.looseObject({
   gatewayClient: z.string().optional(),
 });
 
-/** What the configuration of Medplum's command line tool remembers about a deployment, besides the Bots. */
+/** Properties of a deployment in the configuration of Medplum's command line tool, besides the Bots. */
 interface Remembered {
-  /** Path of the configuration with which the Bots were built: `npm run build` builds with it again. */
+  /** Path of the configuration of the Bots: `npm run build` reads it again. */
   readonly bookingConfig?: string | undefined;
-  /** Id of the client with which the gateway writes, which is built into the Bots, too. */
+  /** Id of the gateway's client, which is built into the Bots, too. */
   readonly gatewayClient?: string | undefined;
 }
 
-/** Where Medplum's command line tool finds the Bots. */
+/** Path of the configuration of Medplum's command line tool. */
 export const CLI_CONFIG = 'medplum.config.json';
 
-/** `medplum.config.json`, as Medplum's command line tool reads it; `bookingConfig` and `gatewayClient` are ours. */
+/** `medplum.config.json` of Medplum's command line tool. Our extensions: `bookingConfig` and `gatewayClient`. */
 type CliConfig = z.infer<typeof cliConfigSchema>;
 
 /**
- * Enters the deployed Bots into the configuration of Medplum's command line tool; everything else in it stays.
+ * Adds the deployed Bots to the configuration of Medplum's command line tool. Everything else in it stays.
  *
  * @param existing - the parsed file, if there is one
  * @param ids - id of each deployed Bot, by name
@@ -55,11 +55,7 @@ export function withBots(
 
 const readExisting = (file: string): unknown => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined);
 
-/**
- * Writes `medplum.config.json`, so that `npx medplum bot deploy <name>` finds the Bots.
- *
- * @param file - path of the file
- */
+/** Writes `medplum.config.json`, so that `npx medplum bot deploy <name>` finds the Bots. */
 export function writeCliConfig(
   file: string,
   baseUrl: string,
@@ -71,8 +67,8 @@ export function writeCliConfig(
 }
 
 /**
- * What the configuration of Medplum's command line tool says of the installation that it deploys to: the address of its
- * Medplum, the path of the configuration with which its Bots were built, and the gateway's client; nothing if there is no usable file.
+ * Reads the target of Medplum's command line tool: the address of Medplum, the path of the configuration of the Bots,
+ * and the gateway's client. An unusable or missing file gives an empty object.
  */
 export function readCliConfig(file: string): Pick<CliConfig, 'baseUrl'> & Remembered {
   return cliConfigSchema.safeParse(readExisting(file) ?? {}).data ?? {};

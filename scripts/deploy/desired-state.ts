@@ -23,10 +23,10 @@ const byName = <T extends Resource & { name?: string }>(resource: T): DesiredRes
   label: `${resource.resourceType} ${resource.name}`,
 });
 
-/** Whether the codes are the clinic's: those of its services, for instance. */
+/** Whether the clinic maintains the codes, such as those of its services. */
 const isClinics = ({ useContext }: CodeSystem): boolean => useContext !== undefined;
 
-/** Once the CodeSystem of the clinic is there, its concepts stay. */
+/** A stored CodeSystem of the clinic keeps its concepts. */
 function keepConcepts(desired: CodeSystem, stored: Resource): CodeSystem {
   return stored.resourceType === 'CodeSystem' && stored.concept ? { ...desired, concept: stored.concept } : desired;
 }
@@ -36,7 +36,7 @@ const systemOf = ({ compose }: ValueSet): string | undefined => compose?.include
 const codesOf = ({ expansion }: ValueSet): string =>
   JSON.stringify(expansion?.contains?.map(({ system, code, display }) => [system, code, display]));
 
-/** The expansion of a ValueSet follows the codes of the clinic; it stays as it is while those do. */
+/** The expansion of a ValueSet contains the codes of the clinic. It stays unchanged until they change. */
 function expandAnew(desired: ValueSet, stored: Resource, others: readonly Resource[]): ValueSet {
   const codes = others
     .filter((resource) => resource.resourceType === 'CodeSystem')
@@ -49,7 +49,8 @@ function expandAnew(desired: ValueSet, stored: Resource, others: readonly Resour
 }
 
 /**
- * What is deployed before the Bots: terminology, profiles, and last the AccessPolicies, in their given order.
+ * The artefacts that are deployed before the Bots: terminology, profiles, and last the AccessPolicies in the given
+ * order.
  *
  * @param stored - the form in which profiles are stored
  */
@@ -68,7 +69,7 @@ export function artefactsBeforeBots(artefacts: Artefacts, stored = forValidation
 /** References to the Bots that exist. */
 type BotReferences = Readonly<Partial<Record<BotName, string>>>;
 
-/** The operations, each with the Bot that carries it out. */
+/** The operations, each with its Bot. */
 export function operations(artefacts: Artefacts, bots: BotReferences): DesiredResource[] {
   const references: Readonly<Record<string, string>> = bots;
   return artefacts.operationDefinitions.map((operation) => {
@@ -79,9 +80,9 @@ export function operations(artefacts: Artefacts, bots: BotReferences): DesiredRe
 }
 
 /**
- * The Subscriptions that start Bots, each with its Bot; found again by their tag.
+ * The Subscriptions that start Bots, each with its Bot. A tag identifies each.
  *
- * @param isOurs - expression for what the service has written
+ * @param isOurs - expression for writes of the service
  */
 export function subscriptions(
   artefacts: Artefacts,
@@ -100,7 +101,6 @@ export function subscriptions(
   }));
 }
 
-/** A desired resource of one type among those of all types. */
 function generalise<T extends Resource>({ resource, query, label, merge }: DesiredResource<T>): DesiredResource {
   return {
     resource,

@@ -5,18 +5,17 @@ import type { Connection } from '../medplum/connect.ts';
 import { assignPolicy, createClient, membershipOf } from '../medplum/membership.ts';
 import type { Report } from '../medplum/report.ts';
 
-/** The name under which the gateway's client is found in Medplum. */
+/** The name of the gateway's client in Medplum. */
 export const GATEWAY_CLIENT = 'Appointment booking: gateway';
 
 const description =
   'With this client the gateway writes bookings where it runs the Bots itself. What it has written counts as written by the service: do not delete it.';
 
-/** What the client depends on. */
 interface GatewayClientPlan {
   readonly connection: Connection;
-  /** Where the Bots run: the client is made if the gateway runs them. */
+  /** Runtime of the Bots: the client is created if it is the gateway. */
   readonly bots: BotRuntimeName;
-  /** Id of the AccessPolicy of the Bots; undefined in a dry run before it exists. */
+  /** Id of the AccessPolicy of the Bots; `undefined` in a dry run before it exists. */
   readonly policyId: string | undefined;
   readonly report: Report;
   readonly dryRun: boolean;
@@ -25,7 +24,7 @@ interface GatewayClientPlan {
 /**
  * The client with which the gateway writes, if the project has one.
  *
- * @throws Error when several have its name: the service could not tell which of them is the gateway
+ * @throws Error when several have its name: the service cannot tell which one is the gateway's
  */
 export async function findGatewayClient({ medplum }: Connection): Promise<WithId<ClientApplication> | undefined> {
   const [client, ...others] = await medplum.searchResources('ClientApplication', { 'name:exact': GATEWAY_CLIENT });
@@ -35,7 +34,7 @@ export async function findGatewayClient({ medplum }: Connection): Promise<WithId
   return client;
 }
 
-/** Gives its membership back to a client whose access was ended. */
+/** Restores the membership of a client whose access was ended. */
 async function readmit({ medplum, projectId }: Connection, client: ClientApplication, policyId: string): Promise<void> {
   const reference = { reference: `ClientApplication/${client.id}`, display: GATEWAY_CLIENT };
   await medplum.createResource<ProjectMembership>({
@@ -47,7 +46,7 @@ async function readmit({ medplum, projectId }: Connection, client: ClientApplica
   });
 }
 
-/** Brings the rights of the client to what they should be: those of the Bots, or none where Medplum runs them. */
+/** Corrects the rights of the client: those of the Bots, or none if Medplum runs them. */
 async function correctRights(plan: GatewayClientPlan, client: WithId<ClientApplication>): Promise<boolean> {
   const { connection, bots, policyId, dryRun } = plan;
   if (bots === 'medplum') {
@@ -65,7 +64,7 @@ async function correctRights(plan: GatewayClientPlan, client: WithId<ClientAppli
 /**
  * Ends the rights of the gateway's client. The client itself stays: stored slots name it as their author.
  *
- * @returns whether it had any
+ * @returns whether it had any rights
  */
 export async function endAccess(connection: Connection, clientId: string, dryRun: boolean): Promise<boolean> {
   const membership = await membershipOf(connection, `ClientApplication/${clientId}`);
@@ -76,8 +75,8 @@ export async function endAccess(connection: Connection, clientId: string, dryRun
 }
 
 /**
- * Makes the client with which the gateway writes, if it is to run Bots itself, and gives it the rights of the Bots. Where
- * Medplum runs them again, its rights end; the client itself stays, because stored slots name it as their author.
+ * Creates the client of a gateway that runs Bots itself, with the rights of the Bots. If Medplum runs the Bots, its
+ * rights end. The client itself stays, because stored slots name it as their author.
  *
  * @returns id of the client; `undefined` if there is none
  */

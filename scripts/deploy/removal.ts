@@ -8,7 +8,7 @@ import type { Connection } from '../medplum/connect.ts';
 import { searchAll } from '../medplum/project.ts';
 import type { Report } from '../medplum/report.ts';
 
-/** What is to be removed of what deployments have left in a project. */
+/** Deployed resources to remove. */
 interface Removal {
   readonly subscriptions: readonly WithId<Subscription>[];
   readonly operations: readonly WithId<OperationDefinition>[];
@@ -24,7 +24,7 @@ const tagIn = ({ meta }: Subscription, system: string): string | undefined =>
 const ownBots = ({ medplum }: Connection, system: string): Promise<WithId<Bot>[]> =>
   searchAll(medplum, 'Bot', {}, (bot) => nameIn(bot, system) !== undefined);
 
-/** The Subscriptions that start Bots: those of subscribers have another endpoint, whatever tags they carry. */
+/** The Subscriptions that start Bots. Subscriptions of subscribers may have any tag, but another endpoint. */
 const ownSubscriptions = ({ medplum }: Connection, system: string): Promise<WithId<Subscription>[]> =>
   searchAll(
     medplum,
@@ -34,7 +34,7 @@ const ownSubscriptions = ({ medplum }: Connection, system: string): Promise<With
       tagIn(subscription, system) !== undefined && subscription.channel.endpoint?.startsWith('Bot/') === true,
   );
 
-/** The Bots and Subscriptions of another version of the service that this one does not have. */
+/** The Bots and Subscriptions of another version of the service that this version does not have. */
 export async function findObsolete(connection: Connection, config: BookingConfig): Promise<Removal> {
   const system = artefactUri(config, 'LocalBot');
   const names = new Set(internalSubscriptions(config).map(({ name }): string => name));
@@ -46,7 +46,7 @@ export async function findObsolete(connection: Connection, config: BookingConfig
   };
 }
 
-/** Everything by which the service acts: its Bots, what starts them, and the operations that they carry out. */
+/** The active parts of the service: its Bots, the Subscriptions that start them, and the operations. */
 export async function findDeployed(
   connection: Connection,
   config: BookingConfig,
@@ -61,8 +61,8 @@ export async function findDeployed(
 }
 
 /**
- * Deletes a Bot so that nothing of it keeps running, even if this is interrupted. Medplum stops starting a Bot by the clock
- * when the Bot loses its schedule, not when it is deleted; and what a membership refers to goes after the membership.
+ * Deletes a Bot. An interruption leaves no scheduled run: Medplum stops a scheduled Bot when it loses its schedule, not
+ * when it is deleted. The profile of a membership is deleted after the membership.
  */
 async function removeBot({ medplum }: Connection, bot: WithId<Bot>): Promise<void> {
   const { cronString, cronTiming, ...unscheduled } = bot;
@@ -76,8 +76,8 @@ async function removeBot({ medplum }: Connection, bot: WithId<Bot>): Promise<voi
 }
 
 /**
- * Removes what starts Bots, then the Bots. If it is interrupted, whatever still runs is found again: a Bot keeps its
- * identifier to the end.
+ * Removes Subscriptions and operations, then the Bots. After an interruption, a second run finds the rest, because a
+ * Bot keeps its identifier to the end.
  */
 export async function remove(
   connection: Connection,

@@ -7,10 +7,9 @@ import { type Counts, startReport } from '../medplum/report.ts';
 import { endAccess, findGatewayClient, GATEWAY_CLIENT } from './gateway-client.ts';
 import { findDeployed, remove } from './removal.ts';
 
-/** What has to be known to uninstall the service. */
 export interface UninstallOptions extends Credentials {
   readonly config: BookingConfig;
-  /** Says what would be done, and writes nothing. */
+  /** Reports the changes without making them. */
   readonly dryRun?: boolean;
   /** Receives each line of the report as soon as it is known. */
   readonly log: (line: string) => void;
@@ -24,7 +23,7 @@ const policiesOf = ({ accessPolicy, access = [] }: ProjectMembership): (Referenc
 /**
  * The policies of the service that no member has.
  *
- * @param going - references to the profiles whose memberships go
+ * @param going - references to the profiles whose memberships will be removed
  */
 async function unusedPolicies({ medplum }: Connection, { accessPolicies }: Artefacts, going: readonly string[]) {
   const gone = new Set(going);
@@ -43,9 +42,9 @@ async function unusedPolicies({ medplum }: Connection, { accessPolicies }: Artef
 }
 
 /**
- * Takes the service out of a project: what starts its Bots, the operations, the Bots with their memberships, and those of
- * its AccessPolicies that nobody has any more. Profiles, code systems and naming systems stay, because stored data refers to
- * them; so does everything that the clinic or a requestor has entered. A second run finds nothing left.
+ * Removes the service from a project: Subscriptions that start Bots, operations, Bots with their memberships, and
+ * unused AccessPolicies of the service. Profiles, code systems and naming systems stay, because stored data refers to
+ * them. Data of the clinic and of requestors stays, too. A second run finds nothing left.
  *
  * @throws Error that says what to do when the server cannot be reached or refuses the credentials or a deletion
  */

@@ -20,7 +20,7 @@ interface Shared {
   readonly schedules: readonly string[];
 }
 
-/** How many schedules are checked for slots made by hand. */
+/** Maximum number of schedules that are checked for slots made by hand. */
 const MAX_LOOKED_AT = 200;
 
 /** Schedules without anything to book. */
@@ -39,7 +39,7 @@ export function assessSilent({
       );
 }
 
-/** One actor with several schedules: nothing keeps them from being booked at the same time. */
+/** Warns of actors with several schedules, which can be booked at the same time. */
 export function assessShared(shared: readonly Shared[]): DoctorResult {
   return shared.length === 0
     ? ok('each has its own schedule')
@@ -78,7 +78,7 @@ async function readSilent(installation: Installation): Promise<{ all: number; si
   return { all: calendars.schedules.length, silent };
 }
 
-/** The people, rooms and devices that an actor stands for: a role stands for its practitioner. */
+/** The practitioner of a role; any other actor itself. */
 function personOf(reference: string, { actors }: Pick<Calendars, 'actors'>): string {
   const actor = actors.get(reference);
   return (actor?.resourceType === 'PractitionerRole' && actor.practitioner?.reference) || reference;
@@ -101,16 +101,16 @@ const isPlace = ({ actor }: Shared): boolean => /^(?:Location|Device|HealthcareS
 const readShared = async ({ medplum, config }: Installation): Promise<Shared[]> =>
   sharedActors(await readCalendars(medplum, config));
 
-/** Slots that take time, by their references. */
+/** References to busy Slots with a doubtful meaning. */
 interface Doubtful {
   readonly ofNobody: readonly string[];
   readonly ofOneService: readonly string[];
 }
 
-/** How old a Slot is before its appointment must be there, in milliseconds. */
+/** Age at which a Slot must have its appointment, in milliseconds. */
 const MINUTE = 60_000;
 
-/** Slots that staff or Medplum made, which no appointment names, or which newer versions of Medplum read otherwise. */
+/** Slots of staff or Medplum that no appointment names, or that newer versions of Medplum interpret differently. */
 export function doubtfulSlots(found: readonly Resource[], now: number): Doubtful {
   const appointments = found.filter((resource) => isResource(resource, 'Appointment'));
   const named = new Set(appointments.flatMap(slotIdsOf));
@@ -130,7 +130,7 @@ async function readDoubtful({ medplum }: Installation): Promise<Doubtful> {
     const { entry = [] } = await medplum.search('Slot', { ...later, ...more }, { cache: 'reload' });
     return entry.flatMap(({ resource }) => resource ?? []);
   };
-  // What the service has taken has identifiers.
+  // Busy Slots of the service have identifiers.
   const left = await search({ status: 'busy,busy-tentative', 'identifier:missing': 'true' });
   const typed = await search({ status: 'busy,busy-tentative,busy-unavailable', 'service-type:missing': 'false' });
   return {
@@ -139,7 +139,7 @@ async function readDoubtful({ medplum }: Installation): Promise<Doubtful> {
   };
 }
 
-/** Slots of staff that nobody may miss. */
+/** Warns of busy Slots without an appointment, and of those for one service only. */
 export function assessDoubtful({ ofNobody, ofOneService }: Doubtful): DoctorResult {
   const found = [
     ...(ofNobody.length > 0 ? [`${ofNobody.length} are busy without an appointment: ${named(ofNobody)}`] : []),
@@ -155,7 +155,7 @@ export function assessDoubtful({ ofNobody, ofOneService }: Doubtful): DoctorResu
       );
 }
 
-/** Opening hours, and what they cannot protect. */
+/** Checks of opening hours and busy time. */
 export const calendarChecks: readonly Check[] = [
   check('published slots', readSilent, assessSilent),
   check(

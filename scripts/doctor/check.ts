@@ -5,10 +5,10 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import type { Credentials, Me } from '../medplum/connect.ts';
 import type { Request } from '../medplum/http.ts';
 
-/** How grave a finding is: errors lose bookings or answers, warnings cost something or may do so. */
+/** Severity of a finding. An error loses bookings or responses, a warning costs something or may do so. */
 export type Level = 'ok' | 'warning' | 'error';
 
-/** What was found, and the command or setting that helps. */
+/** A finding, and the command or setting that helps. */
 export interface DoctorResult {
   readonly level: Level;
   readonly found: string;
@@ -20,25 +20,25 @@ export interface Row extends DoctorResult {
   readonly check: string;
 }
 
-/** The installation that is examined, and what is expected of it. */
+/** The examined installation, and the requirements on it. */
 export interface Installation {
   readonly config: BookingConfig;
   readonly credentials: Credentials;
   readonly medplum: MedplumClient;
   readonly me: Me;
-  /** Calls Medplum without reading more into the answer than status, headers and text. */
+  /** Calls Medplum. Only status, headers and text of the response are read. */
   readonly request: Request;
   /** The same without a token. */
   readonly requestAnonymously: Request;
-  /** Bookings per minute that the installation must be able to carry. */
+  /** Bookings per minute that the installation must allow. */
   readonly bookingsPerMinute: number;
-  /** Address at which the gateway is reached from here. */
+  /** Address of the gateway for this machine. */
   readonly gatewayUrl?: string | undefined;
-  /** The lines of a dry run of the deployment, made once. */
+  /** The report of a dry run of the deployment, which runs once. */
   readonly dryRun: () => Promise<readonly string[]>;
 }
 
-/** One thing that is examined: a name, and how its line of the report comes about. */
+/** One check: a name, and the function that makes its line of the report. */
 export interface Check {
   readonly name: string;
   readonly run: (installation: Installation) => Promise<DoctorResult>;
@@ -58,28 +58,25 @@ export function check<T>(
   return { name, run: async (installation) => assess(await read(installation), installation) };
 }
 
-/** The first few of some findings that a command lists as a whole, and the number of the others. */
+/** The first few findings, and the number of the others. Another command lists them all. */
 export const named = (texts: readonly string[]): string =>
   [...texts.slice(0, 3), ...(texts.length > 3 ? [`and ${texts.length - 3} more`] : [])].join('; ');
 
-/** Everything is as it should be. */
 export const ok = (found: string): DoctorResult => ({ level: 'ok', found });
 
-/** Works, at a price. */
 export const warning = (found: string, help: string): DoctorResult => ({ level: 'warning', found, help });
 
-/** Does not work. */
 export const error = (found: string, help: string): DoctorResult => ({ level: 'error', found, help });
 
-/** The answer to a transaction that must fail. */
+/** The response to a transaction that must fail. */
 interface Attempt {
   readonly status: number;
   readonly text: string;
 }
 
 /**
- * Tries to create a resource in a transaction that must fail, because its other entry reads something that does not exist.
- * Where transactions are atomic nothing is left, whether or not the resource itself was acceptable.
+ * Tries to create a resource in a transaction that must fail, because its other entry reads a missing resource. If
+ * transactions are atomic, nothing is stored, whether or not the resource is valid.
  */
 export async function validateWithoutEffect(
   { request }: Pick<Installation, 'request'>,

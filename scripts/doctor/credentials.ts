@@ -6,9 +6,9 @@ import { members } from '../requestor/members.ts';
 import { isSealed, type SecretStates, secretStates } from '../requestor/sealing.ts';
 import { type Check, check, type DoctorResult, error, type Installation, ok, warning } from './check.ts';
 
-/** Who logs in with what. */
+/** The keys of the gateway and the secrets of the portals. */
 export interface CredentialsState {
-  /** The ids of the gateway's keys, the newest first; undefined if it was not asked. */
+  /** Ids of the gateway's keys, the newest first; `undefined` if it was not called. */
   readonly keys: readonly string[] | undefined;
   readonly portals: readonly { readonly name: string; readonly secrets: SecretStates }[];
 }
@@ -17,12 +17,12 @@ type Portal = CredentialsState['portals'][number];
 
 const names = (portals: readonly Portal[]): string => portals.map(({ name }) => name).join(', ');
 
-/** Those whose secret no gateway can open, because its key is missing. */
+/** Portals whose secret no gateway can open, because its key is missing. */
 function lockedOut({ keys, portals }: CredentialsState): readonly Portal[] {
   return portals.filter(({ secrets: { current } }) => current !== 'unsealed' && keys && !keys.includes(current.key));
 }
 
-/** Portals hold nothing that Medplum itself would accept, and what the gateway can open. */
+/** The secrets of portals must be sealed, so that Medplum itself rejects them, and the gateway must have their keys. */
 export function assessCredentials(state: CredentialsState): DoctorResult {
   const locked = lockedOut(state);
   if (locked.length > 0) {
@@ -63,7 +63,7 @@ async function readKeys({ gatewayUrl }: Installation): Promise<readonly string[]
   return keys?.flatMap(({ kid }) => (kid.startsWith(KEY_PREFIX) ? [kid.slice(KEY_PREFIX.length)] : []));
 }
 
-/** Reads what the portals of the installation log in with. */
+/** Reads the secrets of the portals. */
 async function readCredentials(installation: Installation): Promise<CredentialsState> {
   const { medplum, me } = installation;
   const [keys, all] = await Promise.all([readKeys(installation), members({ medplum, projectId: me.project.id })]);
@@ -73,7 +73,7 @@ async function readCredentials(installation: Installation): Promise<CredentialsS
   return { keys, portals };
 }
 
-/** What the portals of the installation log in with. */
+/** Checks of the portals' credentials. */
 export const credentialsChecks: readonly Check[] = [
   check('credentials of portals', readCredentials, assessCredentials),
 ];

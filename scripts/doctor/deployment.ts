@@ -15,9 +15,9 @@ const pendingTexts: Readonly<Record<string, string>> = {
 };
 
 /**
- * Assesses what a deployment would do.
+ * Assesses the changes of a deployment.
  *
- * @param lines - of the report of a dry run
+ * @param lines - the report of a dry run
  * @param isMeant - which subjects of the report count
  */
 export function assessDryRun(lines: readonly string[], isMeant: (subject: string) => boolean): DoctorResult {
@@ -35,7 +35,7 @@ export function assessDryRun(lines: readonly string[], isMeant: (subject: string
 
 const isBot = (subject: string): boolean => subject.startsWith('Bot ');
 
-/** Subscriptions that must exist, by name, with what is stored of each. */
+/** Subscriptions that must exist, by name, each with the stored one. */
 type FoundSubscriptions = readonly { readonly name: string; readonly stored: Subscription | undefined }[];
 
 /** The Subscriptions by which Medplum starts Bots must be active: Medplum itself may have switched one off. */
@@ -58,15 +58,15 @@ async function readSubscriptions({ medplum, config }: Installation): Promise<Fou
 }
 
 /**
- * Medplum looks for the Subscription of the pre-commit Bot among this many active Subscriptions of the project, those of
- * portals included, in no particular order.
+ * Number of active Subscriptions of a project, in no particular order, among which Medplum looks for that of the
+ * pre-commit Bot. Subscriptions of portals count, too.
  */
 const SEEN_BY_MEDPLUM = 1_000;
 
 /**
- * Whether Medplum still finds the Subscription of the pre-commit Bot among all Subscriptions of the project.
+ * Whether Medplum finds the Subscription of the pre-commit Bot among all Subscriptions of the project.
  *
- * @param active - how many there are
+ * @param active - number of active Subscriptions
  */
 export function assessSubscriptionCount(active: number): DoctorResult {
   const help = 'Switch off or delete Subscriptions that nobody needs, including those created in Medplum itself.';
@@ -82,7 +82,6 @@ async function countSubscriptions({ medplum }: Installation): Promise<number> {
   return total;
 }
 
-/** What the consistency check has found. */
 function assessConsistency(findings: readonly Finding[]): DoctorResult {
   const errors = findings.filter(({ severity }) => severity === 'error');
   const text = named((errors.length > 0 ? errors : findings).map(({ rule, resource }) => `${rule} ${resource}`));
@@ -93,7 +92,7 @@ function assessConsistency(findings: readonly Finding[]): DoctorResult {
   return errors.length > 0 ? error(`${errors.length} errors: ${text}`, help) : warning(text, help);
 }
 
-/** What the deployment must have left, and the bookings since. */
+/** Checks of the deployment, and of the bookings since. */
 export const deploymentChecks: readonly Check[] = [
   check(
     'deployed Bots',

@@ -4,16 +4,16 @@ import { parseJson } from '../../core/fhir/json.ts';
 import { hostOf, reachOf } from '../../core/notifications/subscription/endpoint-policy.ts';
 import { type Check, check, type DoctorResult, type Installation, ok, warning } from './check.ts';
 
-/** A host by which Medplum is called or calls itself, and the IP addresses that its name has here. */
+/** A host name of Medplum, and its IP addresses on this machine. */
 interface MedplumHost {
   readonly host: string;
   readonly addresses: readonly string[];
 }
 
 /**
- * Portals need to reach the gateway alone: Medplum follows chained searches without regard to what the caller may read, and
- * no AccessPolicy can keep it from that. A public address is not yet an error: a firewall may protect it, and sealed
- * credentials are useless there.
+ * Only the gateway should be reachable for portals: Medplum ignores the caller's rights in chained searches, and no
+ * AccessPolicy can prevent that. A public address is not yet an error: a firewall may protect it, and sealed
+ * credentials are rejected there.
  */
 export function assessExposure(hosts: readonly MedplumHost[]): DoctorResult {
   const exposed = hosts.filter(({ addresses }) => addresses.some((address) => reachOf(address, []) === 'public'));
@@ -28,7 +28,7 @@ export function assessExposure(hosts: readonly MedplumHost[]): DoctorResult {
 
 const discoverySchema = z.object({ issuer: z.url() });
 
-/** The issuer that Medplum writes into its tokens, if it says so. */
+/** The issuer in Medplum's tokens, if it is published. */
 async function readIssuer({ requestAnonymously }: Installation): Promise<string | undefined> {
   const { text } = await requestAnonymously('.well-known/openid-configuration');
   return discoverySchema.safeParse(parseJson(text)).data?.issuer;
@@ -47,5 +47,5 @@ async function readHosts(installation: Installation): Promise<readonly MedplumHo
   );
 }
 
-/** Who else can reach Medplum. */
+/** Checks of the addresses of Medplum. */
 export const exposureChecks: readonly Check[] = [check("Medplum's address", readHosts, assessExposure)];

@@ -7,19 +7,19 @@ import { type HttpResponse, requesterFor } from '../medplum/http.ts';
 import { membershipOf } from '../medplum/membership.ts';
 import { type Check, check, type DoctorResult, error, type Installation, ok, warning } from './check.ts';
 
-/** What the gateway says about itself. */
+/** The gateway's own description. */
 interface GatewayState {
-  /** Address at which it was called. */
+  /** Address of the call. */
   readonly calledAt: string;
-  /** Status of `/readyz`, which says whether it reaches Medplum; undefined: no answer at all. */
+  /** Status of `/readyz`, which shows whether it reaches Medplum; `undefined`: no response. */
   readonly ready: number | undefined;
-  /** Where the Bots run, as it says. */
+  /** Runtime of the Bots. */
   readonly bots: string | undefined;
-  /** Address that its CapabilityStatement names. */
+  /** Address in its CapabilityStatement. */
   readonly address: string | undefined;
 }
 
-/** The gateway must reach Medplum, and must be configured like the Bots. */
+/** The gateway must reach Medplum, and have the configuration of the Bots. */
 function assessGateway(
   state: GatewayState | undefined,
   { config }: { config: Pick<BookingConfig, 'baseUrl' | 'bots'> },
@@ -73,14 +73,14 @@ async function readGateway({ gatewayUrl, config }: Installation): Promise<Gatewa
   return { calledAt: gatewayUrl, ready: ready?.status, bots, address: metadata && addressIn(metadata) };
 }
 
-/** The client with which a gateway that runs Bots itself writes. */
+/** The client of a gateway that runs Bots itself. */
 interface GatewayClientState {
   readonly isThere: boolean;
   /** Its membership in the project; without one it has no access. */
   readonly membership: Pick<ProjectMembership, 'admin'> | undefined;
 }
 
-/** The client of the gateway has the rights of the Bots, and none where Medplum runs them. */
+/** The client must have the rights of the Bots, or none if Medplum runs them. */
 export function assessGatewayClient(
   { isThere, membership }: GatewayClientState,
   { config: { bots } }: { config: Pick<BookingConfig, 'bots'> },
@@ -102,7 +102,7 @@ async function readGatewayClient({ medplum, me }: Installation): Promise<Gateway
   return { isThere: client !== undefined, membership };
 }
 
-/** What portals reach, and with what rights it writes. */
+/** Checks of the gateway and its client. */
 export const gatewayChecks: readonly Check[] = [
   check('gateway', readGateway, assessGateway),
   check('client of the gateway', readGatewayClient, assessGatewayClient),

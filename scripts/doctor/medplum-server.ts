@@ -15,13 +15,13 @@ import {
   warning,
 } from './check.ts';
 
-/** What the service was tested with, by the beginning of Medplum's version. */
+/** Tested versions of Medplum, by their beginning. */
 const triedVersions = {
   '5.1': 'a real server 5.1.23',
   '5.2': 'the packages 5.2.13, in the embedded Medplum',
 } as const;
 
-/** Assesses a version of Medplum; undefined: the server does not say. */
+/** Assesses a version of Medplum; `undefined`: the server does not publish it. */
 export function assessVersion(version: string | undefined): DoctorResult {
   if (isTooOld(version)) {
     return error(`Medplum ${version}`, tooOld(version));
@@ -38,10 +38,10 @@ async function readVersion({ request }: Installation): Promise<string | undefine
   return versionIn(parseJson(text));
 }
 
-/** What a transaction that must fail leaves behind. */
+/** The resources left by a transaction that must fail. */
 interface Remains {
   readonly status: number;
-  /** How many resources it had made all the same. */
+  /** Number of resources stored despite the error. */
   readonly left: number;
 }
 
@@ -63,7 +63,7 @@ export function assessTransaction({ status, left }: Remains): DoctorResult {
 
 const PROBE = 'urn:appointment-booking:doctor';
 
-/** Whatever is left is deleted. */
+/** Stored resources are deleted. */
 async function tryTransaction(installation: Installation): Promise<Remains> {
   const value = randomUUID();
   const { status } = await validateWithoutEffect(installation, {
@@ -79,7 +79,7 @@ async function tryTransaction(installation: Installation): Promise<Remains> {
   return { status, left: left.length };
 }
 
-/** A Bot that is called with a body it must refuse shows whether Bots run at all. */
+/** A call with an invalid body shows whether Bots run at all. */
 export function assessBot({ status, text }: Pick<HttpResponse, 'status' | 'text'>): DoctorResult {
   if (text.includes('malformed-request')) {
     return ok('the Bot book runs and rejects malformed requests');
@@ -105,10 +105,10 @@ async function callBot({ request, config }: Installation): Promise<HttpResponse>
 
 const mebibytes = (bytes: number): string => `${Math.round((bytes / 1024 / 1024) * 10) / 10} MB`;
 
-/** What the gateway accepts may become longer on its way, as JSON within JSON. */
+/** Bodies that the gateway accepts may become longer, as JSON within JSON. */
 const needed = 2 * fixedLimits.bodyBytes - 1024;
 
-/** Whether the server accepts what the gateway makes of the largest bodies. */
+/** Whether the server accepts the gateway's largest bodies. */
 export function assessBodySize(status: number | undefined): DoctorResult {
   const size = mebibytes(needed);
   return status === 413 || status === undefined
@@ -119,7 +119,7 @@ export function assessBodySize(status: number | undefined): DoctorResult {
     : ok(`bodies of ${size} are accepted`);
 }
 
-/** Sends it without a token: it reaches the limit, and nothing else. */
+/** Without a token, the request reaches the limit and nothing else. */
 async function sendLargeBody({ requestAnonymously }: Installation): Promise<number | undefined> {
   const body = JSON.stringify({ resourceType: 'Basic', id: 'x'.repeat(needed - 64) });
   return requestAnonymously('fhir/R4/Basic', body).then(
@@ -128,7 +128,7 @@ async function sendLargeBody({ requestAnonymously }: Installation): Promise<numb
   );
 }
 
-/** What a Medplum server must be able to do. */
+/** Checks of the Medplum server. */
 export const serverChecks: readonly Check[] = [
   check('Medplum version', readVersion, assessVersion),
   check('transactions', tryTransaction, assessTransaction),

@@ -11,7 +11,7 @@ import { byId } from '../../core/rows/resource-set.ts';
 import { searchAll } from '../medplum/project.ts';
 import { type Check, check, type DoctorResult, error, type Installation, ok } from './check.ts';
 
-/** Everything that can carry a booking policy. */
+/** The resources that can have a booking policy. */
 interface Holders {
   readonly schedules: readonly Schedule[];
   readonly services: readonly HealthcareService[];
@@ -40,8 +40,8 @@ function contradictions({ schedules, services }: Holders, config: PublicConfig):
 }
 
 /**
- * Finds booking policies that cannot be understood: nothing in their schedules is offered or booked, and portals cannot
- * cancel. Such policies are refused when they are saved; these were saved before the service was there, or bypassed it.
+ * Finds invalid booking policies: their schedules have no bookable slots, and portals cannot cancel. Such policies are
+ * normally refused when they are saved. These were saved before the deployment, or bypassed the check.
  */
 export function assessPolicies(found: Holders, { config }: { readonly config: PublicConfig }): DoctorResult {
   const wrong = [...found.schedules, ...found.services].flatMap((holder) => unreadable(holder, config));
@@ -59,5 +59,5 @@ const readHolders = async ({ medplum }: Installation): Promise<Holders> => ({
   services: await searchAll(medplum, 'HealthcareService'),
 });
 
-/** What clinics say about booking. */
+/** Checks of booking policies. */
 export const policyChecks: readonly Check[] = [check('booking policies', readHolders, assessPolicies)];

@@ -37,7 +37,7 @@ function assessCredentials({ project, membership }: Me): DoctorResult {
 
 const indispensable: readonly string[] = ['bots', 'transaction-bundles'];
 
-/** The features of the project: without some of them nothing works, without the others something is missing. */
+/** Assesses the features of the project: some are necessary, the others are optional. */
 export function assessFeatures(
   { project: { features = [] } }: Me,
   { config: { messages } }: { readonly config: Pick<BookingConfig, 'messages'> },
@@ -52,18 +52,17 @@ export function assessFeatures(
   return missing.some(([feature]) => indispensable.includes(feature)) ? error(found, help) : warning(found, help);
 }
 
-/** Whether changes that are made in Medplum directly are checked. */
+/** Whether changes made directly in Medplum are checked. */
 interface PreCommit {
   /** The project's setting. */
   readonly isSet: boolean;
   /**
-   * The answer to a write that the Bot validate-appointment refuses; undefined if it could not be tried without leaving
-   * something behind.
+   * The response to a write that the Bot validate-appointment refuses; `undefined` if a trial would leave data behind.
    */
   readonly answer?: string | undefined;
 }
 
-/** Without pre-commit Bots, changes made directly in Medplum are not checked by the rules of the service. */
+/** Without pre-commit Bots, the rules of the service do not apply to changes made directly in Medplum. */
 export function assessPreCommit({ isSet, answer }: PreCommit): DoctorResult {
   const consequence = 'changes by staff in Medplum are not checked';
   if (!isSet) {
@@ -83,15 +82,15 @@ export function assessPreCommit({ isSet, answer }: PreCommit): DoctorResult {
       );
 }
 
-/** What the server shows of its limits. */
+/** The limits that the server publishes. */
 interface Quota {
-  /** Points left to these credentials in this minute, from the header `RateLimit`; undefined: there are no limits. */
+  /** Points left to these credentials in this minute, from the header `RateLimit`; `undefined`: there are no limits. */
   readonly remaining?: number | undefined;
   /** The project's own setting. */
   readonly setting?: number | undefined;
 }
 
-/** Whether the quota allows the required bookings: one Bot writes all of them. */
+/** Whether the quota allows the required bookings. One Bot writes all of them. */
 export function assessQuota(
   { remaining, setting }: Quota,
   { bookingsPerMinute }: { bookingsPerMinute: number },
@@ -145,14 +144,14 @@ async function readQuota(installation: Installation): Promise<Quota> {
   };
 }
 
-/** What messages to people depend on besides the features. */
+/** Settings for messages to people, besides the features. */
 interface MessageWays {
   readonly secrets: NonNullable<Project['secret']>;
   /** Whether the Bot `send-messages` is an administrator of the project. */
   readonly isAdmin: boolean;
 }
 
-/** Whether messages can be sent: `messages test` shows whether they arrive. */
+/** Whether messages can be sent. `messages test` shows whether they arrive. */
 export function assessMessages(
   { secrets, isAdmin }: MessageWays,
   { config: { messages } }: { readonly config: Pick<BookingConfig, 'messages'> },
@@ -206,7 +205,7 @@ async function readMessageWays(installation: Installation): Promise<MessageWays>
   return { secrets: secret, isAdmin: membership?.admin === true };
 }
 
-/** What the project must have. */
+/** Checks of the project. */
 export const projectChecks: readonly Check[] = [
   check('credentials', async ({ me }) => me, assessCredentials),
   check('features', async ({ me }) => me, assessFeatures),

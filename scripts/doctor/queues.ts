@@ -1,7 +1,7 @@
 import { type Delivery, type Queue, readCronAge, readDeliveries, readJobs } from '../metrics/read.ts';
 import { type Check, check, type DoctorResult, error, type Installation, ok, warning } from './check.ts';
 
-/** How long something may wait for a Bot before it counts as stalled, in seconds. */
+/** Waiting time after which a queue counts as stalled, in seconds. */
 const STALLED_AFTER = 10 * 60;
 
 const total = (deliveries: readonly Delivery[]): number =>
@@ -10,8 +10,8 @@ const total = (deliveries: readonly Delivery[]): number =>
 const first = ([one]: readonly Delivery[]): string => `Subscription/${one?.id}${one?.error ? `: ${one.error}` : ''}`;
 
 /**
- * Assesses the state of the Subscriptions: if nothing is working on a delivery, that is the service's fault; if a subscriber
- * does not answer, that is the subscriber's.
+ * Assesses the deliveries of the Subscriptions. A delivery without progress is an error of the service. An endpoint
+ * that does not respond is an error of the subscriber.
  */
 export function assessDeliveries(deliveries: readonly Delivery[]): DoctorResult {
   const open = deliveries.filter(({ status }) => status !== 'cancelled');
@@ -41,7 +41,7 @@ export function assessDeliveries(deliveries: readonly Delivery[]): DoctorResult 
     : ok(`${open.length} Subscriptions, all events delivered`);
 }
 
-/** An accepted booking is carried out at once, or after a crash within minutes. */
+/** An accepted booking is carried out at once, or within minutes after a crash. */
 export function assessWaiting({ count, oldest }: Queue): DoctorResult {
   return oldest > STALLED_AFTER
     ? error(
@@ -52,10 +52,10 @@ export function assessWaiting({ count, oldest }: Queue): DoctorResult {
 }
 
 /**
- * Whether Medplum starts the Bots that run by the clock. Its timetable is in Redis: if that was lost, these Bots do not run
- * until they are registered again.
+ * Whether Medplum starts scheduled Bots. Their timetable is in Redis. If Redis was lost, they do not run until they are
+ * registered again.
  *
- * @param age - seconds since the Bot last ran; undefined: it never did
+ * @param age - seconds since the last run; `undefined`: there was none
  */
 export function assessCron(age: number | undefined): DoctorResult {
   const help =
@@ -69,13 +69,12 @@ export function assessCron(age: number | undefined): DoctorResult {
     : ok('the Bot retry-deliveries runs');
 }
 
-/** Reads what waits now. */
 const readNow =
   <T>(read: (medplum: Installation['medplum'], config: Installation['config'], now: number) => Promise<T>) =>
   ({ medplum, config }: Installation): Promise<T> =>
     read(medplum, config, Date.now());
 
-/** What waits to be done. */
+/** Checks of the queues. */
 export const queueChecks: readonly Check[] = [
   check('clock', readNow(readCronAge), assessCron),
   check('accepted bookings', readNow(readJobs), assessWaiting),

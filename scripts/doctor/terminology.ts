@@ -5,14 +5,14 @@ import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
 import { searchAll } from '../medplum/project.ts';
 import { type Check, check, type DoctorResult, type Installation, ok, warning } from './check.ts';
 
-/** The resources that code services, and the code systems that exist. */
+/** Resources with codes of services, and the existing code systems. */
 interface Coded {
   readonly schedules: readonly Schedule[];
   readonly services: readonly HealthcareService[];
   readonly codeSystems: readonly CodeSystem[];
 }
 
-/** Whether a requestor finds a code system by the type in which its codes are used. */
+/** Whether requestors find a code system by a resource type that uses its codes. */
 function isFoundFor(type: string, { useContext = [] }: CodeSystem, config: BookingConfig): boolean {
   return useContext.some(
     ({ code, valueCodeableConcept }) =>
@@ -24,7 +24,7 @@ function isFoundFor(type: string, { useContext = [] }: CodeSystem, config: Booki
   );
 }
 
-/** The code systems of the services of bookable resources of a type, each with the first resource that names it. */
+/** The code systems in bookable resources of a type, each with the first resource that uses it. */
 function systemsOf(
   resources: readonly (Schedule | HealthcareService)[],
   conceptsOf: (resource: Schedule | HealthcareService) => readonly CodeableConcept[],
@@ -38,7 +38,7 @@ function systemsOf(
   return systems;
 }
 
-/** What is wrong with the code systems that one type names. */
+/** Errors in the code systems of one resource type. */
 function problemsOf(type: string, systems: ReadonlyMap<string, string>, found: Coded, config: BookingConfig): string[] {
   return [...systems].flatMap(([system, resource]) => {
     const known = found.codeSystems.filter(({ url }) => url === system);
@@ -51,8 +51,8 @@ function problemsOf(type: string, systems: ReadonlyMap<string, string>, found: C
 }
 
 /**
- * Finds the code systems of bookable services that are not shown to requestors: every one that a Schedule or a
- * HealthcareService names has to be found by `context-type-value`.
+ * Finds code systems of bookable services that are hidden from requestors: `context-type-value` must find each one in a
+ * Schedule or a HealthcareService.
  *
  * @see specification 4.1, rules 1 and 2
  */
@@ -85,5 +85,5 @@ async function readCoded({ medplum }: Installation): Promise<Coded> {
   };
 }
 
-/** What portals need in order to understand codes. */
+/** Checks of the code systems that portals need. */
 export const terminologyChecks: readonly Check[] = [check('code systems of services', readCoded, assessTerminology)];

@@ -4,13 +4,15 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { timeLimits } from '../../core/config/time-limits.ts';
 import type { BotHandler, HostedBots } from '../../gateway/bots/in-gateway.ts';
 
-/** The client with which the gateway writes. */
 interface GatewayCredentials {
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** Loads each Bot that callers start, but for the one whose plans depend on secrets that only Medplum hands out. */
+/**
+ * Loads each Bot that callers start. The Bot `absence` is left out: its plans depend on secrets that only Medplum
+ * provides.
+ */
 const sources: Readonly<Record<Exclude<CallableBot, 'absence'>, () => Promise<{ readonly handler: BotHandler }>>> = {
   book: () => import('../../bots/booking/book.ts'),
   hold: () => import('../../bots/booking/hold.ts'),
@@ -26,7 +28,9 @@ const sources: Readonly<Record<Exclude<CallableBot, 'absence'>, () => Promise<{ 
   'subscription-operations': () => import('../../bots/notifications/subscription-operations.ts'),
 };
 
-/** Where the sources of the Bots look for the configuration, which the bundler puts into the deployed ones. */
+/**
+ * Global variable from which the sources of the Bots read the configuration. In deployed Bots, the bundler replaces it.
+ */
 const PLACE = '__BOOKING_CONFIG__';
 
 /**
@@ -46,10 +50,10 @@ async function loadHandlers(config: BookingConfig): Promise<HostedBots['handlers
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** How long before its expiry a token is replaced, in milliseconds: a booking that has begun must still be written. */
+/** Milliseconds before its expiry at which a token is replaced: a running booking must still be written. */
 const GRACE = 120_000;
 
-/** How a gateway that runs Bots logs in at Medplum. */
+/** Options of the login at Medplum, for a gateway that runs Bots. */
 export function loginAt(
   config: BookingConfig,
   medplumBaseUrl: string,
@@ -63,7 +67,7 @@ export function loginAt(
           baseUrl,
           cacheTime: 0,
           storage: new ClientStorage(new MemoryStorage()),
-          // All bookings wait for a login: it is tried once, by the next of them again.
+          // All bookings wait for a login. It is tried once, and again by the next booking.
           maxRetries: 0,
           fetch: (url, options) => fetch(url, { ...options, signal: AbortSignal.timeout(timeLimits(config).exchange) }),
         }),
@@ -78,8 +82,8 @@ export function loginAt(
 }
 
 /**
- * The Bots that a gateway runs itself: the very files that are deployed to Medplum, for calls that come through the
- * gateway.
+ * The Bots that a gateway runs itself, for calls through the gateway. Their files are those that are deployed to
+ * Medplum.
  *
  * @param medplumBaseUrl - address at which the gateway reaches Medplum
  */
@@ -93,7 +97,7 @@ export async function hostBots(
 }
 
 /**
- * The client with which the gateway writes, from `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`; none where Medplum runs the
+ * The client of a gateway that runs Bots, from `BOTS_CLIENT_ID` and `BOTS_CLIENT_SECRET`; none if Medplum runs the
  * Bots.
  *
  * @throws Error saying what is missing

@@ -16,7 +16,7 @@ import { extensionUrls } from '../../packages/web/refusal.ts';
 import { isAddress } from './settings.ts';
 import { type Application, web } from './web.ts';
 
-/** The portal's client at the clinic, and what patients read. */
+/** The portal's client at the clinic, and its texts for patients. */
 interface PortalSettings {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -54,17 +54,17 @@ function portalApplication(config: BookingConfig, settings: PortalSettings): App
   };
 }
 
-/** How people sign in at the front desk. */
+/** Settings of the sign-in at the front desk. */
 interface FrontDeskSettings {
   /** Id of the ClientApplication of the page (`npm run front-desk`). */
   readonly clientId: string;
   /** Address of Medplum as browsers reach it, with a trailing slash. */
   readonly medplumUrl: string;
-  /** The day to which the start page leads; by default today. */
+  /** The day that the start page links to; default: today. */
   readonly day?: string | undefined;
 }
 
-/** The front desk for the clinic's staff, and in it a view of the portal if that is served. */
+/** The front desk for staff. It contains a view of the portal if that is served. */
 function frontDeskApplication(
   config: BookingConfig,
   { day, ...settings }: FrontDeskSettings,
@@ -85,9 +85,8 @@ function frontDeskApplication(
   };
 }
 
-/** With what the tools of assistants are served. */
 interface AssistantSettings {
-  /** What times are sealed with: the first key seals, all of them open. */
+  /** Keys of time tokens: the first key seals, all keys open. */
   readonly keys: CredentialKeys;
   readonly callsPerMinute: number | undefined;
 }
@@ -114,7 +113,7 @@ function assistantTools(config: BookingConfig, { keys, callsPerMinute }: Assista
   });
 }
 
-/** The applications that are served, each if there are settings for it. */
+/** Settings of the applications. An application without settings is not served. */
 interface PageSettings {
   readonly assistants?: AssistantSettings | undefined;
   readonly portal?: PortalSettings | undefined;
@@ -122,7 +121,7 @@ interface PageSettings {
   readonly further?: readonly Application[];
 }
 
-/** What is served beside the interface: the tools of assistants, the start page, and the applications for people. */
+/** The routes next to the interface: the tools of assistants, the start page, and the applications. */
 export function pagesFor(config: BookingConfig, settings: PageSettings): FastifyPluginAsync {
   const applications = [
     ...(settings.portal ? [portalApplication(config, settings.portal)] : []),
@@ -140,11 +139,11 @@ export function pagesFor(config: BookingConfig, settings: PageSettings): Fastify
 }
 
 /**
- * How people sign in at the front desk, from `DESK_CLIENT_ID` and `DESK_MEDPLUM_URL`; without the first there is
- * no front desk.
+ * The sign-in at the front desk, from `DESK_CLIENT_ID` and `DESK_MEDPLUM_URL`. Without the first there is no front
+ * desk.
  *
- * @param medplumBaseUrl - where the gateway reaches Medplum, which browsers use if nothing else is set
- * @throws Error saying what cannot be used
+ * @param medplumBaseUrl - the gateway's address of Medplum, the default for browsers
+ * @throws Error that names the invalid setting
  */
 export function frontDeskFrom(
   environment: Readonly<Record<string, string | undefined>>,
@@ -161,11 +160,11 @@ export function frontDeskFrom(
   return { clientId, medplumUrl: address.endsWith('/') ? address : `${address}/` };
 }
 
-/** The shortest secret that links may be sealed with, in characters. */
+/** Minimum length of the secret of links, in characters. */
 const SHORTEST = 32;
 
 /**
- * How many appointments one address may book in an hour, from `PORTAL_BOOKINGS_PER_HOUR`.
+ * Maximum number of appointments that one address may book in an hour, from `PORTAL_BOOKINGS_PER_HOUR`.
  *
  * @throws Error if it is not a number
  */
@@ -180,7 +179,7 @@ export function bookingsPerHourFrom(environment: Readonly<Record<string, string 
 /**
  * The sites that may show the portal in a frame, from `PORTAL_EMBEDDED_IN`, separated by spaces.
  *
- * @throws Error if one is not an origin that a browser takes for safe
+ * @throws Error if one is not an origin that browsers consider safe
  */
 export function embeddedInFrom({
   PORTAL_EMBEDDED_IN: given = '',
@@ -197,7 +196,8 @@ export function embeddedInFrom({
 
 /**
  * The portal's client, from `PORTAL_CLIENT_ID`, `PORTAL_CLIENT_SECRET`, `PORTAL_CLINIC`, `PORTAL_LINK_SECRET`,
- * `PORTAL_NOTIFICATIONS_URL`, `PORTAL_BOOKINGS_PER_HOUR`, `PORTAL_EMBEDDED_IN` and `PORTAL_PUBLISHED`; without the first there is no portal.
+ * `PORTAL_NOTIFICATIONS_URL`, `PORTAL_BOOKINGS_PER_HOUR`, `PORTAL_EMBEDDED_IN` and `PORTAL_PUBLISHED`. Without the
+ * first there is no portal.
  *
  * @throws Error saying what is missing
  */

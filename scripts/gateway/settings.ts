@@ -22,13 +22,13 @@ export const limitVariables = {
   LIMIT_BODY_BYTES: 'bodyBytes',
 } as const satisfies Record<string, keyof GatewayLimits>;
 
-/** Whether a text is the address of a server. */
+/** Whether a text is an HTTP address. */
 export const isAddress = (text: string): boolean => /^https?:/.test(text) && URL.canParse(text);
 
 /**
  * Further addresses of Medplum, from `MEDPLUM_ALIASES`, separated by commas.
  *
- * @throws Error naming the one that is no address
+ * @throws Error naming the invalid one
  */
 export function aliasesFrom({ MEDPLUM_ALIASES: text = '' }: Environment): readonly string[] {
   const aliases = text.split(',').flatMap((one) => one.trim() || []);
@@ -40,9 +40,9 @@ export function aliasesFrom({ MEDPLUM_ALIASES: text = '' }: Environment): readon
 }
 
 /**
- * How much is logged, from `LOG_LEVEL`.
+ * The log level, from `LOG_LEVEL`.
  *
- * @throws Error saying what is allowed
+ * @throws Error that lists the allowed values
  */
 export function logLevelFrom({ LOG_LEVEL: text }: Environment, usual: string): string {
   const levels = [...Object.values(pino.levels.labels), 'silent'];
@@ -62,7 +62,7 @@ function positive(name: string, text: string, most: number = Number.MAX_SAFE_INT
 }
 
 /**
- * The limits that the environment sets; all others keep their defaults.
+ * The limits in the environment. All others keep their defaults.
  *
  * @throws Error naming the variable that is not a number
  */
@@ -75,7 +75,7 @@ export function limitsFrom(environment: Environment): Partial<GatewayLimits> {
 }
 
 /**
- * How often one assistant may call tools in a minute, from `LIMIT_TOOL_CALLS_PER_CLIENT`.
+ * Maximum number of tool calls of an assistant in a minute, from `LIMIT_TOOL_CALLS_PER_CLIENT`.
  *
  * @throws Error if it is not a number
  */
@@ -83,10 +83,10 @@ export const toolCallsFrom = ({ LIMIT_TOOL_CALLS_PER_CLIENT: text }: Environment
   text ? positive('LIMIT_TOOL_CALLS_PER_CLIENT', text) : undefined;
 
 /**
- * The proxies that are trusted, from `TRUST_PROXY`: how many stand in front of the gateway, or their networks, separated
- * by commas. `true` is one proxy, `false` or nothing is none.
+ * The trusted proxies, from `TRUST_PROXY`: the number in front of the gateway, or their networks, separated by commas.
+ * `true` is one proxy, `false` or nothing is none.
  *
- * @throws Error saying what is allowed
+ * @throws Error that lists the allowed values
  */
 export function proxiesFrom({ TRUST_PROXY: text = '' }: Environment): TrustedProxies {
   const words: Readonly<Record<string, number>> = { '': 0, false: 0, true: 1 };
@@ -106,7 +106,7 @@ export function proxiesFrom({ TRUST_PROXY: text = '' }: Environment): TrustedPro
   return networks;
 }
 
-/** Where metrics are served, from `METRICS_PORT` and `METRICS_HOST` (127.0.0.1); nowhere without a port. */
+/** The address of the metrics, from `METRICS_PORT` and `METRICS_HOST` (127.0.0.1); none without a port. */
 export function metricsFrom({ METRICS_PORT: port, METRICS_HOST: host }: Environment): MetricsAddress | undefined {
   return port ? { port: positive('METRICS_PORT', port, 65_535), host: host || '127.0.0.1' } : undefined;
 }
@@ -114,7 +114,7 @@ export function metricsFrom({ METRICS_PORT: port, METRICS_HOST: host }: Environm
 /**
  * Whether accesses are recorded, from `AUDIT`: `log` or `none`, the default.
  *
- * @throws Error saying what is allowed
+ * @throws Error that lists the allowed values
  */
 export function auditFrom({ AUDIT: text = '' }: Environment): boolean {
   if (!['', 'none', 'log'].includes(text)) {
@@ -124,7 +124,7 @@ export function auditFrom({ AUDIT: text = '' }: Environment): boolean {
 }
 
 /**
- * The keys that credentials of portals are sealed with, from `CREDENTIALS_KEY`; the gateways and the commands that hand out
+ * The keys that seal the credentials of portals, from `CREDENTIALS_KEY`. The gateways and the commands that issue
  * secrets use the same keys.
  *
  * @throws Error saying how to make one
@@ -138,7 +138,7 @@ export function credentialKeysFrom({ CREDENTIALS_KEY: text }: Environment): Cred
 }
 
 /**
- * How the credentials of portals are sealed, from `CREDENTIALS_KEY`.
+ * The sealing of portals' credentials, from `CREDENTIALS_KEY`.
  *
  * @throws Error saying how to make a key
  */
@@ -153,13 +153,13 @@ export function sealingFrom(environment: Environment): SealingOptions {
   return { keys, unsealed: 'refused' };
 }
 
-/** An origin as a browser names it: scheme, host and, if it is not the usual one, port. */
+/** Whether a text is an origin as browsers write it: scheme, host and, if it is not the default, port. */
 const isOrigin = (text: string): boolean => isAddress(text) && new URL(text).origin === text;
 
 /**
  * The origins whose scripts may call the interface from a browser, from `CORS_ORIGINS`, separated by commas.
  *
- * @throws Error naming the one that is not an origin
+ * @throws Error naming the invalid one
  */
 export function corsOriginsFrom({ CORS_ORIGINS: text = '' }: Environment): readonly string[] {
   const origins = text.split(',').flatMap((one) => one.trim() || []);

@@ -5,17 +5,16 @@ import { html, icon } from '../../packages/web/html.ts';
 import { type Language, languages, preferredLanguage } from '../../packages/web/language.ts';
 import { caching, securityHeaders } from '../../packages/web/security.ts';
 
-/** The way into an application, in each language. */
+/** A link to an application, in each language. */
 export interface WayIn {
-  /** Where it is served, for example `/portal/`. */
+  /** Path of the application, for example `/portal/`. */
   readonly path: string;
-  /** What of it opens, below the path. */
+  /** Page that the link opens, below the path. */
   readonly opens?: string;
   readonly title: Readonly<Record<Language, string>>;
   readonly description: Readonly<Record<Language, string>>;
 }
 
-/** What the start page shows. */
 interface StartOptions {
   readonly ways: readonly WayIn[];
   /** Public FHIR base address of the service. */
@@ -61,7 +60,7 @@ ${ways.map(({ path, opens, title, description }) => html`<li><a href="${path}${o
 </html>`.text;
 }
 
-/** Serves `/`: the way into the applications. */
+/** Serves `/`: the links to the applications. */
 export async function serveStart(scope: FastifyInstance, options: StartOptions): Promise<void> {
   await scope.register(helmet, securityHeaders(options));
   scope.get('/', async (request, reply) =>

@@ -1,19 +1,18 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { serveStart, type WayIn } from './start-page.ts';
 
-/** An application: where it is, and what serves it there. */
+/** An application: its path, and the plugin that serves it. */
 export interface Application extends WayIn {
   readonly plugin: FastifyPluginAsync;
 }
 
-/** The pages that are served beside the interface. */
 interface WebOptions {
   readonly applications: readonly Application[];
   /** Public FHIR base address of the service; the pages are at its origin. */
   readonly baseUrl: string;
 }
 
-/** Everything that people see: the start page at `/`, and each application at its path. */
+/** The pages for people: the start page at `/`, and each application at its path. */
 export function web({ applications, baseUrl }: WebOptions): FastifyPluginAsync {
   return async (app) => {
     const isSecure = baseUrl.startsWith('https:');

@@ -1,7 +1,7 @@
 import type { ElementDefinition } from '@medplum/fhirtypes';
 import { definedElements } from './definitions.ts';
 
-/** The types that profiles are built on, and those of their elements that a profile constrains from within. */
+/** The types that profiles are built on, and the types of elements whose children a profile constrains. */
 const types = [
   'Appointment',
   'CodeableConcept',
@@ -16,13 +16,13 @@ const types = [
   'Subscription',
 ];
 
-/** What explains an element without being part of its rules: servers read a snapshot again for each resource. */
+/** Explanations in an element, which are not part of its rules. Servers read a snapshot again for each resource. */
 const explanations = new Set(['comment', 'requirements', 'alias', 'example', 'mapping']);
 
 const ruled = (element: ElementDefinition): object =>
   Object.fromEntries(Object.entries(element).filter(([name]) => !explanations.has(name)));
 
-/** The file that profiles are built from, an element a line. */
+/** The file for building profiles, with one element per line. */
 export function baseElementsFile(): string {
   const lists = types.map((type) => {
     const elements = definedElements(type).map((element) => JSON.stringify(ruled(element)));

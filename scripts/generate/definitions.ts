@@ -8,7 +8,7 @@ import type {
   ValueSet,
 } from '@medplum/fhirtypes';
 
-/** The files of FHIR R4's own definitions, the small one first: most look-ups end there. */
+/** The files of FHIR R4's definitions, the small one first: most look-ups end there. */
 const files = ['fhir/r4/profiles-types.json', 'fhir/r4/profiles-resources.json'] as const;
 
 const cache = new Map<string, Map<string, StructureDefinition>>();
@@ -30,7 +30,7 @@ function definitionsIn(file: string): Map<string, StructureDefinition> {
 }
 
 /**
- * The elements of a FHIR R4 resource or data type, as its snapshot lists them.
+ * The elements of a FHIR R4 type, from its snapshot.
  *
  * @param type - for example `Appointment` or `CodeableConcept`
  * @throws Error when FHIR R4 has no such type
@@ -64,7 +64,7 @@ const codesIn = (concepts: readonly CodeSystemConcept[] = []): string[] =>
   concepts.flatMap(({ code = '', concept }) => [code, ...codesIn(concept)]);
 
 /**
- * The codes of a ValueSet or CodeSystem that FHIR R4 defines; empty if FHIR does not list them all.
+ * The codes of a ValueSet or CodeSystem of FHIR R4; empty if FHIR does not list them all.
  *
  * @param url - canonical URL without a version
  */

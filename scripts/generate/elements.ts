@@ -3,8 +3,8 @@ import { servedTypeNames } from '../../gateway/served-types.ts';
 import { baseCodes, definedElements } from './definitions.ts';
 
 /**
- * The resource types that are transferred by themselves or within others, including what appointments and patients may
- * contain.
+ * The resource types that the service transfers alone or within others, including possible contained resources of
+ * appointments and patients.
  */
 const roots = [
   ...servedTypeNames,
@@ -32,13 +32,14 @@ const bases = ['DomainResource', 'BackboneElement', 'Element'] as const;
 
 const isRoot = (type: string): boolean => roots.some((root) => root === type);
 
-/** FHIR's own names for types that ElementDefinitions give in FHIRPath: ids, URLs of extensions. */
+/** FHIR's names of types that ElementDefinitions give in FHIRPath: ids, URLs of extensions. */
 function typeOf(code: string): string {
   return code.startsWith('http://hl7.org/fhirpath/') ? 'string' : isRoot(code) ? 'Resource' : code;
 }
 
 /**
- * The type of an element's content: a data type, a path if it is defined in place or elsewhere, several after a bar.
+ * The content of an element: a data type, or a path if it is defined in place or elsewhere. Several are separated by a
+ * bar.
  */
 function contentOf({ path = '', type = [], contentReference }: ElementDefinition): string {
   const codes = type.map(({ code }) => typeOf(code ?? ''));
@@ -51,7 +52,7 @@ const MAX_CODES = 50;
 
 const codeLists = new Map<string, readonly string[]>();
 
-/** The name of the ValueSet that a code must come from, after an equals sign; empty if FHIR does not list its codes. */
+/** An equals sign and the name of the ValueSet of a code; empty if FHIR does not list its codes. */
 function boundTo({ type, binding }: ElementDefinition): string {
   const isBound = type?.[0]?.code === 'code' && binding?.strength === 'required';
   const url = isBound ? binding.valueSet?.split('|')[0] : undefined;
@@ -64,7 +65,7 @@ function boundTo({ type, binding }: ElementDefinition): string {
   return `=${name}`;
 }
 
-/** What Medplum has added to FHIR's own elements. */
+/** Medplum's additions to FHIR's elements. */
 const ofMedplum = /^Meta\.(project|author|onBehalfOf|accounts?|compartment|deleted)$/;
 
 function describe(element: ElementDefinition): string {
@@ -73,7 +74,7 @@ function describe(element: ElementDefinition): string {
   return `${name}${mark}:${contentOf(element)}${boundTo(element)}`;
 }
 
-/** The elements of a type and of everything that is defined in place within it, by path. */
+/** The elements of a type and of the types defined in place within it, by path. */
 function tablesOf(type: string): Map<string, string[]> {
   const [root, ...elements] = definedElements(type).filter(({ path = '' }) => !ofMedplum.test(path));
   const tables = new Map<string, string[]>([[root?.path ?? type, []]]);
@@ -86,7 +87,7 @@ function tablesOf(type: string): Map<string, string[]> {
 
 const isDataType = (type: string): boolean => /^[A-Z][A-Za-z]*$/.test(type) && type !== 'Resource';
 
-/** The elements of all types that are needed to write and read the roots, in FHIR's order. */
+/** The elements of all types that the roots need, in FHIR's order. */
 function allTables(): Map<string, string[]> {
   const tables = new Map<string, string[]>();
   const waiting: string[] = [...roots, ...bases];
@@ -104,7 +105,7 @@ function allTables(): Map<string, string[]> {
   return new Map([...tables].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The line of a type: what it inherits is named by the base alone. */
+/** The line of a type: the base stands for inherited elements. */
 function lineOf(path: string, elements: readonly string[], tables: ReadonlyMap<string, readonly string[]>): string {
   const base = bases.find(
     (one) => one !== path && tables.get(one)?.every((element, index) => element === elements[index]),

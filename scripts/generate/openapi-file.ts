@@ -9,6 +9,6 @@ export function descriptionOf(config: Pick<BookingConfig, 'baseUrl'>) {
   return openApi(config, routes);
 }
 
-/** The same of a service at an example address. */
+/** The OpenAPI description of a service at an example address. */
 export const openApiFile = (): string =>
   `${JSON.stringify(descriptionOf({ baseUrl: 'https://booking.example.org/fhir/R4' }), undefined, 2)}\n`;

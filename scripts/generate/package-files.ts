@@ -12,7 +12,7 @@ const shipped = Object.keys(presets) as (keyof typeof presets)[];
 
 const json = (resource: Resource): string => `${JSON.stringify(resource, undefined, 2)}\n`;
 
-/** What the service can do wherever it is installed: nothing in it is specific to one installation. */
+/** Capabilities of the service in any installation. */
 function capabilityOfService(config: BookingConfig): CapabilityStatement {
   const { implementation: _, rest = [], ...statement } = capabilityStatement(config, metadata.date);
   return {
@@ -25,7 +25,7 @@ function capabilityOfService(config: BookingConfig): CapabilityStatement {
   };
 }
 
-/** The files that are shipped for those who do not run `npm run deploy`, by path. */
+/** The files that are shipped for installations without `npm run deploy`, by path. */
 export const packageFiles: Readonly<Record<string, () => string>> = Object.fromEntries(
   shipped.flatMap((preset) => {
     const config = resolveConfig({ preset, baseUrl: 'http://localhost:8080/fhir/R4' });
