@@ -6,25 +6,25 @@ import type { Listener } from './listener.ts';
 import { isObject, isResource } from './resource.ts';
 import { type Data, fill, fillRequest } from './template.ts';
 
-/** The parties: those who send requests, and the endpoint of a subscriber. */
+/** The clients of all senders, and the endpoint of a subscriber. */
 export interface Actors extends Readonly<Record<Exclude<Sender, 'staff'>, Client>> {
-  /** Clinic staff at the server where the clinic's resources are kept, if the tester has access. */
+  /** Staff access to the server with the clinic's resources, if the tester has it. */
   readonly staff?: Client;
   readonly listener?: Listener;
 }
 
 /** The outcome of a step. */
 export interface Outcome {
-  /** What was sent, or waited for, with everything filled in. */
+  /** The request or the awaited notification, with placeholders filled in. */
   readonly sent: string;
   readonly answer: KitResponse;
   /** The expectations that are not met. */
   readonly failed: readonly Expectation[];
-  /** What later steps can refer to. */
+  /** Values for placeholders of later steps. */
   readonly kept: Data;
 }
 
-/** The pause between two attempts, in milliseconds. */
+/** Pause between attempts, in milliseconds. */
 const PAUSE = 100;
 
 const nothing: KitResponse = { status: 0, header: {}, text: 'nothing arrived', resource: undefined };
@@ -33,13 +33,12 @@ function failures(expected: readonly Expectation[], response: KitResponse, data:
   return expected.filter((expectation) => !expectation.holds(response, data));
 }
 
-/** A search that asks for a hundred at once asks for all: a server may give fewer at a time. */
+/** A search with a `_count` of three digits wants all matches, but a server may return smaller pages. */
 const ASKS_FOR_ALL = /[?&]_count=\d{3}/;
 
-/** How much of a search is looked at. */
 const MAX_ENTRIES = 2_000;
 
-/** The whole of what an answer begins with, or names: all pages of a search, and what was created. */
+/** Completes a response: reads all pages of a search, or the resource that was created without a representation. */
 async function wholeOf({ status, text, resource }: KitResponse, target: string, actor: Client): Promise<unknown> {
   if (status === 201 && text === '' && isNamed(resource)) {
     return (await actor.send({ method: 'GET', path: `/${nameOf(resource)}` })).resource;
@@ -87,7 +86,7 @@ const once = async (step: Step, data: Data, actors: Actors): Promise<Outcome> =>
   isNotification(step) ? notification(step, data, actors) : request(step, data, actors);
 
 /**
- * Carries out a step, repeatedly where it may take a while until the answer is as expected.
+ * Carries out a step; repeats it up to `within` seconds until the expectations are met.
  *
  * @throws Error if the server cannot be reached, or a placeholder has no value
  */

@@ -5,12 +5,12 @@ import { type Client, entriesOf, isNamed, type KitResponse, nameOf, retrying, wa
 import { cancellation } from './preparation/bodies.ts';
 import { isResource } from './resource.ts';
 
-/** References to what was created while the checks ran, by type. */
+/** References of the resources that the checks have created, by type. */
 export interface Ledger {
   readonly made: Map<string, Set<string>>;
 }
 
-/** What the checks create, in the order of removal: a resource goes before those that it refers to. */
+/** The created types in the order of deletion: a resource is deleted before those that it refers to. */
 const removed: readonly ResourceType[] = [
   'Encounter',
   'Appointment',
@@ -22,12 +22,12 @@ const removed: readonly ResourceType[] = [
   'Patient',
 ];
 
-/** What belongs to something that was created. */
+/** A search for resources that depend on a created one. */
 interface Part {
   readonly of: ResourceType;
-  /** The search parameter that finds it. */
+  /** Search parameter. */
   readonly query: string;
-  /** The element that says so (FHIRPath): a server that ignores the parameter finds what belongs to others. */
+  /** The referring element (FHIRPath): a server that ignores the parameter also finds resources of others. */
   readonly element: string;
 }
 
@@ -49,7 +49,7 @@ function note(ledger: Ledger, resource: unknown): void {
   }
 }
 
-/** The patient that was passed in a booking, and created with it. */
+/** The Patient that a booking has created. */
 function patientIn(body: unknown, resource: unknown): unknown {
   const isHandedOver =
     isResource(body, 'Parameters') && body.parameter?.some(({ name, resource: one }) => name === 'patient' && one);
@@ -60,12 +60,12 @@ function patientIn(body: unknown, resource: unknown): unknown {
   return reference && { resourceType: 'Patient', id: reference };
 }
 
-/** Whether an answer shows something that the checks have created: the result of a POST, and what becomes of a booking. */
+/** Whether a response contains a created resource: the result of a POST, or of an asynchronous booking. */
 function isMade(method: string, path: string, resource: unknown): boolean {
   return method === 'POST' ? !path.includes('/_search') : /^https?:/.test(path) && isResource(resource, 'Appointment');
 }
 
-/** A client that records what it creates. */
+/** Wraps a client so that the resources that it creates are recorded. */
 export function noting(client: Client, ledger: Ledger): Client {
   return {
     ...client,
@@ -83,29 +83,28 @@ export function noting(client: Client, ledger: Ledger): Client {
 const isOpen = (resource: unknown): boolean =>
   isResource(resource, 'Appointment') && ['proposed', 'pending', 'booked'].includes(resource.status);
 
-/** How many resources are cleaned up at once. */
 const CONCURRENCY = 8;
 
-/** Something that could not be cleaned up. */
+/** A resource that could not be cleaned up. */
 export interface Left {
   readonly reference: string;
-  /** The status and the beginning of what the server answered, or that it did not answer. */
+  /** Status and beginning of the response, or that there was none. */
   readonly reason: string;
 }
 
-/** A busy server, or a write by someone else at the same moment: the same request may succeed later. */
+/** Statuses of a busy server or a concurrent write: the same request may succeed later. */
 const TEMPORARY = [408, 409, 412, 429, 502, 503, 504];
 const ATTEMPTS = 6;
 
-/** What Medplum answers staff if a Bot that it asks before a deletion fails or refuses. */
+/** Medplum's status if a Bot before the deletion fails or refuses. */
 const REFUSED_BY_BOT = 400;
 
 /**
- * Carries out an action until it is done or refused for good. A server may close a connection at the moment it is reused: a
- * request without an answer is sent a second time.
+ * Repeats an action until it succeeds or is refused permanently. A request without a response is sent a second time,
+ * because a server may close a connection that is being reused.
  *
- * @param temporary - the statuses after which the action may succeed later
- * @returns the last answer; `undefined` if the server cannot be reached
+ * @param temporary - statuses after which the action may succeed later
+ * @returns the last response; `undefined` if the server cannot be reached
  */
 async function persist(
   action: () => Promise<KitResponse>,
@@ -122,8 +121,8 @@ async function persist(
 }
 
 /**
- * Carries out an action for each reference, several at once, and returns those for which it was refused. If the server
- * cannot be reached, the others are not tried either.
+ * Carries out an action for each reference, several at once, and returns the refused ones. If the server cannot be
+ * reached, the remaining ones are not tried.
  */
 async function refusedOf(
   references: Iterable<string>,
@@ -146,19 +145,19 @@ async function refusedOf(
   return left;
 }
 
-/** How much belongs to one resource at most. */
+/** Maximum of dependent resources. */
 const MAX_PARTS = 2_000;
 
-/** Whether an element (FHIRPath) refers to a resource, whatever the address of the server and the version. */
+/** Whether an element (FHIRPath) refers to a resource, ignoring the server's address and the version. */
 const refersTo = (resource: object, element: string, reference: string): boolean =>
   evalFhirPath(`${element}.reference`, resource).some((one) =>
     `/${one}`.replace(/\/_history\/.*$/, '').endsWith(`/${reference}`),
   );
 
 /**
- * Notes what belongs to what was created, also where no answer has told of it.
+ * Records resources that depend on created ones, even if no response contained them.
  *
- * @returns the searches that failed, and why
+ * @returns the failed searches with reasons
  */
 async function noteParts(type: ResourceType, client: Client, { made }: Ledger): Promise<Left[]> {
   const part = parts[type];
@@ -181,7 +180,7 @@ async function noteParts(type: ResourceType, client: Client, { made }: Ledger): 
   return left.map(({ reference, reason }) => ({ reference: `${type}?${part.query}=${reference}`, reason }));
 }
 
-/** How a requestor cleans something up, by type; what is already over is only read. */
+/** The clean-up of a requestor, by type; resources that need none are only read. */
 const takenBack: Readonly<Record<string, (requestor: Client, reference: string) => Promise<KitResponse>>> = {
   async Subscription(requestor, reference) {
     return requestor.send({ method: 'DELETE', path: `/${reference}` });
@@ -201,7 +200,6 @@ const takenBack: Readonly<Record<string, (requestor: Client, reference: string) 
   },
 };
 
-/** Cleans up what a requestor can. */
 async function asRequestor(requestor: Client, ledger: Ledger): Promise<Left[]> {
   const left = await noteParts('Appointment', requestor, ledger);
   for (const [type, takeBack] of Object.entries(takenBack)) {
@@ -210,7 +208,6 @@ async function asRequestor(requestor: Client, ledger: Ledger): Promise<Left[]> {
   return left;
 }
 
-/** Deletes what was created, as staff. */
 async function asStaff(staff: Client, ledger: Ledger): Promise<Left[]> {
   const left: Left[] = [];
   for (const type of removed) {
@@ -224,10 +221,10 @@ async function asStaff(staff: Client, ledger: Ledger): Promise<Left[]> {
 const isRemovedByStaff = ({ reference }: Left): boolean => removed.some((type) => type === reference.split(/[/?]/)[0]);
 
 /**
- * Cleans up what the checks have created: ends Subscriptions, cancels appointments, sets patients inactive, and deletes
- * everything if there is access as staff.
+ * Cleans up the created resources: deletes Subscriptions, cancels appointments and deactivates patients. With staff
+ * access, all of them are deleted.
  *
- * @returns what could not be cleaned up, and why
+ * @returns the resources that could not be cleaned up, and why
  */
 export async function cleanUp(requestor: Client, staff: Client | undefined, ledger: Ledger): Promise<Left[]> {
   const left = await asRequestor(requestor, ledger);

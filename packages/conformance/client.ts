@@ -4,33 +4,31 @@ import { xmlReader } from '../../core/fhir/xml/read.ts';
 import { toXml } from '../../core/fhir/xml/write.ts';
 import { isObject, isResource, parseJson } from './resource.ts';
 
-/** The answer to a request. */
 export interface KitResponse {
   readonly status: number;
-  /** By their names in lower case. */
+  /** Headers by lower-case name. */
   readonly header: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The body if it is JSON or XML; the resource in it, if it is Parameters with a `return`. */
+  /** The parsed JSON or XML body; of Parameters with a `return`, the resource in it. */
   readonly resource: unknown;
 }
 
-/** A request as it is sent. */
 export interface Sent {
   readonly method: string;
-  /** Below the base address, or an absolute address. */
+  /** Relative to the base URL, or an absolute URL. */
   readonly path: string;
   readonly format?: 'xml';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** One of the servers that the kit calls, on behalf of one of the parties. */
+/** A server, called on behalf of one party. */
 export interface Client {
   readonly baseUrl: string;
   readonly send: (request: Sent) => Promise<KitResponse>;
 }
 
-/** What a server may take: milliseconds for an answer, and its longest answer in bytes. */
+/** Limits of a response: milliseconds and bytes. */
 interface Patience {
   readonly timeout: number;
   readonly mostBytes: number;
@@ -41,9 +39,9 @@ export const patience: Patience = { timeout: 60_000, mostBytes: 32_000_000 };
 const DEPTH = 64;
 
 /**
- * The text of an answer.
+ * Reads the body of a response.
  *
- * @throws Error if it is longer than any answer should be
+ * @throws Error if it is longer than `mostBytes`
  */
 async function textOf({ body }: Response, mostBytes: number): Promise<string> {
   const decoder = new TextDecoder();
@@ -69,7 +67,7 @@ function parsed(text: string, contentType: string): unknown {
   return 'value' in reading ? reading.value : undefined;
 }
 
-/** An operation may answer with Parameters that have the result as `return`. */
+/** An operation may return its result in Parameters, as `return`. */
 function unwrapped(body: unknown): unknown {
   const result = isResource(body, 'Parameters')
     ? body.parameter?.find(({ name, resource }) => name === 'return' && resource)?.resource
@@ -77,24 +75,22 @@ function unwrapped(body: unknown): unknown {
   return result ?? body;
 }
 
-/** What was created, where nothing but its `Location` says so. */
+/** Type and id of a created resource, from its `Location`. */
 function resourceAt(location: string): unknown {
   const [address = ''] = location.split('/_history/');
   const [id, resourceType] = address.split('/').reverse();
   return id && resourceType ? { resourceType, id } : undefined;
 }
 
-/** A resource that has an id. */
 export interface Named {
   readonly id: string;
   readonly resourceType: string;
 }
 
-/** Whether a value is a resource with an id. */
 export const isNamed = (value: unknown): value is Named =>
   isObject(value) && typeof value.resourceType === 'string' && typeof value.id === 'string';
 
-/** The reference to a resource. */
+/** Returns the relative reference of a resource. */
 export const nameOf = ({ resourceType, id }: Named): string => `${resourceType}/${id}`;
 
 const isAnyResource = (body: unknown): body is Resource => isObject(body) && typeof body.resourceType === 'string';
@@ -104,9 +100,9 @@ function written(body: unknown, format: 'xml' | undefined): string {
 }
 
 /**
- * The answer to a request, and its text; no redirect is followed.
+ * Sends a request and reads the text of the response. Redirects are not followed.
  *
- * @throws Error that says which address has not answered, and why
+ * @throws Error with the address and the reason if there is no response
  */
 export async function reach(
   address: string | URL,
@@ -124,10 +120,11 @@ export async function reach(
 }
 
 /**
- * A client of a FHIR server. The token goes to no other server, whatever address an answer names; no redirect is followed.
+ * Creates a client of a FHIR server. The token is only sent to this server, even if a response names another address.
+ * Redirects are not followed.
  *
  * @param baseUrl - with or without a trailing slash
- * @param token - bearer token, or what gives one for each request; without one the client is anonymous
+ * @param token - bearer token, or a function that returns one for each request; absent: anonymous
  */
 export function clientOf(baseUrl: string, token?: string | (() => Promise<string>), bounds = patience): Client {
   const base = baseUrl.replace(/(?<!\/)\/+$/, '');
@@ -159,9 +156,9 @@ export function clientOf(baseUrl: string, token?: string | (() => Promise<string
 }
 
 /**
- * The entries of a Bundle and of those that follow, up to a number. A page that comes again ends it, and so does an empty one.
+ * Reads the entries of all pages of a Bundle, up to a maximum. A repeated or empty page ends it.
  *
- * @returns the answer, if a page was refused
+ * @returns the response, if a page was refused
  */
 export async function entriesOf(
   client: Client,
@@ -188,22 +185,20 @@ export async function entriesOf(
   return { entries, isCut: false };
 }
 
-/** The longest wait that a server may ask for, in seconds. */
+/** Maximum of `Retry-After`, in seconds. */
 const MAX_WAIT = 30;
 
-/** How long to wait before the next attempt, in seconds: as long as the server says, or a second. */
+/** Seconds before the next attempt: `Retry-After`, or one. */
 export function waitOf(response: KitResponse | undefined): number {
   const seconds = Number(response?.header['retry-after'] ?? 1);
   return seconds >= 0 ? Math.min(seconds, MAX_WAIT) : 1;
 }
 
-/** Statuses of a server that says when to come again. */
 const LATER = [429, 503];
 
-/** How often a server may put off a request. */
 const ATTEMPTS = 5;
 
-/** A client that comes again when a server says so (`Retry-After`). */
+/** Wraps a client so that it repeats requests after `Retry-After`. */
 export const retrying = (client: Client): Client => ({
   ...client,
   async send(request) {

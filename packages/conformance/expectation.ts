@@ -4,59 +4,55 @@ import type { KitResponse } from './client.ts';
 import { isObject, isResource } from './resource.ts';
 import { type Data, fillText } from './template.ts';
 
-/** Something that an answer has to satisfy. */
+/** An expectation of a response. */
 export interface Expectation {
-  /** In words, or as FHIRPath; with placeholders. */
+  /** Description or FHIRPath, with placeholders. */
   readonly says: string;
   readonly holds: (response: KitResponse, data: Data) => boolean;
 }
 
-/** The status is one of these. */
 export const status = (...wanted: readonly number[]): Expectation => ({
   says: `status ${wanted.join(' or ')}`,
   holds: (response) => wanted.includes(response.status),
 });
 
-/** The request was carried out. */
 export const success: Expectation = {
   says: 'status 2xx',
   holds: (response) => Math.trunc(response.status / 100) === 2,
 };
 
-/** What is no judgement of what was sent: who sends it, how, or how often. */
+/** Statuses that do not judge the content of a request, but its sender, format or rate. */
 const OF_THE_SENDER = [401, 405, 406, 415, 429];
 
-/** The request was refused. */
+/** The request was refused because of its content. */
 export const refusal: Expectation = {
   says: `status 4xx, but not ${OF_THE_SENDER.join(', ')}`,
   holds: ({ status: code }) => Math.trunc(code / 100) === 4 && !OF_THE_SENDER.includes(code),
 };
 
-/** The body is a resource of this type. */
 export const resource = (type: ResourceType): Expectation => ({
   says: `a resource of type ${type}`,
   holds: (response) => isResource(response.resource, type),
 });
 
-/** A value, escaped for a FHIRPath string. */
+/** Escapes a value for a FHIRPath string. */
 const quotable = (value: string): string => value.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
 
 const holdsFor = (expression: string, one: object, data: Data): boolean =>
   evalFhirPath(fillText(expression, data, quotable), one)[0] === true;
 
-/** A FHIRPath expression holds for the resource that was answered. */
+/** A FHIRPath expression holds for the resource of the response. */
 export const that = (expression: string): Expectation => ({
   says: expression,
   holds: ({ resource: answered }, data) => isObject(answered) && holdsFor(expression, answered, data),
 });
 
-/** A header of the answer fits a pattern. */
 export const header = (name: string, pattern: RegExp): Expectation => ({
   says: `header ${name} like ${pattern.source}`,
   holds: (response) => pattern.test(response.header[name.toLowerCase()] ?? ''),
 });
 
-/** An OperationOutcome describes the error in coded form. */
+/** The body is an OperationOutcome whose issues have severity and code. */
 export const codedOutcome: Expectation = {
   says: 'an OperationOutcome whose issues have a code',
   holds: ({ resource: outcome }) =>
@@ -65,7 +61,7 @@ export const codedOutcome: Expectation = {
     outcome.issue.every(({ severity, code }) => severity && code),
 };
 
-/** Resources of one type in a searchset; what was included does not count. */
+/** Returns the resources of one type in a searchset. */
 export function matchesIn(response: KitResponse, type: ResourceType) {
   const { entry = [] }: Bundle = isResource(response.resource, 'Bundle')
     ? response.resource
@@ -73,7 +69,7 @@ export function matchesIn(response: KitResponse, type: ResourceType) {
   return entry.flatMap((one) => (one.resource?.resourceType === type ? [one.resource] : []));
 }
 
-/** A searchset that has resources of a type, each of which satisfies an expression (FHIRPath). */
+/** The body is a searchset with resources of a type, which all satisfy a FHIRPath expression. */
 export const findsOnly = (type: ResourceType, expression: string): readonly Expectation[] => [
   status(200),
   that("type = 'searchset'"),
@@ -84,13 +80,13 @@ export const findsOnly = (type: ResourceType, expression: string): readonly Expe
   },
 ];
 
-/** A searchset that contains a resource. */
+/** The body is a searchset that contains a resource. */
 export const has = (placeholder: string): Expectation => ({
   says: `finds ${placeholder}`,
   holds: (response, data) => isIn(response, fillText(placeholder, data)),
 });
 
-/** A searchset that does not contain a resource. */
+/** The body is a Bundle that does not contain a resource. */
 export const hasNot = (placeholder: string): Expectation => ({
   says: `does not find ${placeholder}`,
   holds: (response, data) => isResource(response.resource, 'Bundle') && !isIn(response, fillText(placeholder, data)),
@@ -101,9 +97,9 @@ function isIn({ resource: bundle }: KitResponse, reference: string): boolean {
   return entries.some(({ resource: one }) => `${one?.resourceType}/${one?.id}` === reference);
 }
 
-/** That an element has a canonical address, with or without a version (FHIRPath). */
+/** FHIRPath: an element has a canonical URL, with or without a version. */
 export const names = (element: string, placeholder: string): string =>
   `${element}.where($this = '${placeholder}' or $this.startsWith('${placeholder}|')).exists()`;
 
-/** That a reference leads to a resource, whatever its address and version (FHIRPath on an element `reference`). */
+/** FHIRPath on an element `reference`: it refers to a resource, ignoring the server's address and the version. */
 export const leadsTo = (placeholder: string): string => `reference.matches('(^|/)${placeholder}(/_history/.+)?$')`;

@@ -1,4 +1,4 @@
-/** The face of the kit: checks as data, and what carries them out and reports. */
+/** The public interface of the conformance kit. */
 export { type Adapter, acts, adapters } from './attack/adapters.ts';
 export { type Attack, attack, type Findings as AttackFindings, isTestServer, kinds } from './attack/attack.ts';
 export { rules } from './attack/judge.ts';

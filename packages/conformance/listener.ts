@@ -3,28 +3,25 @@ import type { AddressInfo } from 'node:net';
 import type { Bundle } from '@medplum/fhirtypes';
 import { isResource, parseJson } from './resource.ts';
 
-/** A subscriber's endpoint: it keeps the notifications that it accepts. */
+/** The endpoint of a subscriber, with the accepted notifications. */
 export interface Listener {
-  /** Where the service reaches it. */
+  /** URL at which the service reaches the endpoint. */
   readonly url: string;
   readonly received: readonly Bundle[];
   close(): Promise<void>;
 }
 
-/** What a tester decides about the endpoint. */
 interface ListenerSettings {
   /** Port on this machine; 0 for any. */
   readonly port: number;
-  /** Address at which the service reaches that port; by default on loopback. */
+  /** URL at which the service reaches that port; default: the loopback interface. */
   readonly url?: string;
-  /** Whether a notification is refused (503): it must come again. By default none is. */
+  /** Whether a notification is refused with 503, so that it must be repeated; default: none is. */
   readonly refuses?: (notification: Bundle) => boolean;
 }
 
-/** More than a notification needs. */
 const MAX_BYTES = 1_000_000;
 
-/** Starts an endpoint for notifications. */
 export async function listen({ port, url, refuses }: ListenerSettings): Promise<Listener> {
   const received: Bundle[] = [];
   const server = createServer(async (request, response) => {

@@ -1,13 +1,13 @@
 import { type Client, clientOf, patience, reach } from './client.ts';
 import { isObject, parseJson } from './resource.ts';
 
-/** How one of the parties is known to its server. */
+/** The credentials of a party. */
 interface Login {
   readonly baseUrl: string;
   readonly token?: string | undefined;
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;
-  /** Token endpoint; found by discovery if it is absent. */
+  /** Token endpoint; default: by discovery. */
   readonly tokenUrl?: string | undefined;
 }
 
@@ -15,10 +15,10 @@ const GRANT = { grant_type: 'client_credentials' };
 
 const bounds = { ...patience, timeout: 20_000 };
 
-/** A token is renewed when this part of its time is over: requests take time, and clocks differ. */
+/** A token is renewed after this fraction of its lifetime, as requests take time and clocks differ. */
 const RENEWED = 0.8;
 
-/** The ways in which clients prove who they are (RFC 6749, 2.3.1): servers need not have both. */
+/** The methods of client authentication (RFC 6749, 2.3.1); a server need not support both. */
 const proofs: readonly ((id: string, secret: string) => RequestInit)[] = [
   (id, secret) => ({ body: new URLSearchParams({ ...GRANT, client_id: id, client_secret: secret }) }),
   (id, secret) => ({
@@ -41,7 +41,7 @@ async function discover(baseUrl: string): Promise<string> {
   throw new Error(`${baseUrl} does not say where tokens are issued. Name the token endpoint, or give a token.`);
 }
 
-/** A token, and until when it is used; in milliseconds since 1970 UTC. */
+/** A token and the time of its renewal, in milliseconds since 1970 UTC. */
 interface Token {
   readonly token: string;
   readonly until: number;
@@ -62,7 +62,9 @@ async function tokenFor({ baseUrl, tokenUrl, clientId = '', clientSecret = '' }:
   throw new Error(`${address} issued no token to ${clientId}: ${[...new Set(refused)].join('; ')}.`);
 }
 
-/** Gives a token that is good, and asks for another one in time. Where none is issued the old one goes on, and is refused. */
+/**
+ * Returns a function that renews the token in time. If the renewal fails, the old token is used until it is refused.
+ */
 async function renewing(login: Login): Promise<() => Promise<string>> {
   let issued = Promise.resolve(await tokenFor(login));
   return async () => {
@@ -76,9 +78,9 @@ async function renewing(login: Login): Promise<() => Promise<string>> {
 }
 
 /**
- * The client of a party: with the given token, or one obtained with its credentials; without either it sends none.
+ * Creates the client of a party: with the given token, with one obtained by its credentials, or anonymous.
  *
- * @throws Error that says what is missing if no token can be had
+ * @throws Error with the reason if no token is issued
  */
 export async function logIn(login: Login): Promise<Client> {
   const token = login.token ?? (login.clientId ? await renewing(login) : undefined);

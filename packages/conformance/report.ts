@@ -5,13 +5,12 @@ import type { Left } from './clean-up.ts';
 import { needs } from './preparation/needs.ts';
 import type { CheckResult, Findings, Result } from './run.ts';
 
-/** A run as it is reported. */
 interface Report extends Findings {
   readonly baseUrl: string;
   readonly stage: Stage;
 }
 
-/** The verdicts, the worst first, and what they are called. */
+/** The labels of the results, worst first. */
 const verdicts: Readonly<Record<CheckResult, string>> = {
   failed: 'failed',
   warning: 'not followed, though not binding',
@@ -20,7 +19,7 @@ const verdicts: Readonly<Record<CheckResult, string>> = {
   passed: 'passed',
 };
 
-/** How many checks have each verdict. */
+/** Counts the checks with each result. */
 export function count(results: readonly Result[]): Readonly<Record<CheckResult, number>> {
   const counts: Record<CheckResult, number> = { failed: 0, warning: 0, skipped: 0, replaced: 0, passed: 0 };
   for (const { verdict } of results) {
@@ -29,7 +28,6 @@ export function count(results: readonly Result[]): Readonly<Record<CheckResult, 
   return counts;
 }
 
-/** The area that a check belongs to. */
 function areaOf({ name }: Check): string {
   return Object.entries(areas).find(([, checks]) => checks.some((check) => check.name === name))?.[0] ?? 'Other';
 }
@@ -42,7 +40,7 @@ function describe(step: Step, index: number): string {
   return [`    ${index + 1}. ${what}`, ...expected].join('\n');
 }
 
-/** A check in full: its rule, where it stands, the public suite's scenarios, what it needs, what it sends and expects. */
+/** Describes a check in full: rule, section, covered scenarios, needs, and steps with expectations. */
 export function describeCheck(check: Check): string {
   const { name, rule, section, needs: needed = [], stages, steps, covers = [] } = check;
   return [
@@ -65,10 +63,10 @@ function reasons(results: readonly Result[]): string[] {
 
 const inWords = ({ reference, reason }: Left): string => `  ${reference}: ${reason}`;
 
-/** Sets titles and rows of cells as a table. */
+/** Formats a header and rows as a table. */
 export type Format = (head: readonly string[], rows: readonly (readonly string[])[]) => string;
 
-/** A run for people: every check in a row, then why each did not pass, then the numbers. */
+/** The report for people: a row for each check, the reasons of those that did not pass, and the counts. */
 export function tableReport({ results, left, baseUrl, stage }: Report, format: Format): string {
   const counts = Object.entries(count(results)).filter(([, number]) => number > 0);
   const names: Readonly<Record<string, string>> = verdicts;
@@ -80,7 +78,7 @@ export function tableReport({ results, left, baseUrl, stage }: Report, format: F
   ].join('\n\n');
 }
 
-/** A run for programs. */
+/** The report for programs. */
 export function jsonReport({ results, left, baseUrl, stage }: Report): string {
   const checks = results.map(({ check, verdict, exchanges, reason, duration }) => ({
     name: check.name,
@@ -99,7 +97,7 @@ export function jsonReport({ results, left, baseUrl, stage }: Report): string {
 
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(3);
 
-/** What a verdict is in JUnit: rules that are not binding do not fail a run. */
+/** The JUnit element of a result: only a violated MUST is a failure. */
 const elements: Readonly<Record<CheckResult, 'failure' | 'skipped' | undefined>> = {
   failed: 'failure',
   warning: 'skipped',
@@ -140,7 +138,7 @@ function testSuite(area: string, results: readonly Result[]): string {
 }
 
 /**
- * A run for build servers: a test suite for each area, a test case for each check.
+ * The report for build servers: a test suite for each area, a test case for each check.
  *
  * @see https://github.com/testmoapp/junitxml
  */

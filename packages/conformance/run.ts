@@ -9,27 +9,27 @@ import { type Given, type Prepare, preparation } from './preparation/prepare.ts'
 import { type Data, lookedUp } from './template.ts';
 
 /**
- * The outcome of a check. `passed` and `failed` mean what they say; `warning`: a rule that is not binding is not followed;
- * `skipped`: something has to be prepared; `replaced`: not followed, but another check stands for it and passes.
+ * The result of a check. `warning`: a SHOULD or MAY rule is not followed. `skipped`: a need is not met. `replaced`: not
+ * followed, but the alternative check has passed.
  */
 export type CheckResult = 'passed' | 'failed' | 'warning' | 'skipped' | 'replaced';
 
-/** The result of a check. */
+/** The result of a check, with its requests. */
 export interface Result {
   readonly check: Check;
   readonly verdict: CheckResult;
-  /** What was sent, in order, and the status of each answer. */
+  /** Requests in order, with the status of each response. */
   readonly exchanges: readonly { readonly sent: string; readonly status: number }[];
-  /** Why it did not pass; empty if it did. */
+  /** Reason of a result other than `passed`; else empty. */
   readonly reason: string;
-  /** How long it took, in milliseconds. */
+  /** Milliseconds. */
   readonly duration: number;
 }
 
-/** What is examined, and with what. */
+/** The service under test, and the means of the test. */
 interface Subject {
   readonly stage: Stage;
-  /** The names of profiles, extensions and code systems that the service uses. */
+  /** Profiles, extensions and code systems of the service. */
   readonly config: BookingConfig;
   readonly requestor: Client;
   readonly staff?: Client;
@@ -37,34 +37,33 @@ interface Subject {
   readonly listener?: Listener;
   readonly given: Given;
   readonly serviceType: { readonly system: string; readonly code: string };
-  /** Unique to this run; it appears in what is created. */
+  /** Unique id of the run, part of the created resources. */
   readonly run: string;
-  /** When the first appointment begins, in milliseconds since 1970 UTC. */
+  /** Start of the first appointment, in milliseconds since 1970 UTC. */
   readonly from: number;
 }
 
-/** An examination that has begun: what checks share is created once, for the first that needs it. */
+/** A running examination. Needs that checks share are created once, on demand. */
 export interface Examination {
-  /** Carries out a check. One check at a time. */
+  /** Carries out a check. Checks must not run concurrently. */
   examine(check: Check): Promise<Result>;
   /**
-   * Cleans up what was created.
+   * Cleans up the created resources.
    *
-   * @returns what could not be cleaned up, and why
+   * @returns the resources that could not be cleaned up, and why
    * @throws Error if the service cannot be reached
    */
   end(): Promise<readonly Left[]>;
 }
 
-/** Which checks a run has. */
 interface Run extends Subject {
   readonly checks: readonly Check[];
   readonly onResult: (result: Result) => void;
-  /** Ends the run after the check that is being carried out; what was created is cleaned up. */
+  /** Ends the run after the current check, followed by the clean-up. */
   readonly signal?: AbortSignal;
 }
 
-/** The specialty of everything that is created: what the stages of ISiK demand. */
+/** The specialty of all created resources, as ISiK requires. */
 export const NEUROLOGY = { system: 'http://ihe-d.de/CodeSystems/AerztlicheFachrichtungen', code: 'NEUR' };
 
 function explain({ sent, answer, failed }: Outcome): string {
@@ -104,7 +103,7 @@ async function examine(check: Check, prepare: Prepare, actors: Actors): Promise<
   }
 }
 
-/** A failure is replaced if the check that stands for it has passed. */
+/** A failed check counts as `replaced` if its alternative has passed. */
 function withReplaced(results: readonly Result[]): Result[] {
   const passed = new Set(results.flatMap(({ check, verdict }) => (verdict === 'passed' ? [check.name] : [])));
   return results.map((result) =>
@@ -114,19 +113,19 @@ function withReplaced(results: readonly Result[]): Result[] {
   );
 }
 
-/** What a run has found, and what it could not clean up. */
+/** The results of a run, and the resources that could not be cleaned up. */
 export interface Findings {
   readonly results: readonly Result[];
   readonly left: readonly Left[];
 }
 
-/** A check with a step by staff needs access as staff, in addition to what it says itself. */
+/** A check with a step by staff also needs staff access. */
 const needsOf = (check: Check): Check => {
   const byStaff = check.steps.some((step: Step) => !isNotification(step) && step.by === 'staff');
   return byStaff ? { ...check, needs: ['staff', ...(check.needs ?? [])] } : check;
 };
 
-/** Begins to examine a service. The caller must end the examination. */
+/** Begins an examination. The caller must call `end`. */
 export function beginExamination(subject: Subject): Examination {
   const { config, staff, listener, given, serviceType, run, from } = subject;
   const ledger: Ledger = { made: new Map() };
@@ -144,13 +143,13 @@ export function beginExamination(subject: Subject): Examination {
   };
 }
 
-/** Those of the given checks that apply to a stage. */
+/** Selects the checks that apply to a stage. */
 export const checksOf = (stage: Stage, checks: readonly Check[]): readonly Check[] =>
   checks.filter(({ stages }) => stages?.includes(stage) ?? true);
 
 /**
- * Examines a service: each check that its stage has, one after the other; then cleans up what was created. What cannot be
- * cleaned up, even if that is because the service can no longer be reached, is named in the findings.
+ * Runs the checks of a stage in sequence, then cleans up. Resources that could not be cleaned up are part of the
+ * findings, even if the service has become unreachable.
  */
 export async function runChecks({ checks, onResult, signal, ...subject }: Run): Promise<Findings> {
   const examination = beginExamination(subject);

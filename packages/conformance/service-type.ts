@@ -2,7 +2,7 @@ import type { CodeableConcept } from '@medplum/fhirtypes';
 import type { Client } from './client.ts';
 import { isResource } from './resource.ts';
 
-/** A coding of FHIR's own example code system of services: general practice. */
+/** General practice, in FHIR's example code system of service types. */
 const general = { system: 'http://terminology.hl7.org/CodeSystem/service-type', code: '124' };
 
 function firstCoding(concepts: readonly CodeableConcept[]) {
@@ -22,10 +22,10 @@ function typesOf(resource: unknown): readonly CodeableConcept[] {
 }
 
 /**
- * A service type that the service under test offers.
+ * Finds a service type of the service under test; default: general practice.
  *
- * @param schedules - references to Schedules that the tester has prepared: theirs takes precedence over that of any other
- *   Schedule or HealthcareService that the service shows
+ * @param schedules - references of prepared Schedules, which take precedence over other Schedules and
+ * HealthcareServices
  */
 export async function serviceTypeToBook(
   requestor: Client,

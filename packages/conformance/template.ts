@@ -1,19 +1,22 @@
 import { isNamed, nameOf } from './client.ts';
 import { isObject } from './resource.ts';
 
-/** What placeholders stand for: constants, prepared resources, and answers that earlier steps have kept. */
+/** The values of placeholders: constants, prepared resources, and kept responses. */
 export type Data = Readonly<Record<string, unknown>>;
 
 const placeholder = /\{([A-Za-z][\w-]*(?:\.[\w-]+)*)\}/g;
 
-/** The names of the placeholders in a text: the part before the first dot. */
+/** The names of the placeholders in a text, up to the first dot. */
 export function namesIn(text: string): string[] {
   return [...text.matchAll(placeholder)].flatMap(([, path]) => path?.split('.')[0] ?? []);
 }
 
 const isOfPatient = (entry: unknown): boolean => /(^|\/)Patient\//.test(Object(Object(entry).actor).reference);
 
-/** An element of an object, an entry of a list, the place `ofPatient` in it, or the `date` of a moment as it was written. */
+/**
+ * One step of a placeholder: an element, an index, `ofPatient` (the index of the patient's participant), or the `date`
+ * of an instant.
+ */
 function part(value: unknown, step: string): unknown {
   if (typeof value === 'string') {
     return step === 'date' ? value.slice(0, 10) : undefined;
@@ -24,7 +27,7 @@ function part(value: unknown, step: string): unknown {
   return isObject(value) ? value[step] : undefined;
 }
 
-/** What a placeholder stands for; `undefined` if nothing has that name. */
+/** The value of a placeholder; `undefined` if there is none. */
 export const lookedUp = (path: string, data: Data): unknown => path.split('.').reduce<unknown>(part, data);
 
 function valueAt(path: string, data: Data): string {
@@ -49,17 +52,19 @@ export function fillText(text: string, data: Data, encode: (value: string) => st
   return text.replace(placeholder, (_, path: string) => encode(valueAt(path, data)));
 }
 
-/** In queries, `|` and the values of placeholders must not be taken for syntax. */
+/** Values in queries are encoded, so that they cannot be read as syntax. */
 const encoded = (value: string): string => encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%3A', ':');
 
-/** Reads a request, `GET /Slot?schedule={schedule}`, and fills in its placeholders. */
+/** Parses a request, for example `GET /Slot?schedule={schedule}`, and fills in its placeholders. */
 export function fillRequest(text: string, data: Data): { readonly method: string; readonly path: string } {
   const [, method = '', path = '', query] = /^(\w+) ([^?]*)(\?.*)?$/s.exec(text) ?? [];
   const asked = query === undefined ? '' : fillText(query, data, encoded).replaceAll('|', '%7C');
   return { method, path: `${fillText(path, data)}${asked}` };
 }
 
-/** Fills in the placeholders of every text in a value; the text `{...name}` becomes the whole of what has that name. */
+/**
+ * Fills in the placeholders of all strings in a value. The string `{...name}` is replaced by the whole value `name`.
+ */
 export function fill(value: unknown, data: Data): unknown {
   if (typeof value === 'string') {
     const [, whole] = /^\{\.\.\.(\w+)\}$/.exec(value) ?? [];
@@ -76,7 +81,7 @@ export function fill(value: unknown, data: Data): unknown {
     : value;
 }
 
-/** Every text in a value. */
+/** All strings in a value. */
 export function textsIn(value: unknown): string[] {
   if (typeof value === 'string') {
     return [value];

@@ -5,23 +5,23 @@ import type { Operation, Period } from './history.ts';
 import type { Network, World } from './network.ts';
 import { type Outcome, type Party, perform } from './perform.ts';
 
-/** An appointment or a block that somebody was told to have. */
+/** An appointment or a block that the server has acknowledged. */
 export interface Known {
   readonly thing: Named;
   readonly owner: Party;
   readonly act: Act;
   time: Period;
   offer: BookableItem | undefined;
-  /** Whether somebody has begun to end or to move it, and was not refused. */
+  /** Whether a request to end or to move it was sent and not refused. */
   isEnding: boolean;
   /** Whether its end was acknowledged. */
   isOver?: true;
 }
 
-/** An operation that is not answered yet. The mark says in the stored resource which request made it. */
+/** An operation without a response so far. The mark in the stored resource names the request that made it. */
 export type Draft = { -readonly [Key in keyof Operation]: Operation[Key] } & { readonly mark: string };
 
-/** A round that is being played: who takes part where, what everybody did, and what they know. */
+/** The state of a round: parties, history, and acknowledged resources. */
 export interface Playing {
   readonly world: World;
   readonly network: Network;
@@ -30,34 +30,33 @@ export interface Playing {
   readonly staff: readonly Party[];
   readonly history: Draft[];
   readonly known: Map<string, Known>;
-  /** Responses that claim nothing, and how often they came. */
+  /** Responses that claim nothing, with their counts. */
   readonly ignored: Map<string, number>;
-  /** The offers that were found, by how they were found: portals and staff may search in different places. */
+  /** The bookable items by search: portals and staff may use different searches. */
   readonly offers: Map<string, readonly BookableItem[]>;
-  /** The times on offer in the beginning: what is left of one may move to another Slot. */
+  /** The bookable times at the start of the round. The rest of one may move to another Slot. */
   readonly whole: readonly Period[];
 }
 
-/** The offers that somebody knows. */
 export const offersFor = ({ offers }: Playing, { adapter }: Party): readonly BookableItem[] =>
   offers.get(adapter.find) ?? [];
 
-/** An element by chance. */
+/** A random element. */
 export const pick = <T>({ random }: World, some: readonly T[]): T | undefined =>
   some[Math.floor(random() * some.length)];
 
-/** Whether somebody can ask for a time with an offer: for a part of it, or the whole. */
+/** Whether a party can book a time with a bookable item: a part of it if the adapter books parts, else the whole. */
 export const isFor = (offer: BookableItem, { start, end }: Period, { adapter }: Party): boolean =>
   adapter.parts ? offer.start <= start && end <= offer.end : offer.start === start && offer.end === end;
 
-/** The subject of an act: its mark, the time that it asks for, and the name of what it is about. */
+/** The subject of an act: its mark, the requested time, and the name of its target. */
 interface Subject {
   readonly mark: string;
   readonly time: Period | undefined;
   readonly target: string | undefined;
 }
 
-/** An act that was carried out: who did it, by which slot, and which resource the response has. */
+/** An act that was carried out, with its party, its bookable item and the resource of the response. */
 interface Carried {
   readonly party: Party;
   readonly act: Act;
@@ -67,16 +66,18 @@ interface Carried {
   readonly made: Named | undefined;
 }
 
-/** The meaning of an act for the model. Adapters say how it is sent, and which responses carry it out or refuse it. */
+/**
+ * The meaning of an act for the model. Adapters define its requests, and the responses that carry it out or refuse it.
+ */
 interface Meaning {
   readonly verb: string;
-  /** How often portals and staff do it, of the acts that their interface has. */
+  /** Relative frequency for portals and staff, among the acts of their adapter. */
   readonly portal?: number;
   readonly staff?: number;
-  /** Whether it asks for a time, and whether it is about something that somebody has. */
+  /** Whether it requests a time, and whether it has a target. */
   readonly isTaking?: true;
   readonly hasTarget?: true;
-  /** The change of the calendar, or the statement about it, that a successful response claims. */
+  /** The change of the calendar, or the observation, that a successful response claims. */
   readonly claim?: (subject: Subject) => Pick<Operation, 'takes' | 'frees' | 'sees'>;
   readonly onDone?: (known: Map<string, Known>, carried: Carried) => void;
 }
@@ -104,7 +105,6 @@ const ending = {
   onDone: end,
 } as const satisfies Partial<Meaning>;
 
-/** Every act, and its meaning. */
 export const meanings: Readonly<Record<Act, Meaning>> = {
   book: { verb: 'books', portal: 8, staff: 4, ...taking },
   hold: { verb: 'holds', portal: 2, ...taking },
@@ -149,7 +149,7 @@ export const meanings: Readonly<Record<Act, Meaning>> = {
   unsubscribe: { verb: 'unsubscribes' },
 };
 
-/** Notes the outcome of an act in its record; a response that claims nothing is only counted. */
+/** Records the outcome of an act. A response that claims nothing is only counted. */
 function settle(playing: Playing, draft: Draft, outcome: Outcome, carried: Omit<Carried, 'takes' | 'made'>): void {
   const { history, ignored, known, world } = playing;
   const { act, target } = carried;
@@ -157,7 +157,7 @@ function settle(playing: Playing, draft: Draft, outcome: Outcome, carried: Omit<
   const isRead = act === 'read';
   draft.told = told;
   if (isRead) {
-    // Anything else than the appointment says that it is not there, if it says anything.
+    // Any other definite response claims that the appointment is missing.
     draft.outcome = 'done';
     draft.sees = { what: draft.sees?.what ?? '', isThere: kind === 'done' };
   } else if (kind !== 'nothing') {
@@ -184,7 +184,7 @@ function settle(playing: Playing, draft: Draft, outcome: Outcome, carried: Omit<
 
 let marks = 0;
 
-/** Lets somebody act: sends it, perhaps twice, and records what was asked and answered. */
+/** Sends an act for a party, sometimes twice, and records request and response. */
 export async function carryOutAct(
   playing: Playing,
   party: Party,

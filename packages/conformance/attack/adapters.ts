@@ -1,6 +1,6 @@
 import { cancellation, parameters, proposal, subscription } from '../preparation/bodies.ts';
 
-/** What an actor may do at a calendar. */
+/** The acts of a party. */
 export const acts = [
   'book',
   'hold',
@@ -14,48 +14,48 @@ export const acts = [
   'unsubscribe',
 ] as const;
 
-/** One of these. */
 export type Act = (typeof acts)[number];
 
-/** Answers, told by status and by a FHIRPath expression that holds for the body. */
+/** A class of responses, by status and by a FHIRPath expression on the body. */
 export interface Answers {
   readonly status: readonly number[];
   readonly that?: string;
 }
 
 /**
- * A request and what its answers mean; texts have placeholders: `{offer}` (the Slot that was found), `{start}`, `{end}`,
- * `{schedule}`, `{patient}`, `{appointment}` (what the act is about), `{listener.url}` (where notifications are sent), `{mark}` (a text that says which request it was), what
- * earlier steps keep, and `{...proposed}` and `{...cancelled}`: what was found, as a resource to
- * be sent back.
+ * A request and the meaning of its responses. Placeholders: `{offer}` (the Slot that was found), `{start}`, `{end}`,
+ * `{schedule}`, `{patient}`, `{appointment}` (the target), `{listener.url}` (the endpoint for notifications), `{mark}`
+ * (identifies the request), and the names that earlier steps keep. `{...proposed}` and `{...cancelled}` are whole
+ * resources that are sent back.
  */
 export interface Step {
   readonly request: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly keep?: string;
-  /** It was carried out. */
   readonly done: Answers;
-  /** It was refused because the time is taken. Any other answer from 400 to 499 claims nothing; all others leave open what happened. */
+  /**
+   * Refused because the time is not free. Any other 4xx response claims nothing; all others leave the outcome unknown.
+   */
   readonly refused?: readonly Answers[];
 }
 
-/** An interface through which appointments are booked, as data. */
+/** A booking interface, described as data. */
 export interface Adapter {
   readonly title: string;
-  /** How offers are found: a Bundle of free Slots, or of Appointments that are proposed. */
+  /** The search for bookable items: free Slots or proposed Appointments. */
   readonly find: string;
-  /** The steps of each act, one after the other, as far as they are done. */
+  /** The steps of each act; the first that is not done ends it. */
   readonly acts: Readonly<Partial<Record<Act, readonly Step[]>>>;
-  /** Of an Appointment (FHIRPath): the server has ended it, and says that it gave way to another one. */
+  /** FHIRPath on an Appointment: the server has ended it in favour of another one. */
   readonly gaveWay?: string;
-  /** Of an Appointment (FHIRPath): it is meant to overlap others. */
+  /** FHIRPath on an Appointment: it may overlap others. */
   readonly overbooks?: string;
-  /** Whether what it books takes time from every place of a calendar, as a block does. */
+  /** Whether its appointments block all lanes of a Schedule. */
   readonly everyPlace?: boolean;
   /** Whether it books parts of Slots. */
   readonly parts?: boolean;
-  /** How a Slot is made free that a client has taken without coming further. */
+  /** Releases a Slot that a client has reserved without booking. */
   readonly reset?: Step;
 }
 
@@ -63,18 +63,17 @@ const done: Answers = { status: [200, 201, 202] };
 const gone: Answers = { status: [200, 202, 204, 404, 410] };
 const conflict: Answers = { status: [409, 412] };
 
-/** Every issue has one of these codes. */
 const taken = (...codes: readonly string[]): string =>
   `issue.all(details.coding.where(${codes.map((code) => `code = '${code}'`).join(' or ')}).exists())`;
 
-/** Statuses that have their time. */
+/** Statuses of Appointments that occupy their time. */
 export const OPEN = ['booked', 'pending', 'proposed', 'arrived', 'checked-in'];
 
 const isOpen = `status in (${OPEN.map((status) => `'${status}'`).join(' | ')})`;
 
 const proposed = proposal({ start: '{start}', end: '{end}', slot: [{ reference: '{offer}' }], comment: '{mark}' });
 
-/** The service says of some refusals that the time is being taken at this moment: that claims nothing, for up to 90 seconds. */
+/** A refusal "at this moment" concerns a reservation of up to 90 seconds, and claims nothing. */
 const slotTaken: readonly Answers[] = [
   {
     status: [409],
@@ -90,7 +89,7 @@ const read: readonly Step[] = [{ request: 'GET /{appointment}', done: { status: 
 
 const jsonPatch = { 'content-type': 'application/json-patch+json' };
 
-/** How staff write at a FHIR server that keeps the calendar itself. */
+/** Blocks that staff write directly to the FHIR server. */
 const blocking = {
   block: [
     {
@@ -123,7 +122,7 @@ const stored = {
 
 const searchSlots = '/Slot?schedule={schedule}&status=free&_count=200';
 
-/** The interfaces that the attack knows. */
+/** The built-in adapters. */
 export const adapters = {
   isik: {
     title: "this interface, and ISiK Terminplanung's: $book, $hold, PATCH",

@@ -13,13 +13,12 @@ import { isGreeted } from './notified.ts';
 import { type Party, perform } from './perform.ts';
 import { playRound, type Round } from './round.ts';
 
-/** Somebody who can act, and how. */
 interface Actor {
   readonly client: Client;
   readonly adapter: Adapter;
 }
 
-/** Calendars that the attack makes itself, as staff. */
+/** Kinds of Schedules that the attack creates as staff. */
 export const kinds = ['half hours', 'opening hours, buffers', 'a long Slot', 'opening hours, two places'] as const;
 
 type Kind = (typeof kinds)[number];
@@ -28,39 +27,38 @@ type Kind = (typeof kinds)[number];
 export interface Attack {
   readonly portals: readonly Actor[];
   readonly staff?: Actor;
-  /** Calendars that are made, one after the other. */
+  /** The kinds of Schedules to create, in turn. */
   readonly kinds: readonly Kind[];
-  /** Instead, a Schedule that the tester has prepared, and what it promises. */
+  /** A prepared Schedule and its terms, instead of created ones. */
   readonly given?: { readonly schedule: string; readonly terms: Terms };
-  /** The values of the placeholders in what is sent. */
+  /** Values of the placeholders in requests. */
   readonly constants: Data;
-  /** When the appointments begin, in milliseconds since 1970 UTC: a day that the server publishes. */
+  /** Start of the first appointment, in milliseconds since 1970 UTC; the server must publish that day. */
   readonly from: number;
   readonly seed: number;
   readonly bounds: Bounds;
   readonly trouble?: Trouble;
-  /** How often each actor acts in a round. */
+  /** Acts of each party in a round. */
   readonly acts: number;
-  /** How many rounds one calendar is used for; after the last of them every offer is tried. */
+  /** Rounds on one Schedule; after the last, every bookable item is tried. */
   readonly rounds: number;
-  /** Whether the attack goes on: asked before each round. */
+  /** Called before each round; `false` ends the attack. */
   readonly goesOn: (soFar: Findings) => boolean;
   readonly onRound?: (round: Round, ground: Ground) => void;
-  /** Ends the server, and starts it. */
+  /** Restarts the server. */
   readonly restart?: () => Promise<void>;
-  /** Where the server sends notifications, if the interface of the portals has them. */
+  /** The endpoint for notifications, if the portals' interface has them. */
   readonly listener?: Pick<Listener, 'url' | 'received'>;
   readonly world?: Pick<World, 'now' | 'wait'>;
 }
 
-/** What an attack has found. */
 export interface Findings {
   readonly rounds: number;
   readonly operations: number;
   readonly booked: number;
-  /** Events that subscribers were told; `undefined` if nobody could subscribe. */
+  /** Number of events in notifications; `undefined` without a Subscription. */
   readonly told: number | undefined;
-  /** Parts of histories that had too many orders. */
+  /** Number of rounds whose history had too many possible orders. */
   readonly undecided: number;
   readonly ignored: ReadonlyMap<string, number>;
   readonly violations: readonly Violation[];
@@ -70,14 +68,14 @@ const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 const HALF = 30 * MINUTE;
 
-/** The number of times that are asked for in a calendar: few enough that everybody meets. */
+/** Number of times that are requested in a Schedule: few, so that parties collide. */
 const MAX_TIMES = 8;
 
-/** How long a service may take to publish what it offers, in milliseconds. */
+/** Maximum time until a service publishes its Slots, in milliseconds. */
 const PUBLISHED = 90_000;
 
 const published: Readonly<Partial<Record<Kind, { terms: Terms; grid: number }>>> = {
-  // A few minutes less around an appointment, and the next offer would be too near.
+  // With any less buffer, the next bookable time would be too close.
   'opening hours, buffers': { terms: { capacity: 1, before: 5, after: 15 }, grid: 15 },
   'opening hours, two places': { terms: { capacity: 2, before: 0, after: 0 }, grid: 30 },
 };
@@ -88,7 +86,7 @@ const minutes = (url: string, value: number): object => ({ url, valueDuration: {
 
 const timeOfDay = (at: number): string => instant(at).slice(11, 19);
 
-/** A service that is open for two hours of one weekday. */
+/** A HealthcareService that is open for two hours on one weekday. */
 const serviceOn = (day: number, { terms, grid }: { terms: Terms; grid: number }): object => ({
   ...clinic.healthcareService,
   specialty: undefined,
@@ -125,7 +123,7 @@ async function create(client: Client, body: object, data: Data): Promise<Named> 
   return response.resource;
 }
 
-/** Makes a calendar on a day of its own. */
+/** Creates a Schedule with its Slots or its service. */
 async function makeGround({ client }: Actor, kind: Kind, day: number, constants: Data) {
   const practitioner = nameOf(await create(client, clinic.practitioner, constants));
   const plan = published[kind];
@@ -165,10 +163,10 @@ async function makeGround({ client }: Actor, kind: Kind, day: number, constants:
 const wallClock = { now: () => performance.now(), wait: (milliseconds: number) => setTimeout(milliseconds) };
 
 /**
- * Attacks a server: round after round portals and staff act at once through a network that delays, cuts and repeats what
- * they send; everything that was answered is judged. It ends at the first round that breaks a rule.
+ * Attacks a server. In each round, portals and staff act concurrently through a network that delays, cuts and repeats
+ * their requests. All responses are judged. The attack ends at the first violation.
  *
- * @throws Error if nothing can be prepared, or found
+ * @throws Error if the preparation fails, or nothing is bookable
  */
 export async function attack(given: Attack): Promise<Findings> {
   const world: World = { ...(given.world ?? wallClock), random: randomOf(given.seed) };
@@ -191,7 +189,7 @@ export async function attack(given: Attack): Promise<Findings> {
     return parties;
   }
 
-  /** Lets somebody be told what others do to its appointments. */
+  /** Subscribes a party to changes of its appointments. */
   async function subscribe(party: Party): Promise<Party['subscription']> {
     if (!listener || !party.adapter.acts.subscribe) {
       return undefined;
@@ -300,7 +298,6 @@ export async function attack(given: Attack): Promise<Findings> {
   return findings;
 }
 
-/** The half hours of a longer time. */
 function partsOf({ start, end }: Period): Period[] {
   const count = Math.floor((end - start) / HALF);
   return count < 2
@@ -308,7 +305,7 @@ function partsOf({ start, end }: Period): Period[] {
     : Array.from({ length: count }, (_, index) => ({ start: start + index * HALF, end: start + (index + 1) * HALF }));
 }
 
-/** The times that are asked for: the first ones on offer, each once. */
+/** The times that are requested: the first bookable ones, without duplicates. */
 function timesOf(offers: readonly Period[], hasParts: boolean): Period[] {
   const each = new Map(offers.map(({ start, end }) => [`${start} ${end}`, { start, end }]));
   return [...each.values()]
@@ -328,8 +325,8 @@ const PATIENT = {
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * Whether a server may be attacked: it is on this machine; or the tester says that it is for tests, and its
- * CapabilityStatement as well (`experimental`: "for testing purposes, not real usage").
+ * Whether a server may be attacked: it is on the loopback interface; or the tester declares it a test server and its
+ * CapabilityStatement is `experimental`.
  */
 export async function isTestServer(client: Client, isSaid: boolean): Promise<boolean> {
   if (LOOPBACK.test(new URL(client.baseUrl).hostname)) {

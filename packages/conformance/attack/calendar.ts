@@ -7,28 +7,28 @@ import type { Period, Terms } from './history.ts';
 import type { World } from './network.ts';
 import type { Due } from './notified.ts';
 
-/** A calendar that is attacked. */
+/** A Schedule that is attacked. */
 export interface Ground {
   readonly title: string;
   readonly terms: Terms;
-  /** Values of placeholders: `schedule`, `from`, `to` and what else the adapters need. */
+  /** Values of placeholders: `schedule`, `from`, `to` and others that adapters use. */
   readonly data: Data;
-  /** The times for which appointments are asked. */
+  /** The times that parties request. */
   readonly times: readonly Period[];
-  /** Of appointments in this calendar: how often their subscribers are told. */
+  /** Required numbers of notifications, by appointment. */
   readonly due: Map<string, Due>;
 }
 
-/** Something on offer: a free Slot, or an Appointment that is proposed. */
+/** A bookable item: a free Slot or a proposed Appointment. */
 export interface BookableItem extends Period {
   readonly resource: Slot | Appointment;
-  /** When it was asked for: it was on offer later. */
+  /** Time of the search; the item was bookable after it. */
   readonly found: number;
 }
 
 export const instant = (time: number): string => new Date(time).toISOString();
 
-/** The Appointment in an answer, which may be in a Bundle or in Parameters. */
+/** The Appointment of a response, which may be wrapped in a Bundle. */
 export function appointmentIn(answered: unknown): (Appointment & { readonly id: string }) | undefined {
   if (isResource(answered, 'Bundle')) {
     return answered.entry?.map(({ resource }) => appointmentIn(resource)).find((one) => one !== undefined);
@@ -38,13 +38,12 @@ export function appointmentIn(answered: unknown): (Appointment & { readonly id: 
     : undefined;
 }
 
-/** How many resources of a search are read. */
 const MOST = 4_000;
 
 /**
- * What a search finds, page after page.
+ * Reads all pages of a search.
  *
- * @throws Error if it is not answered with a Bundle, or there is no end of it
+ * @throws Error if the response is not a Bundle, or there are too many pages
  */
 async function resourcesOf(client: Client, request: string, data: Data): Promise<readonly unknown[]> {
   const { path } = fillRequest(`GET ${request}`, data);
@@ -57,13 +56,12 @@ async function resourcesOf(client: Client, request: string, data: Data): Promise
   return found.entries.map(({ resource }) => resource);
 }
 
-/** Who looks for offers. */
 interface Finder {
   readonly client: Client;
   readonly adapter: Adapter;
 }
 
-/** What is on offer in a calendar. */
+/** Searches the bookable items of a Schedule. */
 export async function bookableItemsIn(
   { client, adapter }: Finder,
   { data }: Pick<Ground, 'data'>,
@@ -79,7 +77,6 @@ export async function bookableItemsIn(
   );
 }
 
-/** The appointments of a patient. */
 export async function appointmentsOf(
   client: Client,
   patient: string,
@@ -88,7 +85,7 @@ export async function appointmentsOf(
   return resources.flatMap((resource) => appointmentIn(resource) ?? []);
 }
 
-/** The Slots that somebody has blocked in a calendar, by the mark of who did. */
+/** Searches the blocks of a Schedule; `comment` is the mark of the request. */
 export async function blocksIn(client: Client, { data }: Ground): Promise<readonly { id: string; comment: string }[]> {
   const resources = await resourcesOf(client, '/Slot?schedule={schedule}&status=busy-unavailable&_count=200', data);
   return resources.flatMap((one) =>

@@ -1,6 +1,6 @@
 import { around, isCrowded, type Operation, overlaps, type Period, type Terms } from './history.ts';
 
-/** What must be true of a booking server, whoever does what at the same time. */
+/** Rules that hold for a booking server under concurrent requests. */
 export const rules = {
   order: 'There is one order in which every answer is true',
   kept: 'What was acknowledged is there until it is ended',
@@ -10,46 +10,46 @@ export const rules = {
   told: 'What others do to an appointment is told once and in order',
 } as const;
 
-/** A rule that is broken: how, and what was done and answered. */
+/** A broken rule with the operations that show it. */
 export interface Violation {
   readonly rule: keyof typeof rules;
   readonly says: string;
   readonly operations: readonly Operation[];
 }
 
-/** What can be said of a history: that answers contradict each other, and which; or that there were too many orders to try. */
+/** The result for a history: its responses are consistent, contradict each other, or have too many possible orders. */
 type CheckResult =
   | { readonly kind: 'possible' }
   | { readonly kind: 'impossible'; readonly operations: readonly Operation[] }
   | { readonly kind: 'undecided' };
 
-/** How a history is judged. */
+/** Limits of the judgement. */
 export interface Bounds {
-  /** How long after it was given back a time may still be refused, in milliseconds. */
+  /** Time after a release in which a booking may still be refused, in milliseconds. */
   readonly within: number;
-  /** How long a hold lasts, in milliseconds: at the end of each calendar one is left to end by itself. */
+  /** Duration of a hold, in milliseconds: at the end of each Schedule, one hold is left to expire. */
   readonly holds?: number;
-  /** How long it may take until somebody is told who has refused some notifications, in milliseconds; a minute by default. */
+  /** Maximum delay of a notification that was refused before, in milliseconds; default: a minute. */
   readonly told?: number;
-  /** How many situations are looked at in each part of a history. */
+  /** Maximum of situations in the search of each part of a history. */
   readonly situations: number;
 }
 
 export interface Held {
   readonly time: Period;
   readonly isBlock: boolean;
-  /** Whether it is meant to overlap others. */
+  /** Whether it may overlap others. */
   readonly isOverbooked?: boolean;
 }
 
-/** Who has which time. It never changes; each step makes another. */
+/** The occupied times by appointment or block. Immutable: each step creates another. */
 export type Calendar = ReadonlyMap<string, Held>;
 
 const NEVER: Period = { start: 0, end: 0 };
 
 const timesOf = ({ takes }: Operation): readonly Period[] => (takes ? [takes.time] : []);
 
-/** Who has a time, or some of the time around it, other than the appointment itself and the one that it replaces. */
+/** The others that occupy a time or its buffers, except the appointment itself and the one that it replaces. */
 function othersAt(
   calendar: Calendar,
   { takes, frees }: Operation,
@@ -64,7 +64,7 @@ function othersAt(
   return { own, others };
 }
 
-/** Whether an appointment may have its time: blocks take it from all; others share it up to the capacity. */
+/** Whether an appointment may occupy its time: no block overlaps it, and the capacity suffices. */
 export function mayTake(calendar: Calendar, operation: Operation, terms: Terms): boolean {
   if (!operation.takes || operation.takes.isBlock) {
     return true;
@@ -74,18 +74,18 @@ export function mayTake(calendar: Calendar, operation: Operation, terms: Terms):
   return others.every(({ isBlock }) => !isBlock) && !isCrowded([...times, own], terms.capacity);
 }
 
-/** Whether an appointment's time must be on offer: places are left, whichever the others have. */
+/** Whether an appointment's time must be bookable: a lane is free, however the others are distributed. */
 export function mustBeBookable(calendar: Calendar, operation: Operation, terms: Terms): boolean {
   const { others } = othersAt(calendar, operation, terms);
   return others.length < terms.capacity && others.every(({ isBlock }) => !isBlock);
 }
 
-/** Whether an appointment must get its time, whichever place it asks for: nobody else has any of it. */
+/** Whether a booking must succeed in any lane: nobody else occupies any of its time. */
 function mustGet(calendar: Calendar, operation: Operation, terms: Terms): boolean {
   return othersAt(calendar, operation, terms).others.length === 0;
 }
 
-/** The calendar after an operation, if its answer is true at this point. */
+/** The calendar after an operation; `undefined` if its response would be wrong at this point. */
 function after(calendar: Calendar, operation: Operation, terms: Terms): Calendar | undefined {
   const { takes, frees, sees, outcome } = operation;
   if (outcome === 'refused') {
@@ -114,9 +114,9 @@ const keyOf = (calendar: Calendar): string =>
 const claimsOnly = ({ outcome, sees }: Operation): boolean => outcome === 'refused' || sees !== undefined;
 
 /**
- * Looks for an order in which every answer is true: an operation happens at one moment between its request and its answer.
- * One without an answer happens at any moment after its request, or never. Each situation (what has happened, who has which
- * time) is looked at once.
+ * Searches an order in which all responses are true (linearizability). An operation takes effect at one moment between
+ * its request and its response. Without a response, it takes effect at any later moment or never. Each situation
+ * (completed operations and calendar) is visited once.
  *
  * @see Wing and Gong, Testing and verifying concurrent objects (1993); Lowe, Testing for linearizability (2017)
  */
@@ -146,7 +146,7 @@ function search(history: readonly Operation[], terms: Terms, situations: number)
       const next = operation.sent <= first ? after(calendar, operation, terms) : undefined;
       return next ? [{ index, operation, next }] : [];
     });
-    // What changes nothing, and is true now, loses nothing by happening now.
+    // An operation that changes nothing and is true now can always come next.
     const still = steps.find(({ operation }) => claimsOnly(operation));
     for (const { index, next } of still ? [still] : steps.reverse()) {
       const then = Uint8Array.from(done);
@@ -160,7 +160,7 @@ function search(history: readonly Operation[], terms: Terms, situations: number)
   }
 }
 
-/** Groups of things that belong together, by a relation that need not be transitive. */
+/** Connected components of a relation that need not be transitive. */
 function connected<T>(things: readonly T[], belong: (one: T, other: T) => boolean): T[][] {
   const groups: T[][] = [];
   for (const thing of things) {
@@ -174,7 +174,7 @@ function connected<T>(things: readonly T[], belong: (one: T, other: T) => boolea
 const namesIn = ({ takes, frees, sees }: Operation): string[] =>
   [takes?.what, frees, sees?.what].flatMap((one) => one ?? []);
 
-/** What happens to one appointment, and to those that it replaces. */
+/** Groups operations by appointment; replaced appointments are in the same group. */
 const byAppointment = (history: readonly Operation[]): Operation[][] =>
   connected(
     history.filter((operation) => operation.outcome !== 'refused'),
@@ -182,8 +182,8 @@ const byAppointment = (history: readonly Operation[]): Operation[][] =>
   );
 
 /**
- * What of a history cannot be true, as short as it can be told. Only what makes the rest easier to be true is left out:
- * refusals and readings, then appointments as a whole.
+ * Reduces an impossible history. Only operations whose removal makes the rest easier to satisfy are removed: refusals
+ * and reads, then whole appointments.
  */
 function shortest(history: readonly Operation[], terms: Terms, situations: number): readonly Operation[] {
   const isImpossible = (operations: readonly Operation[]): boolean =>
@@ -211,7 +211,7 @@ function shortest(history: readonly Operation[], terms: Terms, situations: numbe
   return left.toSorted((operation, other) => operation.sent - other.sent);
 }
 
-/** A refusal claims nothing if others were at the time of its offer meanwhile, since that was found, or shortly before. */
+/** Whether a refusal claims nothing: others requested the time since its bookable item was found, or shortly before. */
 function isExcused(refusal: Operation, history: readonly Operation[], terms: Terms, within: number): boolean {
   const own = [...timesOf(refusal), ...(refusal.of ? [refusal.of] : [])].map((time) => around(time, terms));
   const since = refusal.found ?? refusal.sent;
@@ -225,14 +225,13 @@ function isExcused(refusal: Operation, history: readonly Operation[], terms: Ter
   });
 }
 
-/** The times that somebody had of which an operation gives one back. */
+/** The times of the appointment that an operation releases. */
 const freedBy = ({ frees }: Operation, history: readonly Operation[]): Period[] =>
   history.flatMap(({ takes }) => (takes && takes.what === frees ? [takes.time] : []));
 
 /**
- * Judges what was answered about one calendar: is there an order in which every answer is true? The exact answer, or
- * `undecided` where there are too many orders; parts of the calendar that have nothing to do with each other are judged
- * for themselves.
+ * Judges the history of one Schedule: is there an order in which all responses are true? The answer is exact, or
+ * `undecided` if there are too many orders. Independent parts are judged separately.
  */
 export function judge(history: readonly Operation[], terms: Terms, { within, situations }: Bounds): CheckResult {
   const validated = history.filter(

@@ -1,18 +1,18 @@
 import type { Client, KitResponse, Sent } from '../client.ts';
 
-/** What is not the same at every run. */
+/** Sources of nondeterminism. */
 export interface World {
-  /** Milliseconds; they only grow. */
+  /** Monotonic time in milliseconds. */
   now(): number;
   wait(milliseconds: number): Promise<void>;
-  /** From 0 to 1; the same seed gives the same numbers. */
+  /** From 0 to 1, reproducible by the seed. */
   random(): number;
 }
 
-/** The pause between two looks at something that takes a while, in milliseconds. */
+/** Polling interval, in milliseconds. */
 const PAUSE = 100;
 
-/** Looks again and again until what is seen is right, or should have been: milliseconds. */
+/** Polls until the value is right, at most `within` milliseconds; returns the last value. */
 export async function until<T>(
   { now, wait }: Pick<World, 'now' | 'wait'>,
   look: () => Promise<T>,
@@ -29,7 +29,7 @@ export async function until<T>(
   }
 }
 
-/** Numbers from 0 to 1, the same for the same seed (Mulberry32). */
+/** A seeded random number generator from 0 to 1 (Mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -40,11 +40,11 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** How often something happens to a request, from 0 to 1, and how long it may take, in milliseconds. */
+/** Rates of faults, from 0 to 1, and their longest delay in milliseconds. */
 export interface Trouble {
-  /** The request arrives late: others overtake it. */
+  /** The request is delayed; others overtake it. */
   readonly late: number;
-  /** The connection breaks before the answer is there. */
+  /** The connection is cut before the response. */
   readonly cut: number;
   /** The request arrives twice. */
   readonly repeated: number;
@@ -53,25 +53,25 @@ export interface Trouble {
 
 export const trouble: Trouble = { late: 0.3, cut: 0.06, repeated: 0.06, longest: 60 };
 
-/** What a network between the actors and the server makes of requests. */
+/** A faulty network between the parties and the server. */
 export interface Network {
-  /** A client behind this network; it throws if there is no answer. */
+  /** Wraps a client; its `send` throws if there is no response. */
   of(client: Client): Client;
-  /** Whether a request is to be sent twice. */
+  /** Decides at random whether to send a request twice. */
   repeats(): boolean;
-  /** From now on everything arrives. */
+  /** Stops the faults. */
   calm(): void;
-  /** From now on it does as before. */
+  /** Starts the faults. */
   rage(): void;
   /**
-   * Waits until nothing is under way.
+   * Waits for all pending requests.
    *
-   * @returns how many requests the server did not answer, or answered with an error of its own, since it last raged
+   * @returns number of requests without a response or with a 5xx status since the last `rage`
    */
   idle(): Promise<number>;
 }
 
-/** A network in this process, in front of the server. What it cuts off the server still carries out. */
+/** A network within this process. The server still carries out requests whose connection is cut. */
 export function networkOf({ random, wait }: World, { late, cut, repeated, longest }: Trouble): Network {
   let isCalm = true;
   let failed = 0;

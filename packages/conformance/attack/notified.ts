@@ -2,14 +2,14 @@ import type { Bundle, ParametersParameter } from '@medplum/fhirtypes';
 import { isResource } from '../resource.ts';
 import type { Operation } from './history.ts';
 
-/** An event of a notification: its number in its Subscription, and what it is about. */
+/** An event of a notification: its number in the Subscription, and a reference to its subject. */
 export interface NotifiedEvent {
   readonly number: number;
   readonly about: string;
   readonly timestamp: string;
 }
 
-/** How often at least and at most somebody is told of an appointment. */
+/** Minimum and maximum of events about an appointment. */
 export interface Due {
   readonly least: number;
   readonly most: number;
@@ -21,7 +21,7 @@ const isTo = (reference: string | undefined, thing: string): boolean =>
 const named = (parts: readonly ParametersParameter[] | undefined, name: string): ParametersParameter | undefined =>
   parts?.find((parameter) => parameter.name === name);
 
-/** The state of a Subscription that a notification begins with. */
+/** The SubscriptionStatus of a notification. */
 function stateIn(bundle: Bundle): readonly ParametersParameter[] {
   const first = bundle.entry?.[0]?.resource;
   return isResource(first, 'Parameters') ? (first.parameter ?? []) : [];
@@ -30,15 +30,15 @@ function stateIn(bundle: Bundle): readonly ParametersParameter[] {
 const isFor = (bundle: Bundle, subscription: string): boolean =>
   isTo(named(stateIn(bundle), 'subscription')?.valueReference?.reference, subscription);
 
-/** Whether the endpoint of a Subscription was greeted. */
+/** Whether the endpoint of a Subscription has received its handshake. */
 export const isGreeted = (received: readonly Bundle[], subscription: string): boolean =>
   received.some((bundle) => isFor(bundle, subscription) && named(stateIn(bundle), 'type')?.valueCode === 'handshake');
 
-/** Whether a notification tells of events. */
+/** Whether a notification contains events. */
 export const hasEvents = (notification: Bundle): boolean =>
   stateIn(notification).some(({ name }) => name === 'notification-event');
 
-/** The events that a Subscription was told, in the order in which they came; of a reference the type and the id. */
+/** The events of a Subscription in the order of arrival; `about` is `Type/id`. */
 export const eventsOf = (received: readonly Bundle[], subscription: string): readonly NotifiedEvent[] =>
   received
     .filter((bundle) => isFor(bundle, subscription))
@@ -50,10 +50,10 @@ export const eventsOf = (received: readonly Bundle[], subscription: string): rea
     }));
 
 /**
- * How often the subscriber must be told of its appointment, and may: of what others have done to it. What it has done
- * itself it knows; where both were at it, either may have been first.
+ * Required number of events about a subscriber's appointment: changes by others, not its own. If both changed it
+ * concurrently, an event is optional.
  *
- * @param own - what was done to the appointment, with what the server says that it did itself
+ * @param own - operations on the appointment, including those of the server
  */
 export function dueFor(name: string, own: readonly Operation[], isOther: (operation: Operation) => boolean): Due {
   const byOthers = own.filter((operation) => operation.frees === name && isOther(operation));
@@ -63,21 +63,21 @@ export function dueFor(name: string, own: readonly Operation[], isOther: (operat
   return { least: isSure ? 1 : 0, most: byOthers.length };
 }
 
-/** Of what somebody must have been told, and was not. */
+/** The name of an appointment with too few events. */
 export const missingIn = (events: readonly NotifiedEvent[], due: ReadonlyMap<string, Due>): string | undefined =>
   [...due].find(([name, { least }]) => events.filter(({ about }) => about === name).length < least)?.[0];
 
-/** What is wrong with the events that somebody was told. */
+/** A fault in the events of a Subscription. */
 interface Wrong {
   readonly says: string;
-  /** The appointment that it is about. */
+  /** Reference to the appointment. */
   readonly about: string;
 }
 
 /**
- * Finds the first event that was told out of turn, twice, or of nothing.
+ * Finds the first event out of order, repeated, or without a change.
  *
- * @param mayRepeat - the server was ended meanwhile: it may not know what it has told
+ * @param mayRepeat - whether the server was restarted and may repeat events
  */
 export function wrongIn(
   events: readonly NotifiedEvent[],

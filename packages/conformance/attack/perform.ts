@@ -6,23 +6,23 @@ import { type Data, fill, fillRequest } from '../template.ts';
 import type { Act, Adapter, Answers, Step } from './adapters.ts';
 import { appointmentIn, type BookableItem } from './calendar.ts';
 
-/** Somebody who acts. */
+/** A portal or a member of staff in an attack. */
 export interface Party {
   readonly name: string;
   readonly adapter: Adapter;
   readonly client: Client;
-  /** For whom it books: a reference to a Patient. */
+  /** Reference of the Patient of its bookings. */
   readonly patient: string;
-  /** The Subscription by which it is told what others do to its appointments. */
+  /** Its Subscription to changes of its appointments. */
   readonly subscription?: Named;
 }
 
-/** What came of an act. `nothing`: it was refused for another reason than that the time is taken, or could not begin. */
+/** The outcome of an act. `nothing`: it was refused for a reason other than the time, or could not begin. */
 export interface Outcome {
   readonly kind: 'done' | 'refused' | 'unknown' | 'nothing';
-  /** What the actor was told: status and code. */
+  /** Status and code of the response. */
   readonly told: string;
-  /** What was made or changed. */
+  /** The created or changed resource. */
   readonly made?: Named;
 }
 
@@ -49,7 +49,7 @@ const isIn = (step: Step, response: KitResponse): Outcome['kind'] => {
   return response.status >= 400 && response.status < 500 ? 'nothing' : 'unknown';
 };
 
-/** What an offer becomes when an appointment is asked for. */
+/** A bookable item as the resource to book. */
 function proposalOf({ resource }: BookableItem, patient: string, mark: string): object {
   const participant = resource.resourceType === 'Appointment' ? resource.participant : [];
   return {
@@ -59,7 +59,6 @@ function proposalOf({ resource }: BookableItem, patient: string, mark: string): 
   };
 }
 
-/** What an act is about. */
 interface About {
   readonly data: Data;
   readonly mark: string;
@@ -79,13 +78,12 @@ function dataFor({ data, offer, appointment, ...about }: About, patient: string)
   };
 }
 
-/** What a step has made: the resource in its answer, if it has the id that all have. */
 function madeBy({ resource }: KitResponse): Outcome['made'] {
   const made = appointmentIn(resource) ?? resource;
   return isNamed(made) ? made : undefined;
 }
 
-/** Carries out an act: its steps one after the other, as far as they are done. */
+/** Carries out the steps of an act until one is not done. */
 export async function perform({ adapter, client, patient }: Party, act: Act, about: About): Promise<Outcome> {
   let data = dataFor(about, patient);
   let outcome: Outcome = { kind: 'nothing', told: `${act} is not known` };
@@ -119,6 +117,6 @@ export async function perform({ adapter, client, patient }: Party, act: Act, abo
   return outcome;
 }
 
-/** Whether an Appointment is as a FHIRPath expression of an adapter says. */
+/** Whether a FHIRPath expression of an adapter holds for an Appointment. */
 export const isSo = (expression: string | undefined, appointment: Appointment): boolean =>
   expression !== undefined && holds(expression, appointment);

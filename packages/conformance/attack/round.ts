@@ -22,38 +22,37 @@ import {
   wrongBookableItems,
 } from './stored.ts';
 
-/** Who takes part in a round, where, and how it is judged. */
+/** The input of a round. */
 interface Stage extends Pick<Playing, 'world' | 'network' | 'ground' | 'portals' | 'staff'> {
   readonly bounds: Bounds;
-  /** How often each actor acts. */
+  /** Acts of each party. */
   readonly acts: number;
-  /** Whether in the end every offer is tried. */
+  /** Whether every bookable item is tried at the end. */
   readonly isThorough: boolean;
-  /** Called once while everybody acts. */
+  /** Called once during the acts. */
   readonly disturb?: () => Promise<void>;
-  /** The notifications that have come, and whether the server was ended since its subscribers subscribed. */
+  /** The received notifications, and whether the server was restarted since the subscriptions. */
   readonly notifications?: { readonly received: readonly Bundle[]; readonly mayRepeat: boolean };
 }
 
-/** The result of a round. */
 export interface Round {
   readonly operations: number;
   readonly booked: number;
-  /** Events that subscribers were told of appointments of this calendar; `undefined` if nobody subscribes. */
+  /** Number of notified events of this round; `undefined` without Subscriptions. */
   readonly told: number | undefined;
-  /** Answers that claim nothing, and how often they came. */
+  /** Responses that claim nothing, with their counts. */
   readonly ignored: ReadonlyMap<string, number>;
   readonly isUndecided: boolean;
   readonly violations: readonly Violation[];
 }
 
-/** A round with its judge and its finder, the portal that looks for offers. */
+/** A round with its limits and the portal that searches bookable items. */
 type Judged = Playing & Pick<Stage, 'bounds' | 'notifications'> & { readonly finder: Party };
 
-/** How often the time that most ask for is chosen. */
+/** Probability of the most requested time. */
 const HOT = 0.5;
 
-/** How long it may take until somebody is told who has refused some notifications, in milliseconds. */
+/** Maximum delay of a notification that was refused before, in milliseconds. */
 const TOLD = 60_000;
 
 const findersOf = ({ portals, staff }: Pick<Stage, 'portals' | 'staff'>): readonly Party[] => [
@@ -72,7 +71,7 @@ async function begin({ world, network, ground, portals, staff }: Stage): Promise
   };
 }
 
-/** An appointment or block for an act: of portals their own, of staff any; rarely one that somebody is ending. */
+/** A random target: a portal's own, any for staff. Rarely, another request is already ending it. */
 const targetFor = ({ known, staff, world }: Playing, party: Party, act: Act): Known | undefined =>
   pick(
     world,
@@ -84,7 +83,7 @@ const targetFor = ({ known, staff, world }: Playing, party: Party, act: Act): Kn
     ),
   );
 
-/** Everybody acts: each at its own pace, or all at the same moment, one act after the other; or all want the same. */
+/** Lets all parties act: independently, in steps, or in races for the same time. */
 async function live(playing: Playing, count: number): Promise<void> {
   const { world, ground, portals, staff, offers, known } = playing;
   const hot = pick(world, ground.times);
@@ -110,7 +109,7 @@ async function live(playing: Playing, count: number): Promise<void> {
     }
   }
 
-  /** Everybody takes one time at the same moment, in one of the ways that there are, and gives it back. */
+  /** All parties request the same time at once, each with a random act, and release it. */
   async function race(): Promise<void> {
     const time = timeByChance();
     for (const party of findersOf(playing)) {
@@ -128,7 +127,7 @@ async function live(playing: Playing, count: number): Promise<void> {
         return act && carryOutAct(playing, party, act, time, target);
       }),
     );
-    // Some give theirs back, and some lose it to staff.
+    // Some cancel their own; others are cancelled by staff.
     const open = [...known.values()].filter((one) => !one.isOver && one.time.start === time?.start);
     await Promise.all(
       open.map((one) => one.act !== 'block' && carryOutAct(playing, one.owner, 'read', undefined, one)),
@@ -168,7 +167,7 @@ async function live(playing: Playing, count: number): Promise<void> {
   }
 }
 
-/** The faults of the offers, if they stay when the offers should be right. */
+/** The faults of the bookable items that remain after the allowed delay. */
 const faultsOfOffers = (playing: Judged): Promise<Violation[]> =>
   until(
     playing.world,
@@ -182,7 +181,7 @@ const faultsOfOffers = (playing: Judged): Promise<Violation[]> =>
     playing.bounds.within,
   );
 
-/** Frees each Slot that a client has taken without coming further. */
+/** Releases Slots that a client has reserved without booking. */
 async function reset(playing: Judged, calendar: Calendar): Promise<void> {
   const { finder, ground } = playing;
   const step = finder.adapter.reset;
@@ -194,7 +193,7 @@ async function reset(playing: Judged, calendar: Calendar): Promise<void> {
   }
 }
 
-/** Ends everything that is open. */
+/** Cancels all open appointments and removes all blocks. */
 async function endAll(playing: Playing): Promise<void> {
   const { known, staff } = playing;
   for (const [name, { party: owner, appointment: thing }] of await inventoryOf(playing)) {
@@ -217,12 +216,12 @@ const toldTo = ({ notifications }: Pick<Stage, 'notifications'>, { subscription 
 
 const countTold = (stage: Stage): number => stage.portals.reduce((sum, party) => sum + toldTo(stage, party).length, 0);
 
-/** Waits for what subscribers must be told, and finds the first fault of what they were told. */
+/** Waits for the required notifications, and returns the first fault. */
 async function faultsOfNotifications(playing: Judged, mayRepeat: boolean): Promise<Violation[]> {
   const { known, ground, portals, world, bounds } = playing;
   const isOther = (operation: Operation): boolean => operation.actor === 'server' || isByStaff(playing, operation);
   for (const [name, { owner, act }] of known) {
-    // Only its own portal knows of a hold.
+    // Holds are not notified to others.
     if (owner.subscription && act !== 'hold') {
       ground.due.set(name, dueFor(name, operationsOn(playing, name), isOther));
     }
@@ -245,7 +244,7 @@ async function faultsOfNotifications(playing: Judged, mayRepeat: boolean): Promi
   return first ? [{ rule: 'told', says: first.says, operations: operationsOn(playing, first.about) }] : [];
 }
 
-/** Books every time in turn. */
+/** Books each time, then cancels all. */
 async function tryOffers(playing: Judged): Promise<void> {
   const { world, bounds, ground, offers, finder } = playing;
   await world.wait(bounds.within);
@@ -256,7 +255,7 @@ async function tryOffers(playing: Judged): Promise<void> {
   await endAll(playing);
 }
 
-/** Lets a hold end by itself: its time must come back. */
+/** Lets a hold expire: its time must be bookable again. */
 async function letHoldEnd(playing: Judged): Promise<Violation[]> {
   const { world, bounds, ground, finder } = playing;
   const [found] = offersFor(playing, finder).flatMap((offer) =>
@@ -278,10 +277,10 @@ async function letHoldEnd(playing: Judged): Promise<Violation[]> {
     : faultsOfOffers(playing);
 }
 
-/** Compares what is there, when all is quiet, with what was answered; ends everything on the way. */
+/** Compares the stored resources with the responses, and ends all of them. */
 async function violationsOf(playing: Judged, isThorough: boolean): Promise<Violation[]> {
   const { bounds, notifications, world } = playing;
-  // What had to give way may need a moment.
+  // The server may end a conflicting appointment a moment later.
   const seen = await until(
     world,
     () => inventoryOf(playing),
@@ -309,9 +308,9 @@ async function violationsOf(playing: Judged, isThorough: boolean): Promise<Viola
 }
 
 /**
- * Plays a round: everybody acts at once; then, when all is quiet, what is there is compared with what was answered.
+ * Plays a round: all parties act concurrently; afterwards the stored resources are compared with the responses.
  *
- * @throws Error if nobody looks for offers, or they cannot be found
+ * @throws Error if there is no portal, or the searches fail
  */
 export async function playRound(stage: Stage): Promise<Round> {
   const { world, network, bounds, disturb, notifications } = stage;
@@ -325,7 +324,7 @@ export async function playRound(stage: Stage): Promise<Round> {
   await Promise.all([live(playing, stage.acts), disturb?.()]);
   network.calm();
   if ((await network.idle()) > 0 || disturb) {
-    // What the server has not answered it may still carry out.
+    // The server may still carry out requests without a response.
     await world.wait(bounds.within);
   }
   const violations = await violationsOf(playing, stage.isThorough);

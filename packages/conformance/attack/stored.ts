@@ -7,12 +7,11 @@ import { around, isCrowded, type Operation, overlaps, type Period } from './hist
 import { type Bounds, type Calendar, type Held, mayTake, mustBeBookable, type Violation } from './judge.ts';
 import { isSo, type Party } from './perform.ts';
 
-/** The appointments of all patients, as the server shows them to each party. */
+/** The appointments of each party's patient, as the server returns them. */
 type Inventory = ReadonlyMap<string, { readonly party: Party; readonly appointment: Appointment & Named }>;
 
 export const isOpen = ({ status }: Appointment): boolean => OPEN.includes(status);
 
-/** Reads what the server shows of the appointments of each party. */
 export async function inventoryOf({ portals, staff }: Playing): Promise<Inventory> {
   const all = new Map<string, { party: Party; appointment: Appointment & Named }>();
   for (const party of [...portals, ...staff]) {
@@ -28,7 +27,7 @@ type Block = Awaited<ReturnType<typeof blocksIn>>[number];
 const blocksOf = async ({ staff: [clerk], ground }: Playing): Promise<readonly Block[]> =>
   clerk ? blocksIn(clerk.client, ground) : [];
 
-/** A request without an answer is known as far as its mark, or what became of its appointment, is seen. */
+/** Finds out the outcome of requests without a response, by their marks in stored resources. */
 export async function resolveUnknown(playing: Playing, seen: Inventory): Promise<void> {
   const { world, known, history, staff } = playing;
   const blocks = await blocksOf(playing);
@@ -63,14 +62,13 @@ export async function resolveUnknown(playing: Playing, seen: Inventory): Promise
   }
 }
 
-/** The operations on an appointment or a block, and the reads of it. */
 export const operationsOn = ({ history }: Playing, name: string): Operation[] =>
   history.filter(({ takes, frees, sees }) => [takes?.what, frees, sees?.what].includes(name));
 
 export const isByStaff = ({ staff }: Playing, { actor }: Operation): boolean =>
   staff.some(({ name }) => actor === name || actor === `${name}, again`);
 
-/** Whether others asked for the time of an appointment while it was made. */
+/** Whether others requested the time of an appointment while it was booked. */
 function wasContested(
   { history, ground: { terms } }: Playing,
   own: readonly Operation[],
@@ -89,7 +87,7 @@ function wasContested(
   );
 }
 
-/** Leaves out of the judgement what the server itself has ended or allowed, and says so. */
+/** Excludes from the judgement the appointments that the server has ended or allowed itself, and marks them. */
 export function excuse(playing: Playing, seen: Inventory, { within }: Bounds): void {
   const { history, known, staff } = playing;
   for (const [name, { party, appointment }] of seen) {
@@ -98,16 +96,16 @@ export function excuse(playing: Playing, seen: Inventory, { within }: Bounds): v
     const [first] = own;
     const made = own.find(({ takes }) => takes);
     const isWeak = known.get(name)?.act === 'hold' || staff.includes(party);
-    // It was ended before the server could say that it, or that of staff, gave way.
+    // It was cancelled before the server could mark it, or that of staff, as yielding.
     const hadNoTime =
       gaveWay !== undefined &&
       own.some(({ frees, sent }) => frees && sent < (made?.answered ?? 0) + within) &&
       wasContested(playing, own, (operation) => isWeak || isByStaff(playing, operation));
     const hasGivenWay = !isOpen(appointment) && ((isWeak && isSo(gaveWay, appointment)) || hadNoTime);
-    // Nobody asks for overbooking here: who comes later is refused.
+    // No party requests an overbooking, so the later of two must be refused.
     const isOver = isSo(overbooks, appointment) && wasContested(playing, own, () => true);
     if (first && (hasGivenWay || isOver)) {
-      // Where staff's appointments give way as well, both may be seen until one of them has.
+      // If appointments of staff yield, too, both may be visible until one has.
       const doubtful = staff.some(({ adapter }) => adapter.gaveWay) ? operationsOn(playing, name) : own;
       for (const one of doubtful) {
         const notified = `${one.told} (it says that it gave way)`;
@@ -119,7 +117,7 @@ export function excuse(playing: Playing, seen: Inventory, { within }: Bounds): v
   }
 }
 
-/** The open appointments that are not meant to overlap, and the first that has its time with too many others. */
+/** The open appointments around the first that exceeds the capacity, without overbookings. */
 function crowdIn({ ground: { terms } }: Playing, seen: Inventory) {
   const open = [...seen].flatMap(([name, { party, appointment }]) =>
     isOpen(appointment) && !isSo(party.adapter.overbooks, appointment)
@@ -138,7 +136,7 @@ function crowdIn({ ground: { terms } }: Playing, seen: Inventory) {
 
 export const hasCrowd = (playing: Playing, seen: Inventory): boolean => crowdIn(playing, seen).length > 0;
 
-/** Compares what was acknowledged with what is there. */
+/** Compares the acknowledged appointments with the stored ones. */
 export function compare(playing: Playing, seen: Inventory): Violation[] {
   const violations: Violation[] = [];
   for (const [name, { act, time, thing }] of playing.known) {
@@ -164,7 +162,7 @@ export function compare(playing: Playing, seen: Inventory): Violation[] {
   return violations;
 }
 
-/** Who has which time now, as the server shows it. */
+/** The occupied times, as the server returns them. */
 export async function heldIn(playing: Playing): Promise<Calendar> {
   const { known, ground } = playing;
   const held = new Map<string, Held>();
@@ -172,7 +170,7 @@ export async function heldIn(playing: Playing): Promise<Calendar> {
     if (isOpen(appointment)) {
       const time = timeOf(appointment);
       const isOverbooked = isSo(party.adapter.overbooks, appointment);
-      // What takes every place takes the time around it as well.
+      // An appointment that blocks all lanes blocks its buffers, too.
       const isBlock = party.adapter.everyPlace === true;
       held.set(name, { time: isBlock ? around(time, ground.terms) : time, isBlock, isOverbooked });
     }
@@ -186,7 +184,7 @@ export async function heldIn(playing: Playing): Promise<Calendar> {
   return held;
 }
 
-/** The appointments that surely take capacity: an overbooked one may share the time of another. */
+/** The appointments that certainly occupy capacity; an overbooked one may share the time of another. */
 function withoutOverbooked({ ground: { terms } }: Playing, calendar: Calendar): Calendar {
   const own = new Map([...calendar].filter(([, { isOverbooked }]) => !isOverbooked));
   for (const [name, one] of calendar) {
@@ -207,7 +205,7 @@ const asking = (time: Period): Operation => ({
   takes: { what: '', time },
 });
 
-/** Compares the offers with who has which time. */
+/** Compares the bookable items with the occupied times. */
 export function wrongBookableItems(playing: Playing, calendar: Calendar, offers: readonly BookableItem[]): Violation[] {
   const { ground, history, known } = playing;
   const { terms, times } = ground;

@@ -14,7 +14,7 @@ function clockOf(operations: readonly Operation[]): (time: number) => string {
   return (time) => (time === Number.POSITIVE_INFINITY ? '…' : String(Math.round(time - first)));
 }
 
-/** What breaks a rule, as text: who asked for what when, and what was answered. */
+/** Formats a violation: a table of requests and responses. */
 export function violationTable({ rule, says, operations }: Violation, format: Format): string {
   const at = clockOf(operations);
   const rows = operations
@@ -30,7 +30,7 @@ export function violationTable({ rule, says, operations }: Violation, format: Fo
   return [`${rules[rule]}: broken. ${says}`, ...table].join('\n\n');
 }
 
-/** The result of an attack: `undecided` if nothing could be shown, neither that a rule is broken nor that it holds. */
+/** The result of an attack; `undecided` if neither a violation nor its absence was shown. */
 export function resultOf({ violations, undecided, booked }: Findings): 'pass' | 'fail' | 'undecided' {
   return violations.length > 0 ? 'fail' : undecided > 0 || booked === 0 ? 'undecided' : 'pass';
 }

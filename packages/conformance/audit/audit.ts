@@ -1,21 +1,21 @@
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { around, isCrowded, overlaps, type Period, type Terms } from '../attack/history.ts';
 
-/** A version of an Appointment or a Slot; without a resource it says that it was deleted. */
+/** A version of an Appointment or a Slot; without a resource it is the deletion. */
 export interface Version {
   readonly type: 'Appointment' | 'Slot';
   readonly id: string;
-  /** When it was written, in milliseconds since 1970 UTC. */
+  /** Time of writing, in milliseconds since 1970 UTC. */
   readonly at: number;
   readonly resource?: Appointment | Slot;
 }
 
-/** What an audit finds: for how long, on which Schedule, and what it is about. */
+/** A finding of an audit. */
 export interface Finding {
   readonly kind: 'sold twice' | 'lost' | 'not bookable';
-  /** From which moment; in milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly from: number;
-  /** Until which moment; absent while it lasts. */
+  /** Milliseconds since 1970 UTC; absent if it continues. */
   readonly until?: number;
   readonly schedule: string;
   readonly time: Period;
@@ -23,16 +23,15 @@ export interface Finding {
   readonly says: string;
 }
 
-/** How an audit judges. */
 interface Rules {
-  /** What a Schedule promises, by its reference. */
+  /** Returns the terms of a Schedule by its reference. */
   readonly termsOf: (schedule: string) => Terms;
-  /** For how long a server may be behind, in milliseconds. */
+  /** Allowed delay of the server, in milliseconds. */
   readonly within: number;
   readonly now: number;
 }
 
-/** What a version says while it is the latest. */
+/** The time in which a version was the latest. */
 interface Span {
   readonly name: string;
   readonly from: number;
@@ -42,13 +41,13 @@ interface Span {
 interface Visit extends Span {
   readonly time: Period;
   readonly slots: readonly string[];
-  /** The appointments, or visits of several, in place of which it was booked. */
+  /** The appointments or visit groups that it replaces. */
   readonly replaces: readonly string[];
-  /** The visit of several appointments that it belongs to. */
+  /** Identifier of its visit group. */
   readonly group: string | undefined;
-  /** Nobody came: its time is not given back, and may be. */
+  /** Status `noshow`: its time may be released, but need not be. */
   readonly isMissed: boolean;
-  /** Its deadline has passed before anything was written. */
+  /** Whether its confirmation deadline passed before the next version. */
   readonly isLapsed: boolean;
 }
 
@@ -61,7 +60,7 @@ interface Stay extends Span {
 const OPEN: readonly string[] = ['booked', 'pending', 'arrived', 'checked-in', 'fulfilled'];
 const MISSED = 'noshow';
 const HOLDING: readonly string[] = [...OPEN, MISSED];
-/** Nothing tells a server that a deadline has passed: it has until its clock looks again to give the Slot back. */
+/** Allowed delay after a deadline: the server releases the Slot at the next run of its scheduled job. */
 const BY_THE_CLOCK = 60_000;
 const TAKEN: readonly string[] = ['busy', 'busy-tentative', 'busy-unavailable'];
 
@@ -73,7 +72,7 @@ const periodOf = ({ start, end }: { start?: string; end?: string }): Period => (
 const isOverbooking = ({ extension = [] }: Appointment): boolean =>
   extension.some(({ url, valueBoolean }) => url.endsWith('LocalOverbooking') && valueBoolean === true);
 
-/** When a request that nobody has answered ends by itself: what it says, or never. */
+/** The confirmation deadline of a pending request; infinite without one. */
 function endOf({ status, extension = [] }: Appointment): number {
   const deadline = extension.find(({ url }) => url.endsWith('LocalConfirmationDeadline'))?.valueInstant;
   return status === 'pending' && deadline !== undefined ? Date.parse(deadline) : Number.POSITIVE_INFINITY;
@@ -82,7 +81,7 @@ function endOf({ status, extension = [] }: Appointment): number {
 const groupOf = ({ identifier = [] }: Appointment): string | undefined =>
   identifier.find(({ system }) => system?.endsWith('LocalVisitGroup'))?.value;
 
-/** What an appointment was booked in place of, and the visits that those belong to. */
+/** The appointments that one replaces, and their visit groups. */
 function replacedBy({ extension = [] }: Appointment, named: ReadonlyMap<string, readonly Version[]>): string[] {
   const replaced = extension.flatMap(({ url, valueReference }) =>
     url.endsWith('Appointment.replaces') ? [local(valueReference?.reference, 'Appointment')] : [],
@@ -95,7 +94,7 @@ function replacedBy({ extension = [] }: Appointment, named: ReadonlyMap<string, 
   return [...replaced, ...groups];
 }
 
-/** `Type/id` in a reference, which may be absolute or name a version. */
+/** `Type/id` of a reference, which may be absolute or versioned; empty if it has another type. */
 export function local(reference: string | undefined, type: string): string {
   const parts = (reference ?? '').split('/');
   const place = parts.indexOf(type);
@@ -108,7 +107,6 @@ const byName = (versions: readonly Version[]): Map<string, Version[]> =>
     ({ type, id }) => `${type}/${id}`,
   );
 
-/** For how long each version was the latest. */
 function spansOf<S>(
   versions: ReadonlyMap<string, Version[]>,
   make: (version: Version, span: Span) => S | undefined,
@@ -141,7 +139,7 @@ function finding(
 
 const isLong = ({ from, until }: Span, { within, now }: Rules): boolean => Math.min(until, now) - from > within;
 
-/** Findings that follow on each other are one. */
+/** Merges adjacent findings. */
 function merged(findings: readonly Finding[]): Finding[] {
   const all = new Map<string, Finding>();
   for (const one of findings.toSorted((a, b) => a.from - b.from)) {
@@ -159,16 +157,16 @@ function merged(findings: readonly Finding[]): Finding[] {
   return [...all.values()].toSorted((a, b) => a.from - b.from);
 }
 
-/** What is known of one Schedule. */
+/** The history of one Schedule. */
 interface Book {
   readonly schedule: string;
   readonly terms: Terms;
-  /** Its appointments and Slots, by the time at which they begin. */
+  /** Its appointments and Slots, by start. */
   readonly visits: readonly Visit[];
   readonly slots: readonly Stay[];
 }
 
-/** Lists every moment at which time was sold twice, lost, or offered and not bookable. */
+/** Lists the times that were double-booked, lost, or free but not bookable. */
 export function audit(versions: readonly Version[], rules: Rules): Finding[] {
   const named = byName(versions);
   const visits = spansOf<Visit>(named, ({ resource }, span) =>
@@ -208,7 +206,7 @@ export function audit(versions: readonly Version[], rules: Rules): Finding[] {
   return merged([...findings, ...lostAppointments(named, scheduleOf)]);
 }
 
-/** Open appointments that have one Slot, or more of them at a time than the Schedule takes. */
+/** Open appointments that share a Slot, or that exceed the capacity. */
 function soldTwice({ schedule, terms, visits }: Book, rules: Rules): Finding[] {
   const own = visits.filter(({ isMissed }) => !isMissed);
   const reach = (terms.before + terms.after) * 60_000;
@@ -223,7 +221,7 @@ function soldTwice({ schedule, terms, visits }: Book, rules: Rules): Finding[] {
         .filter(({ from, until }) => from <= both.from && both.from < until)
         .map(({ time }) => around(time, terms))
         .filter((time) => overlaps(time, near));
-      // The writes of one transaction have times of their own.
+      // The writes of one transaction may have different times.
       const isInstead = isInPlaceOf(visit, other) || isInPlaceOf(other, visit);
       const areTogether = both.from < both.until && (!isInstead || isLong(both, rules));
       const areNear = overlaps(around(visit.time, terms), near);
@@ -258,7 +256,7 @@ function notBookable({ schedule, terms, visits, slots }: Book, rules: Rules): Fi
     );
 }
 
-/** Slots that an appointment has taken, and that are still taken when it has ended. */
+/** Slots that are still busy after their appointment has ended. */
 function lostTime({ schedule, visits, slots }: Book, rules: Rules): Finding[] {
   const held = Map.groupBy(
     visits.flatMap((visit) => visit.slots.map((slot) => ({ slot, visit }))),
@@ -283,7 +281,7 @@ function lostTime({ schedule, visits, slots }: Book, rules: Rules): Finding[] {
   });
 }
 
-/** Appointments that were open and are deleted: nobody has cancelled them. */
+/** Appointments that were deleted while they were open. */
 function lostAppointments(
   named: ReadonlyMap<string, readonly Version[]>,
   scheduleOf: ReadonlyMap<string, string>,

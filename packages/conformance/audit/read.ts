@@ -4,28 +4,26 @@ import { type Client, entriesOf } from '../client.ts';
 import { isObject, isResource } from '../resource.ts';
 import { local, type Version } from './audit.ts';
 
-/** What is read, and how much at most. */
 interface Reading {
   readonly client: Client;
-  /** Days as FHIR writes them; both may be left out. */
+  /** FHIR dates; optional. */
   readonly from?: string;
   readonly to?: string;
-  /** A reference to the one Schedule that is audited. */
+  /** Reference of the only Schedule to audit. */
   readonly schedule?: string;
-  /** How many resources of a type are read at most. */
+  /** Maximum of resources per type. */
   readonly limit: number;
 }
 
-/** What was read; `isCut` if there was more. */
+/** The versions that were read; `isCut` if there are more. */
 interface Histories {
   readonly versions: readonly Version[];
   readonly isCut: boolean;
 }
 
-/** How many histories are asked for at once. */
 const CONCURRENCY = 4;
 
-/** How many versions of one resource are read. */
+/** Maximum of versions of one resource. */
 const VERSIONS = 2_000;
 
 function versionOf(type: Version['type'], { resource, request, response }: BundleEntry, id?: string): Version[] {
@@ -75,7 +73,7 @@ async function historiesOf(reading: Reading, type: Version['type']): Promise<His
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
-  // What is deleted is found by the history of the type alone, which not every server has.
+  // Deleted resources are only found by the type's history, which is optional for servers.
   const whole = await entriesOf(client, `/${type}/_history?_count=100`, limit);
   const known = new Set(ids);
   const deleted = 'status' in whole ? [] : whole.entries.flatMap((entry) => versionOf(type, entry));
@@ -86,9 +84,9 @@ async function historiesOf(reading: Reading, type: Version['type']): Promise<His
 }
 
 /**
- * Reads the histories of Appointments and Slots. It only reads, and stops at the limit.
+ * Reads the histories of Appointments and Slots, up to the limit.
  *
- * @throws Error that says what the server refuses
+ * @throws Error with the request that the server refuses
  */
 export async function readHistories(reading: Reading): Promise<Histories> {
   const [appointments, slots] = [await historiesOf(reading, 'Appointment'), await historiesOf(reading, 'Slot')];
@@ -111,7 +109,7 @@ function parametersIn(resource: unknown): Partial<Terms> | undefined {
   );
 }
 
-/** What Schedules promise: what they publish themselves, or their service does (Medplum's scheduling parameters); else the given. */
+/** Reads the terms of Schedules from their scheduling parameters, else from those of their service, else `given`. */
 export async function readTerms(
   client: Client,
   schedules: Iterable<string>,

@@ -10,7 +10,7 @@ import { masterDataChecks } from './master-data.ts';
 import { metadataChecks } from './metadata.ts';
 import { readingChecks } from './reading.ts';
 
-/** Every check, by area, in the order in which they are carried out. */
+/** All checks by area, in the order of execution. */
 export const areas = {
   Metadata: metadataChecks,
   Discovery: discoveryChecks,
@@ -23,5 +23,4 @@ export const areas = {
   'Subscriptions and events': eventChecks,
 } as const satisfies Record<string, readonly Check[]>;
 
-/** Every check. */
 export const allChecks: readonly Check[] = Object.values(areas).flat();

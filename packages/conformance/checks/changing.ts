@@ -11,7 +11,7 @@ import {
 } from '../preparation/bodies.ts';
 import { bookSlot } from './booking/common.ts';
 
-/** An element that an update must not change, the place of a change (below Appointment), and the value. */
+/** Elements that an update must not change, with the path below Appointment and a new value. */
 const immutable: readonly (readonly [element: string, path: string, value: object])[] = [
   ['slot', 'slot[0].reference', { valueString: '{otherSlot}' }],
   ['start', 'start', { valueInstant: '{slot.start.date}T00:00:00Z' }],
@@ -51,7 +51,7 @@ const immutableCheck = ([element, path, value]: (typeof immutable)[number]): Che
   ],
 });
 
-/** A patch of an Appointment that was booked, and what is true of it then (FHIRPath). */
+/** A patch of a booked Appointment, and a FHIRPath expression that holds afterwards. */
 interface Patching extends Omit<Check, 'needs' | 'steps'>, Pick<RequestStep, 'body' | 'expect'> {
   readonly after: string;
 }

@@ -26,7 +26,7 @@ function systemsIn(schedules: readonly { readonly resourceType: string }[]): str
   return types.flatMap(({ coding = [] }) => coding.flatMap(({ system }) => system ?? []));
 }
 
-/** The urls of the CodeSystems that an earlier step has kept. */
+/** The URLs of the CodeSystems of an earlier response. */
 function urlsIn(kept: unknown): string[] {
   const entries: unknown = isObject(kept) ? kept.entry : [];
   return (Array.isArray(entries) ? entries : []).flatMap((entry: unknown) => {
@@ -50,7 +50,7 @@ const codeSystems = (type: string): Check => ({
   steps: [{ request: usage(type), expect: findsOnly('CodeSystem', usedIn(type)) }],
 });
 
-/** What a requestor finds before it books (specification 4.1 to 4.3). */
+/** Searches of a requestor before a booking (specification 4.1 to 4.3). */
 export const discoveryChecks: readonly Check[] = [
   codeSystems('HealthcareService'),
   codeSystems('Schedule'),

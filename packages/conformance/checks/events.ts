@@ -5,7 +5,7 @@ import { inManual } from './booking/common.ts';
 
 const PATIENCE = 60;
 
-/** A Subscription that is active. */
+/** Steps that create a Subscription and wait until it is active. */
 const subscribe = (topic: string): readonly RequestStep[] => [
   { request: 'POST /Subscription', body: subscription(topic), keep: 'subscription', expect: [status(201)] },
   { request: 'GET /{subscription}', within: PATIENCE, expect: [status(200), that("status = 'active'")] },
@@ -27,7 +27,7 @@ const booked: RequestStep = {
 
 const ofThis = `parameter.where(name = 'subscription').value.${leadsTo('{subscription}')}`;
 
-/** A notification of an event: about this appointment, to this Subscription. */
+/** The notification of an event about this Appointment, for this Subscription. */
 const event = {
   notification: 'the notification',
   within: PATIENCE,
@@ -50,7 +50,7 @@ const byStaff = (path: string, value: string, op: 'replace' | 'add' = 'replace')
   expect: [success],
 });
 
-/** A change by the repository that a subscriber is told of. */
+/** A change by the repository of which a subscriber is notified. */
 interface NotifiedEvent {
   readonly name: string;
   readonly rule: string;
@@ -59,7 +59,7 @@ interface NotifiedEvent {
   readonly made: typeof booked | typeof requested;
   readonly change: RequestStep;
   readonly stages?: Check['stages'];
-  /** What the notification has to satisfy beyond what the specification says. */
+  /** Expectations beyond the specification. */
   readonly more?: readonly Expectation[];
 }
 
@@ -115,7 +115,7 @@ const toldCheck = ({ name, rule, section, topic, made, change, stages, more = []
 
 const ROLE = 'ISiK Terminplanung, ISiKCapabilityStatementTerminSubscriptionRolle';
 
-/** How a subscriber finds its Subscription, and what is true of everything that it finds (FHIRPath). */
+/** Searches for a Subscription, and a FHIRPath expression that holds for all matches. */
 const searches: readonly (readonly [by: string, query: string, all: string])[] = [
   ['id', '_id={subscription.id}', "id = '{subscription.id}'"],
   ['status', 'status=active&_count=100', "status = 'active'"],

@@ -3,7 +3,7 @@ import { has, hasNot, leadsTo, status } from '../expectation.ts';
 import type { Need } from '../preparation/needs.ts';
 import { countCheck, type Search, searchCheck } from './searches.ts';
 
-/** Searches for the patient or the stay that was prepared. */
+/** Searches for the prepared patient. */
 const ofPatients: readonly Search[] = [
   ['id', '_id={patient.id}', "id = '{patient.id}'", 'by ID'],
   [
@@ -108,7 +108,7 @@ const ofEncounters: readonly Search[] = [
   ],
 ];
 
-/** How long an Encounter may take until the requestor of its appointment sees it, in seconds. */
+/** Maximum delay until the requestor of the appointment can read an Encounter, in seconds. */
 const SOON = 30;
 
 const stayNeeds: readonly Need[] = ['stay', 'patient', 'endedAppointment'];
@@ -119,7 +119,6 @@ const about = { section: SECTION, stages: fromStage5, within: SOON } as const;
 const aboutPatients = { ...about, needs: ['patient'], finds: '{patient}' } as const;
 const aboutEncounters = { ...about, needs: stayNeeds, finds: '{stay}' } as const;
 
-/** Searches that must not find the stay. */
 const negative: readonly (readonly [by: string, query: string, scenario: string])[] = [
   ['date', 'date=2026-01-05', 'Negative Search for the Encounter by Admission Date'],
   [
@@ -147,7 +146,7 @@ const negativeCheck = ([by, query, scenario]: (typeof negative)[number]): Check 
   covers: [{ feature: 'Encounter-Search', scenario }],
 });
 
-/** Reading and searching patients and encounters: the role that stage 5 requires of an appointment repository as well. */
+/** Reading and searching patients and encounters: the role that stage 5 also requires of an appointment repository. */
 export const masterDataChecks: readonly Check[] = [
   ...ofPatients.map((search) => searchCheck('Patient', search, aboutPatients)),
   countCheck('Patient', aboutPatients),

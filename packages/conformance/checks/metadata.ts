@@ -2,14 +2,14 @@ import { backport } from '../../../core/fhir/backport.ts';
 import { asking, type Check, fromStage5, fromStage6, isikStages, type Stage } from '../check.ts';
 import { type Expectation, header, names, resource, status, that } from '../expectation.ts';
 
-/** What the capability statement of a stage must name of a type, beginning with `in`. */
+/** The required content of a stage's CapabilityStatement for a type. */
 interface Required {
   readonly type: string;
   readonly interactions: readonly string[];
   readonly in: readonly Stage[];
   /** Search parameters and their types. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Search parameters that only later stages demand. */
+  /** Search parameters that are required from stage 5 on. */
   readonly later?: Readonly<Record<string, string>>;
 }
 
@@ -58,7 +58,7 @@ const required: readonly Required[] = [
   },
 ];
 
-/** What the role for patients and encounters demands, which an appointment repository implements from stage 5 on. */
+/** The search parameters of the role for patients and encounters, required from stage 5 on. */
 const masterData: Readonly<Record<string, Required['parameters']>> = {
   Patient: {
     _id: 'token',
@@ -89,7 +89,7 @@ const masterData: Readonly<Record<string, Required['parameters']>> = {
 /** The roles of an appointment repository. */
 const roles = ['TerminRepositoryRolle', 'TerminologieRolle', 'StammdatenRolle'];
 
-/** What the role for subscriptions demands of Subscription, which stage 6 adds. */
+/** The required content for Subscription of the role for subscriptions, which stage 6 adds. */
 const subscriptions = {
   interactions: ['read', 'create', 'update', 'delete', 'search-type'],
   parameters: { _id: 'token', _count: 'number', _lastUpdated: 'date', criteria: 'string', status: 'token', url: 'uri' },
@@ -115,7 +115,7 @@ const withInteraction = (type: string, code: string) =>
 const withParameter = (type: string, name: string, kind: string) =>
   that(inStatement(type, `searchParam.where(name = '${name}' and type = '${kind}').exists()`));
 
-/** A statement that a stage demands of the CapabilityStatement. */
+/** A statement that a stage requires in the CapabilityStatement. */
 const stated = (stages: readonly Stage[], name: string, rule: string, ...conditions: readonly Expectation[]): Check =>
   asking({
     name: `metadata-${name}`,
@@ -161,7 +161,7 @@ const byType: readonly Check[] = required.flatMap((one) => [
   ...(one.later ? [parameterCheck(one.type, fromStage5, one.later, '-from-stage-5')] : []),
 ]);
 
-/** What the service says about itself. */
+/** Checks of the CapabilityStatement. */
 export const metadataChecks: readonly Check[] = [
   {
     name: 'metadata',

@@ -5,7 +5,6 @@ import { countCheck, type Search, searchCheck } from './searches.ts';
 
 type Type = 'Appointment' | 'HealthcareService' | 'Schedule' | 'Slot';
 
-/** The resource of each type that is read and searched for. */
 const subjects: Readonly<Record<Type, Need>> = {
   Appointment: 'endedAppointment',
   HealthcareService: 'healthcareService',
@@ -18,7 +17,7 @@ const coded = (element: string, placeholder: string): string =>
 
 const isNeurology = coded('specialty', 'specialty');
 
-/** What the resource of each type has to contain: what was entered, and what its profile demands. */
+/** The required content of each resource: the entered values and those of its profile. */
 const contents: Readonly<Record<Type, readonly string[]>> = {
   Appointment: [
     "meta.tag.where(system = '{config.metaTagSystem}' and code = 'external').exists()",
@@ -51,7 +50,7 @@ const contents: Readonly<Record<Type, readonly string[]>> = {
   ],
 };
 
-/** What else has to exist to tell whether the contents are right. */
+/** The needs for the validation of the contents. */
 const beside: Readonly<Record<Type, readonly Need[]>> = {
   Appointment: ['endedAppointment', 'busySlot', 'patient'],
   HealthcareService: ['healthcareService'],
@@ -167,10 +166,10 @@ const encounterContents = [
   'period.exists().not()',
 ];
 
-/** How long an Encounter may take until the requestor of its appointment sees it, in seconds. */
+/** Maximum delay until the requestor of the appointment can read an Encounter, in seconds. */
 const SOON = 30;
 
-/** The Encounter to which an appointment leads. */
+/** Checks of an appointment's Encounter. */
 const encounterChecks: readonly Check[] = [
   asking({
     name: 'read-encounter-in-full',
@@ -223,7 +222,7 @@ const encounterChecks: readonly Check[] = [
   },
 ];
 
-/** Reading and searching as the stages of ISiK want it, and the current state of a booking (specification 4.7). */
+/** Reading and searching as ISiK requires, and the current status of a booking (specification 4.7). */
 export const readingChecks: readonly Check[] = [
   read('Appointment', 'Read an Appointment by ID'),
   read('HealthcareService', 'Read a HealthcareService by ID'),

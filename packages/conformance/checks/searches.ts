@@ -3,18 +3,18 @@ import { type Asking, asking, type Check } from '../check.ts';
 import { findsOnly, has, status, that } from '../expectation.ts';
 
 /**
- * A search: its name, its query, what is true of everything that it finds (FHIRPath), and the end of the title of its
- * scenario in the suite.
+ * A search: its name, its query, a FHIRPath expression that holds for all matches, and the end of its scenario's title
+ * in the public test suite.
  */
 export type Search = readonly [by: string, query: string, all: string, scenario: string, format?: 'xml'];
 
-/** What the searches of a role or a type have in common. */
+/** The common properties of searches. */
 interface Searched extends Pick<Asking, 'level' | 'section' | 'stages' | 'needs' | 'within'> {
-  /** What must be among what is found. */
+  /** Placeholder of a resource that must be found. */
   readonly finds?: string;
 }
 
-/** A search finds what matches, and nothing else. */
+/** A check that a search finds only matches. */
 export const searchCheck = (
   type: ResourceType,
   [by, query, all, scenario, format]: Search,
@@ -37,7 +37,7 @@ const covered = (type: ResourceType, scenario: string) => ({
     : scenario,
 });
 
-/** An empty `_count` counts as none. */
+/** A check that an empty `_count` is ignored. */
 export const countCheck = (type: ResourceType, { finds: _, ...about }: Searched): Check =>
   asking({
     ...about,

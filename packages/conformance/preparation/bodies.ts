@@ -1,6 +1,6 @@
 import { backport } from '../../../core/fhir/backport.ts';
 
-/** Resources as the kit sends them; texts have placeholders that are filled in when they are sent. */
+/** Bodies of requests. Their placeholders are filled in when they are sent. */
 
 const serviceType = [
   { coding: [{ system: '{serviceType.system}', code: '{serviceType.code}' }], text: 'Consultation' },
@@ -29,7 +29,7 @@ const admission = (value: string) => [
   },
 ];
 
-/** An inpatient Encounter to which the cancelled Appointment has led. */
+/** An inpatient Encounter of the cancelled Appointment. */
 const inpatient = {
   resourceType: 'Encounter',
   class: { system: 'http://terminology.hl7.org/CodeSystem/v3-ActCode', code: 'IMP', display: 'inpatient encounter' },
@@ -49,7 +49,7 @@ const inpatient = {
   },
 } as const;
 
-/** An active Schedule of the Practitioner, unless `more` says otherwise. */
+/** An active Schedule of the Practitioner; `more` overrides elements. */
 const schedule = (more: object): object => ({
   resourceType: 'Schedule',
   active: true,
@@ -59,7 +59,7 @@ const schedule = (more: object): object => ({
   ...more,
 });
 
-/** What the clinic has: bodies of what staff create. */
+/** The clinic's resources, which staff create. */
 export const clinic = {
   practitioner: { resourceType: 'Practitioner', active: true, name: [{ family: 'Test', given: ['Conformance'] }] },
   healthcareService: {
@@ -92,13 +92,13 @@ export const clinic = {
   },
 } as const;
 
-/** Who pays for an appointment, or is served in a Slot. */
+/** The extension with the payer kind of an Appointment or a Slot. */
 export const payerKind = (code: string): object => ({
   url: '{uri.LocalPayerKind}',
   valueCoding: { system: '{uri.LocalPayerKinds}', code },
 });
 
-/** A free Slot of half an hour on a Schedule, unless `more` says otherwise. */
+/** A free Slot of a Schedule at `{time}`; `more` overrides elements. */
 export const slotOn = (schedule: string, more: object = {}): object => ({
   resourceType: 'Slot',
   schedule: { reference: schedule },
@@ -108,7 +108,7 @@ export const slotOn = (schedule: string, more: object = {}): object => ({
   ...more,
 });
 
-/** A patient as a requestor submits it. */
+/** A Patient that a requestor creates. */
 export const patient = (more: object = {}): object => ({
   resourceType: 'Patient',
   meta: { tag },
@@ -120,16 +120,13 @@ export const patient = (more: object = {}): object => ({
   ...more,
 });
 
-/** The participant that stands for a patient. */
+/** The participant for a patient. */
 export const participant = (reference: string): object => ({
   actor: { reference, display: 'Conformance Test' },
   status: 'accepted',
 });
 
-/**
- * An appointment as a requestor proposes it, by default for the patient and the whole slot; `undefined` leaves an element
- * out.
- */
+/** A proposed Appointment, by default for the patient and the whole Slot. `undefined` in `more` removes an element. */
 export const proposal = (more: object = {}): object => ({
   resourceType: 'Appointment',
   meta: { profile: ['{uri.LocalTermin}'], tag },
@@ -146,7 +143,7 @@ export const proposal = (more: object = {}): object => ({
   ...more,
 });
 
-/** A Subscription to a topic, for changes of the patient's appointments. */
+/** A Subscription to a topic, filtered by the patient. */
 export const subscription = (topic: string, more: object = {}): object => ({
   resourceType: 'Subscription',
   meta: { profile: ['{uri.LocalSubscriptionTermin}'] },
@@ -193,10 +190,9 @@ const cancelled: PatchOperation = { type: 'replace', path: 'Appointment.status',
 /** The FHIRPath Patch that cancels an appointment. */
 export const cancellation = patch(cancelled);
 
-/** The system of the reasons why an appointment is cancelled. */
 const CANCELLATION_REASON = 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason';
 
-/** The same with a reason: the patient cancels. */
+/** The FHIRPath Patch of a cancellation with the reason that the patient cancels. */
 export const cancelledByPatient = patch(cancelled, {
   type: 'add',
   path: 'Appointment',
@@ -204,7 +200,7 @@ export const cancelledByPatient = patch(cancelled, {
   value: { valueCodeableConcept: { coding: [{ system: CANCELLATION_REASON, code: 'pat' }] } },
 });
 
-/** A change that staff make: a JSON Patch of one operation. */
+/** A JSON Patch of one operation, by staff. */
 export const staffPatch = (op: 'replace' | 'add', path: string, value: unknown) => ({
   headers: { 'content-type': 'application/json-patch+json' },
   body: [{ op, path, value }],

@@ -1,6 +1,6 @@
 /**
- * What has to exist before checks run, and what a tester has to prepare where the kit cannot create it: without access as
- * staff, or where the service keeps the clinic's resources elsewhere. Checks whose needs are not met are skipped and say so.
+ * Resources that must exist before checks. A tester prepares those that the kit cannot create: without staff access, or
+ * if the service keeps the clinic's resources elsewhere. Checks with an unmet need are skipped.
  */
 export const needs = {
   staff:
@@ -31,15 +31,13 @@ export const needs = {
   listener: 'an address at which the service reaches this machine (--hook-url, --hook-port)',
 } as const satisfies Record<string, string>;
 
-/** Something that a check needs. */
 export type Need = keyof typeof needs;
 
-/** What one check uses up: every check gets one of its own. */
+/** Resources that a check changes, so that each check gets its own. */
 export const usedUp: readonly Need[] = ['slot', 'otherSlot', 'longSlot', 'manualSlot', 'privateSlot'];
 
-/** A need that is not met. */
 export class UnmetNeed extends Error {
-  /** @param why - what became of the attempt to create it */
+  /** @param why - result of the attempt to create it */
   constructor(need: Need, why = '') {
     super(`Prepare ${needs[need]}.${why}`);
   }

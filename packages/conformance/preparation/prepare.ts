@@ -6,43 +6,41 @@ import type { Data } from '../template.ts';
 import { type Need, UnmetNeed, usedUp } from './needs.ts';
 import { type Recipe, recipes, type Time } from './recipes.ts';
 
-/** References that the tester has prepared, by need. */
+/** References of the resources that the tester has prepared, by need. */
 export type Given = Readonly<Partial<Record<Need, readonly string[]>>>;
 
-/** What the preparation works with. */
 interface Ground {
   readonly actors: Actors;
   readonly given: Given;
-  /** The values of the placeholders in every check. */
+  /** Values of placeholders for all checks. */
   readonly constants: Data;
-  /** When the first appointment of the tests begins, in milliseconds since 1970 UTC. */
+  /** Start of the first appointment, in milliseconds since 1970 UTC. */
   readonly from: number;
 }
 
 /**
- * Provides what a check needs, and everything that this needs in turn.
+ * Provides the needs of a check, including transitive ones.
  *
- * @throws Unprepared where the tester has to prepare something: also what the service does not let a requestor create
- * @throws Error where creating something fails in any other way
+ * @throws UnmetNeed if the tester must prepare a resource, for example because the service refuses to create it
+ * @throws Error if the creation fails in another way
  */
 export type Prepare = (needs: readonly Need[]) => Promise<Data>;
 
-/** What a service answers that does not let a requestor create something, or does not have it. */
+/** Statuses of a service that does not let a requestor create a resource, or does not support it. */
 const refused = answered(403, 404, 405, 422);
 
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 
-/** Half hours on one day: few enough to fall on the same date all over Europe. */
+/** Half hours on one day: they fall on the same date in all European time zones. */
 const ON_A_DAY = 12;
 
-/** More free Slots than there are checks. */
 const MAX_OFFERS = 200;
 
-/** How many days the half hours may take. */
+/** Days that are reserved for half hours. */
 const DAYS = 60;
 
-/** Gives everything that is created a time of its own, in the order in which times are asked for. */
+/** Returns distinct times for the created resources, in the order of the calls. */
 function clock(from: number): Readonly<Record<Time, () => object>> {
   let halfHours = 0;
   let days = 0;
@@ -62,8 +60,8 @@ function clock(from: number): Readonly<Record<Time, () => object>> {
 }
 
 /**
- * Provides what checks need: what the tester has prepared; else what staff or the requestor can create; else, for free
- * Slots, what the Schedule that the tester has prepared offers.
+ * Provides needs: prepared by the tester; else created by staff or the requestor; else, for free Slots, from the
+ * prepared Schedule.
  */
 export function preparation({ actors, given, constants, from }: Ground): Prepare {
   const times = clock(from);
@@ -79,7 +77,7 @@ export function preparation({ actors, given, constants, from }: Ground): Prepare
     return resource;
   }
 
-  /** Free Slots of the Schedule that the tester has named: all of them are confirmed at once. */
+  /** Free Slots of the prepared Schedule, whose bookings are all confirmed at once. */
   async function offered(schedule: string): Promise<object[]> {
     const path = `/Slot?schedule=${schedule}&status=free&start=ge${new Date(from).toISOString()}&_count=100`;
     const searched = await entriesOf(actors.requestor, path, MAX_OFFERS);

@@ -4,15 +4,15 @@ import { type Expectation, success, that } from '../expectation.ts';
 import { cancelledByPatient, clinic, parameters, patient, payerKind, proposal, slotOn, staffPatch } from './bodies.ts';
 import type { Need } from './needs.ts';
 
-/** Which times a recipe gets as `{time.start}` and `{time.end}`. */
+/** The kind of time that a recipe gets as `{time.start}` and `{time.end}`. */
 export type Time = 'halfHour' | 'longDay' | 'past';
 
-/** How the kit creates what checks need: what that needs in turn, and the steps, one of which keeps the result. */
+/** The creation of a need: its own needs, and the steps, one of which keeps the result. */
 export interface Recipe {
   readonly needs: readonly Need[];
   readonly time?: Time;
   readonly steps: readonly RequestStep[];
-  /** What a service may answer a requestor instead: then the tester has to prepare it. By default, a refusal. */
+  /** A response to a requestor after which the tester must prepare the need; default: a refusal. */
   readonly orElse?: Expectation;
 }
 
@@ -41,13 +41,13 @@ const setSlot = (status: string): RequestStep => ({
 
 const manual = byStaff(['practitioner'], 'manualSchedule', 'Schedule', clinic.manualSchedule);
 
-/** Not every service knows how ours is told that staff confirm. */
+/** Manual confirmation is an extension of this project, which other services may ignore. */
 const isConfirmedByHand: readonly RequestStep[] = [
   { by: 'staff', request: 'POST /Slot', body: slotOn('{manualSchedule}'), keep: 'manualSlot', expect: [success] },
   { request: 'POST /Appointment/$book', body: proposal(inManual), expect: [that("status != 'booked'")] },
 ];
 
-/** What the kit can create, given access as staff or as a requestor. */
+/** The needs that the kit can create, with access as staff or as a requestor. */
 export const recipes: Readonly<Partial<Record<Need, Recipe>>> = {
   practitioner: byStaff([], 'practitioner', 'Practitioner', clinic.practitioner),
   healthcareService: byStaff([], 'healthcareService', 'HealthcareService', clinic.healthcareService),

@@ -3,13 +3,13 @@ import { findsOnly, header, leadsTo, names, resource, status, success, that } fr
 import { parameters, participant, patient, proposal } from '../../preparation/bodies.ts';
 import { answers, bookSlot, div, hasId, inManual, inOther, isBooked, isBookedOrPending } from './common.ts';
 
-/** It has the profile of appointments, and the tag that says that it comes from outside. */
+/** The Appointment has its profile, and the tag of external appointments. */
 const isTermin = [
   that(names('meta.profile', '{uri.LocalTermin}')),
   that("meta.tag.where(system = '{config.metaTagSystem}' and code = 'external').exists()"),
 ];
 
-/** What `$book` takes, and how it answers (specification 4.4). */
+/** Bookings that `$book` accepts (specification 4.4). */
 export const acceptedChecks: readonly Check[] = [
   {
     name: 'book-free-slot',

@@ -1,16 +1,14 @@
 import { success, that } from '../../expectation.ts';
 import { proposal } from '../../preparation/bodies.ts';
 
-/** The Appointment is confirmed. */
 export const isBooked = that("status = 'booked'");
 
-/** The Appointment is accepted, confirmed or not. */
+/** The Appointment is accepted: confirmed or waiting for confirmation. */
 export const isBookedOrPending = that("status = 'booked' or status = 'pending'");
 
-/** The resource has an id. */
 export const hasId = that('id.exists()');
 
-/** The Slot is booked; the Appointment is kept. */
+/** Books the Slot; later steps refer to `{appointment}`. */
 export const bookSlot = {
   request: 'POST /Appointment/$book',
   body: proposal(),
@@ -18,7 +16,7 @@ export const bookSlot = {
   expect: [success],
 } as const;
 
-/** A Slot and its time, for a proposal. */
+/** The elements of a proposal for a Slot. */
 export const timeOf = (slot: string) => ({
   start: `{${slot}.start}`,
   end: `{${slot}.end}`,
@@ -27,10 +25,10 @@ export const timeOf = (slot: string) => ({
 
 export const inOther = timeOf('otherSlot');
 
-/** The time of a Slot whose Appointments staff confirm, for a proposal. */
+/** The elements of a proposal for a Slot whose appointments staff confirm. */
 export const inManual = timeOf('manualSlot');
 
-/** Answers of a patient, as a parameter of the operation. */
+/** The answers of a patient, as a parameter of `$book`. */
 export const answers = (more: object): object => ({
   name: 'patientSubmittedInformation',
   resource: {
@@ -42,5 +40,5 @@ export const answers = (more: object): object => ({
   },
 });
 
-/** A text that displays the answers. */
+/** The narrative of the answers. */
 export const div = '<div xmlns="http://www.w3.org/1999/xhtml">Do you take medicines? No</div>';

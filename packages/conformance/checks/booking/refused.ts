@@ -3,7 +3,7 @@ import { codedOutcome, refusal, status, success, that } from '../../expectation.
 import { parameters, participant, payerKind, proposal } from '../../preparation/bodies.ts';
 import { answers, bookSlot, div, timeOf } from './common.ts';
 
-/** A booking that is refused because of one thing. */
+/** A booking with a single fault. */
 interface Refused extends Omit<Asking, 'request' | 'expect'> {
   readonly status?: 400;
 }
@@ -16,7 +16,7 @@ const refused = ({ status: code, ...more }: Refused): Check =>
     expect: [code ? status(code) : refusal, codedOutcome],
   });
 
-/** What `$book` refuses (specification 2, 3, 4.4 and 7). */
+/** Bookings that `$book` refuses (specification 2, 3, 4.4 and 7). */
 export const refusedChecks: readonly Check[] = [
   refused({
     name: 'book-incomplete',

@@ -3,7 +3,7 @@ import { codedOutcome, leadsTo, refusal, resource, status, success, that } from 
 import { parameters, proposal } from '../../preparation/bodies.ts';
 import { bookSlot, inOther } from './common.ts';
 
-/** Appointments that are sent again, or replace others (specification 3). */
+/** Appointments that are re-submitted or replace others (specification 3). */
 export const resubmissionChecks: readonly Check[] = [
   {
     name: 'rebook-in-another-slot',
