@@ -34,10 +34,8 @@ function readPage(manifest: string, application: string): PageAssets {
 }
 
 /**
- * The built files of an application.
+ * The built files of an `application` in the `output` of `npm run build:web`.
  *
- * @param output - output folder of `npm run build:web`, normally `dist/web`
- * @param application - its name in the manifest
  * @throws Error if it is not built; the message says how to build it
  */
 export function assetsOf(output: string, application: string): Assets {

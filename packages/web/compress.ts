@@ -19,11 +19,9 @@ export function takes(way: keyof typeof ways, acceptEncoding: unknown): boolean 
 }
 
 /**
- * Compresses a page for a browser that accepts it. Only for pages without secrets: the length of a compressed page
- * reveals something about its content.
+ * Compresses a page by `Accept-Encoding`; `undefined` if it goes uncompressed. Only for pages without secrets: the
+ * length of a compressed page reveals something about its content.
  *
- * @param acceptEncoding - `Accept-Encoding` of the request
- * @returns `undefined` if the page goes uncompressed
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-12.5.3
  */
 export async function compressed(

@@ -16,10 +16,8 @@ function parseRange(text: string): { readonly language: string; readonly weight:
 }
 
 /**
- * The language that a browser prefers.
+ * The language that a browser prefers, by its `Accept-Language`; `undefined` if no offered language is accepted.
  *
- * @param header - `Accept-Language`
- * @returns `undefined` if no offered language is accepted
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-12.5.4
  */
 export function preferredLanguage<T extends string>(header: string | undefined, offered: readonly T[]): T | undefined {

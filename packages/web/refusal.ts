@@ -6,7 +6,6 @@ import { isObject } from '../../core/fhir/resource.ts';
 export interface ChosenStep {
   /** The name of the step; in a series `1`, `2` … */
   readonly name: string;
-  /** Ids of its Slots. */
   readonly slots: readonly string[];
   readonly start: number;
   readonly end: number;
@@ -28,7 +27,6 @@ export interface Alternative {
 export interface Problem {
   /** Code of the booking service (docs/errors.md). */
   readonly code: string | undefined;
-  /** FHIR's issue type. */
   readonly type?: string;
   readonly text?: string;
   readonly alternatives: readonly Alternative[];

@@ -2,7 +2,6 @@ import type { FastifyHelmetOptions } from '@fastify/helmet';
 
 /** The rights of an application's pages beyond the rights of all pages. */
 export interface PageRights {
-  /** Whether the pages are reached only over https. */
   readonly isSecure: boolean;
   /** Further origins that scripts of the page may call, for example Medplum's. */
   readonly connect?: readonly string[];
@@ -15,11 +14,11 @@ export interface PageRights {
 }
 
 /**
- * The security headers of pages. Scripts, styles and pictures come from the service itself, and nothing in the markup runs:
- * what a portal or a clinic has stored cannot become a script.
+ * The security headers of pages. Scripts, styles and pictures come from the service itself, and nothing in the markup
+ * runs: stored data of a portal or a clinic cannot become a script.
  *
- * `same-origin` as referrer policy: with `no-referrer` a browser sends `Origin: null` with a form, and the protection
- * against forged requests could not tell it from a foreign one.
+ * The referrer policy is `same-origin`: with `no-referrer` a browser sends `Origin: null` with a form, and the
+ * protection against forged requests could not tell it from a foreign one.
  *
  * @see https://www.w3.org/TR/CSP3/
  */

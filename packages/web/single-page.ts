@@ -13,7 +13,6 @@ interface SinglePage {
   readonly path: string;
   /** Public settings for the script, as `data-` attributes of `<html>`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Routes besides the page. */
   readonly routes?: FastifyPluginAsync;
 }
 

@@ -86,7 +86,6 @@ function actorsOf({ participant }: Appointment): string[] {
 
 const scheduleIdOf = ({ schedule }: Slot): string | undefined => idIn(schedule, 'Schedule');
 
-/** The appointments that hold time, by Slot id. */
 function appointmentsBySlot(appointments: readonly Appointment[]): ReadonlyMap<string, readonly Appointment[]> {
   const found = new Map<string, Appointment[]>();
   for (const appointment of appointments) {

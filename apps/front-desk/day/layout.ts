@@ -2,9 +2,7 @@ import type { Interval } from '../../../core/time/interval.ts';
 
 interface Placed<T extends Interval> {
   readonly item: T;
-  /** 0 is the first. */
   readonly lane: number;
-  /** Number of lanes beside each other. */
   readonly lanes: number;
 }
 

@@ -7,7 +7,6 @@ import { listOf } from '../../../packages/web/elements.ts';
 interface Search {
   readonly type: 'Slot' | 'Appointment';
   readonly query: readonly (readonly [string, string])[];
-  /** Parameters that read linked resources, too. */
   readonly include?: readonly (readonly [string, string])[];
 }
 

@@ -7,7 +7,6 @@ export interface Refusal {
   readonly status: number;
   /** Codes of the booking service (docs/errors.md). */
   readonly codes: readonly string[];
-  /** Messages of the server. */
   readonly sentences: readonly string[];
   /** Bookable times in place of the refused one. */
   readonly alternatives: readonly Alternative[];

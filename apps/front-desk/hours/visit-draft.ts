@@ -226,7 +226,6 @@ interface VisitProblems {
   /** By the keys of steps. */
   readonly steps: ReadonlyMap<number, StepProblem>;
   readonly whole: WholeProblem | undefined;
-  /** Messages of the service. */
   readonly sentences: readonly string[];
 }
 

@@ -32,7 +32,6 @@ export interface Delivery {
   readonly owner: string;
   readonly topic: (typeof topics)[number] | undefined;
   readonly channel: ChannelType | undefined;
-  /** As the subscriber sent them. */
   readonly filters: readonly string[];
   readonly state: DeliveryState;
   readonly action: DeliveryAction | undefined;
@@ -120,10 +119,7 @@ function deliveryOf(
 
 const rank = ({ state }: Delivery): number => deliveryStates.indexOf(state);
 
-/**
- * Groups Subscriptions by portal: failed deliveries come first, then those that wait. Broken resources are shown as far
- * as they can be read. `now` is in milliseconds since 1970 UTC.
- */
+/** Groups Subscriptions by portal, failed deliveries first. Broken resources are shown as far as they can be read. */
 export function deliveriesIn(resources: readonly unknown[], now: number, config: PublicConfig): PortalDeliveries[] {
   const outboxes = new Map(resources.flatMap((one) => (isResource(one, 'Task') ? readOutboxes(one) : [])));
   const portals = new Map<string, Delivery[]>();

@@ -16,7 +16,6 @@ export interface Waiting {
   readonly asked: number | undefined;
   /** Whether most of the time for a reply is over. */
   readonly isUrgent: boolean;
-  /** Name from the Task. */
   readonly requester: string | undefined;
 }
 

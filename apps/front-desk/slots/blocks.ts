@@ -44,10 +44,7 @@ const IDENTIFIER_SYSTEM = 'urn:ietf:rfc:3986';
 /** The search token of a block. */
 export const blockToken = (uuid: string): string => `${IDENTIFIER_SYSTEM}|urn:uuid:${uuid}`;
 
-/**
- * A Slot that blocks time. The service withdraws the free Slots that it overlaps, and publishes them again after it is
- * deleted. Repeated requests have the same `uuid`.
- */
+/** A Slot that blocks time. The service withdraws the free Slots that it overlaps until the block is deleted. */
 export function blockSlot(schedule: string, { start, end }: Interval, reason: string, uuid: string): Slot {
   return {
     resourceType: 'Slot',

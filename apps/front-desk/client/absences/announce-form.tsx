@@ -21,12 +21,7 @@ interface Draft {
   readonly reason: string;
 }
 
-/**
- * Announces an absence: the time is blocked at once, and a plan for the appointments is made.
- *
- * @param chosen - ids of the preselected calendars
- * @param onPlanned - receives the id of the absence
- */
+/** Announces an absence: the time is blocked at once, and a plan is made. `onPlanned` receives its id. */
 export function AnnounceForm({
   schedules,
   chosen,

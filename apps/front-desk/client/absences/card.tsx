@@ -112,7 +112,6 @@ interface CardProps {
   readonly onChanged: () => Promise<void>;
 }
 
-/** The free times that staff can choose in place of the proposal. */
 function OtherTimes({
   absence,
   appointment,
@@ -159,7 +158,6 @@ function OtherTimes({
   );
 }
 
-/** An unconfirmed plan: the proposals, and the outcome without a reply. */
 function Plan({ absence, lines, known, onChanged }: CardProps) {
   const { absences: words } = useTexts();
   const { draft, change, clear } = useDraft<{

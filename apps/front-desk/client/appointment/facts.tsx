@@ -37,7 +37,6 @@ function consentText(
   return `${momentText(consent, language)}, ${consentByLink}`;
 }
 
-/** The text of a narrative, without its markup. */
 const textOf = (div: string): string => new DOMParser().parseFromString(div, 'text/html').body.textContent ?? '';
 
 /** A phone number as a link; nothing if there is none. */

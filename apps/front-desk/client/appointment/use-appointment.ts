@@ -111,10 +111,7 @@ async function readAppointment(id: string): Promise<AppointmentDetails | Refusal
   };
 }
 
-/**
- * Reads an appointment with its patient, answers and history. It is read again if `version`, which the calendar shows,
- * is another one; typed text stays meanwhile.
- */
+/** Reads an appointment with its details. If the calendar shows another `version`, it is read again. */
 export function useAppointment(id: string | undefined, version: string | undefined): Loaded<AppointmentDetails> {
   const loaded = useLoaded(id && `appointment ${id}`, () => readAppointment(id ?? ''));
   const { value, reload } = loaded;

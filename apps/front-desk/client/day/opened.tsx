@@ -74,14 +74,12 @@ export function Opened({
 }: {
   readonly place: DayRoute;
   readonly go: Go;
-  /** The open entry, if the calendar shows it. */
   readonly entry: Entry | undefined;
   readonly data: CalendarData | undefined;
   readonly moving: AppointmentDetails | undefined;
   /** The patient for whom a time is being chosen. */
   readonly person: Patient | undefined;
   readonly schedules: readonly Schedule[];
-  /** All calendars of the clinic. */
   readonly all: readonly Schedule[];
   readonly onChanged: () => void;
 }) {

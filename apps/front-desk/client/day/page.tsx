@@ -44,7 +44,6 @@ function Legend() {
   );
 }
 
-/** The purpose for which staff choose a time. */
 function Choosing(props: {
   readonly title: string;
   readonly stop: string;

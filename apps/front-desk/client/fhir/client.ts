@@ -148,10 +148,7 @@ export async function searchAll(urls: readonly string[]): Promise<unknown[][] | 
 /** Reads a Bundle without its further pages: counts and histories. */
 export const readBundle = (url: string): Promise<Bundle | Refusal> => call('Bundle', `${fhirBase}/${url}`, {});
 
-/**
- * A search for typed text. It is sent as a form, so that no log of URLs contains a name. The browser also needs one
- * CORS request for all letters, not one for each.
- */
+/** A search for typed text. Sent as a form, it puts no name into logs of URLs, and needs one CORS request only. */
 export const searchTyped = (type: ResourceType, query: Query, signal: AbortSignal): Promise<Bundle | Refusal> =>
   call('Bundle', `${fhirBase}/${type}/_search`, {
     method: 'POST',

@@ -18,7 +18,6 @@ import { Holidays } from './holidays.tsx';
 import { SavingPart, useSaving } from './saving.tsx';
 
 interface Draft extends ClosedDay {
-  /** Public holidays to be closed, too. */
   readonly holidays: readonly ClosedDay[];
 }
 

@@ -40,11 +40,7 @@ export const useHours = () => useLoaded('hours', load);
 /** The effects of a change, by Schedule id. */
 export type Previews = ReadonlyMap<string, ChangePreview>;
 
-/**
- * Previews another version of a service, of the closed days, or of a calendar. Nothing is written.
- *
- * @param onProgress - receives the number of checked Schedules, and of all
- */
+/** Previews a changed service, calendar or closed day, Schedule by Schedule. Nothing is written. */
 export async function previewChange(
   changed: HoursHolder,
   data: HoursData,

@@ -76,7 +76,6 @@ function PoolFields({ row, data, onChange }: StepProps) {
   );
 }
 
-/** The names of the calendars and services that can fill a role. */
 function namesIn({ extension = [] }: Extension, { services, schedules }: HoursData): string {
   return extension
     .map(({ valueReference }) => {

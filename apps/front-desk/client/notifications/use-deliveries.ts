@@ -23,10 +23,7 @@ export const useDeliveries = (): Watched<Deliveries> =>
     return { portals, names: await namesOf(portals.map(({ owner }) => owner)) };
   });
 
-/**
- * Requests another delivery. The service starts only one, however often it is asked. A refusal disappears when the
- * state of the delivery changes.
- */
+/** Requests another delivery; the service starts only one. A refusal is forgotten when the state changes. */
 export function useDeliver({ id, action, state, attempts, delivered }: Delivery, onAsked: () => Promise<void>) {
   const { notifications: words } = useTexts();
   const { submit, ...rest } = useSubmit([state, action, attempts, delivered].join());

@@ -33,10 +33,7 @@ const MAX_TRIES = 3;
 /** Pause between two checks for changes, in milliseconds. */
 const PAUSE = 4_000;
 
-/**
- * Polls while the page is visible. One failed request is repeated before it counts. `pause` is in milliseconds; with
- * `isLater`, the first request waits, too.
- */
+/** Polls while the page is visible. One failed request is repeated. With `isLater`, the first request waits, too. */
 export const useWatched = <T extends object>(
   key: string,
   look: () => Promise<T | Refusal>,
@@ -62,10 +59,7 @@ async function standingsOf(searches: readonly ShownSearch[]): Promise<SearchVers
   return found.find(isRefusal) ?? found.filter((one): one is SearchVersion => !isRefusal(one));
 }
 
-/**
- * Shows search results. Changes by others appear automatically, and so do results that could not be read at first.
- * `make` makes the value from the found resources, complete or not.
- */
+/** Shows search results, kept up to date with the server; results that could not be read at first appear, too. */
 export function useFound<T extends object>(
   key: string,
   searches: readonly ShownSearch[],

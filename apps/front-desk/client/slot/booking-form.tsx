@@ -80,7 +80,6 @@ export function BookingForm({
   /** Includes the Slot's calendar. Outside the bookable slots another one can be chosen. */
   readonly schedules: readonly Schedule[];
   readonly onBooked: (appointmentId: string) => void;
-  /** The calendar is outdated. */
   readonly onStale: () => void;
 }) {
   const {

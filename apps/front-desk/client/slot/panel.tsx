@@ -127,7 +127,6 @@ export function SlotPanel({
   readonly person: Patient | undefined;
   /** Whether the calendar still shows it. */
   readonly isThere: boolean;
-  /** Name of its calendar. */
   readonly calendar: string;
   readonly schedules: readonly Schedule[];
   readonly onChanged: () => void;

@@ -108,10 +108,7 @@ function FilledThisWeek() {
   );
 }
 
-/**
- * The waitlist in the order of offers, with open personal offers. It is empty if nobody waits and no service has a
- * waitlist. The page around it reports a server that does not respond.
- */
+/** The waitlist in the order of offers; empty if nobody waits and no service has one. The page reports failures. */
 export function Waitlist() {
   const { waitlist: words } = useTexts();
   const now = useNow();
