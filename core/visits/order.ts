@@ -1,22 +1,22 @@
-/** What the order of steps depends on. */
+/** The properties of a step that its order depends on. */
 export interface OrderedStep {
   readonly name: string;
-  /** Milliseconds; absent: as long as appointments of the pool are. */
+  /** In milliseconds; absent if the appointments of the pool decide. */
   readonly duration: number | undefined;
   /** Names of the steps that must be over; without any, the step can take place in any order. */
   readonly after: readonly string[];
   /**
-   * Shortest and longest time between the step and the end of the one before it: the last of those that it comes after; if
-   * it can take place in any order, whichever is before it.
+   * Shortest and longest time between the step and the end of the one before it, in milliseconds. The one before is the
+   * last step in `after`; without any, the previous step in time.
    */
   readonly gapMin: number;
   readonly gapMax: number;
 }
 
-/** How many orders of steps are looked at to find out whether one is possible; with more, it counts as possible. */
+/** The most orders of steps that are tried. With more, a possible one is assumed. */
 const MAX_ORDERS = 50_000;
 
-/** Shorter appointments than a minute are not possible. */
+/** The minimum length of an appointment, in milliseconds. */
 const SHORTEST = 60_000;
 
 /** `to` starts at least `length` after `from` does; both are positions in an order. */
@@ -26,7 +26,7 @@ interface Distance {
   readonly length: number;
 }
 
-/** Whether there are times that keep all distances: no circle of them is longer than nothing (Bellman and Ford). */
+/** Whether there are times that keep all distances: no cycle of them has a positive length (Bellman and Ford). */
 function isPossible(count: number, distances: readonly Distance[]): boolean {
   const earliest = Array.from({ length: count }, () => 0);
   for (let round = 0; round <= count; round++) {
@@ -45,12 +45,12 @@ function isPossible(count: number, distances: readonly Distance[]): boolean {
   return false;
 }
 
-/** The steps of an order from whose end the gap of a step after them counts: the last that it waits for, or the last. */
+/** The step before a step, from whose end its gap counts: the last one in `after`; without any, the previous one. */
 export function stepBefore<T extends OrderedStep>(step: OrderedStep, before: readonly T[]): T | undefined {
   return step.after.length > 0 ? before.findLast(({ name }) => step.after.includes(name)) : before.at(-1);
 }
 
-/** What an order of steps demands of their starts. */
+/** The distances between the starts of steps in a given order. */
 function distancesOf(order: readonly OrderedStep[]): Distance[] {
   return order.flatMap((step, to): Distance[] => {
     const earlier = order.slice(0, to);
@@ -68,8 +68,8 @@ function distancesOf(order: readonly OrderedStep[]): Distance[] {
 }
 
 /**
- * Whether steps can follow one another at all, if everything is free: in one order at least, all gaps can be kept while no
- * two steps overlap.
+ * Whether a visit is possible if all time is free: in at least one order, all gaps can be kept while no two steps
+ * overlap.
  */
 export function canFollow(steps: readonly OrderedStep[]): boolean {
   let looked = 0;

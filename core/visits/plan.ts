@@ -37,20 +37,19 @@ import { isByItself, otherAppointmentsOf, readStepMark, visitGroupOf, visitOf, w
 import { mayBeVisit, type Step, visitRuleIssues } from './rules.ts';
 import { type StepMark, stepExtension, stepOf } from './visit.ts';
 
-/** What a request is decided by. */
+/** The resources that decide about a request. */
 export interface Reading {
-  /** What the caller may see of everything that the request names and leads to. */
+  /** The visible resources that the request names or leads to. */
   readonly state: ResourceSet;
-  /** The services that say what visits need, read with the Bot's own rights: portals see no pools. */
+  /** The services with the visit definitions, read with the Bot's own rights: portals see no pools. */
   readonly visits?: ResourceSet | undefined;
   readonly known: Knowledge;
 }
 
-/** Which step of a visit an appointment says that it is, and why that cannot be read. */
 const sentMark = ({ appointment: { sent = {}, path } }: AppointmentRequest, config: PublicConfig) =>
   readStepMark(sent, path, config);
 
-/** Which step of a visit an appointment of a request is to be, or is. */
+/** The step that an appointment of a request is to be; if it names none, the stored one. */
 export function markOf(
   request: AppointmentRequest,
   stored: Appointment | undefined,
@@ -59,7 +58,7 @@ export function markOf(
   return sentMark(request, config).step ?? (stored && stepOf(stored, config));
 }
 
-/** The searches for what was booked together with the appointments that a request moves or replaces. */
+/** The searches for the other appointments of the visits of which a request moves or replaces one. */
 export function siblingReads(
   appointments: readonly AppointmentRequest[],
   include: SearchQuery,
@@ -76,7 +75,7 @@ export function siblingReads(
   );
 }
 
-/** Ids of the services that say what the visits need to which the appointments of a request belong, or stored ones. */
+/** Ids of the services with the visit definitions of requested and stored appointments. */
 export function visitServices(
   appointments: readonly AppointmentRequest[],
   state: ResourceSet,
@@ -88,8 +87,8 @@ export function visitServices(
 }
 
 /**
- * The others that were booked with the one that is replaced and end with it, if it is a requestor's: all of them where they
- * only end together, else those in whose place others are booked at once.
+ * The other appointments of the visit that end with a requestor's replaced one: all of them if they can only end
+ * together, else those whose steps the request books again.
  */
 function besidesReplaced(
   { earlier: { replaced, previous, besides }, ...given }: Prepared,
@@ -119,7 +118,10 @@ function besidesReplaced(
   return [...besides, ...following];
 }
 
-/** What several appointments of a request bring to its end, because they are offered for it together, ends once. */
+/**
+ * Lets only the first appointment of a request replace an appointment or fulfil a waitlist entry. Several of them can
+ * name the same one if they were offered together.
+ */
 function endingOnce(all: readonly Prepared[]): Prepared[] {
   const known = new Set<string | undefined>();
   const first = (appointment: Appointment | undefined): Appointment[] => {
@@ -134,7 +136,6 @@ function endingOnce(all: readonly Prepared[]): Prepared[] {
   });
 }
 
-/** The decisions about the appointments of a request. */
 interface Decided {
   readonly given: Given;
   /** In the order in which they were sent. */
@@ -145,7 +146,10 @@ interface Decided {
 
 type DecidedStep = Step & ReturnType<typeof decide>;
 
-/** Decides about one appointment after the other: the calendar after the first is what the second meets. */
+/**
+ * Decides about one appointment after the other, in the order of their times. Each meets the calendar that the one
+ * before leaves.
+ */
 function decideEach({ request }: ParsedRequest, { state, visits, known }: Reading, context: BookingContext): Decided {
   const ids = new Map<string, string>();
   const idFor = (key: string): string => {
@@ -172,14 +176,13 @@ function decideEach({ request }: ParsedRequest, { state, visits, known }: Readin
   return { given, steps: prepared.flatMap((one) => made.get(one) ?? []), inTime: [...made.values()] };
 }
 
-/** The patients of an appointment as one text. */
 const patientsOf = ({ resolved }: Pick<Prepared, 'resolved'>): string =>
   [...resolved.participants.map(({ actor }) => actor?.reference), resolved.patient?.reference]
     .filter((one) => one?.startsWith('Patient/') || one?.startsWith('urn:'))
     .toSorted()
     .join();
 
-/** A person cannot be at two places at once. */
+/** Refuses overlapping appointments of one patient. */
 function overlapIssues(inTime: readonly Step[]): Issue[] {
   return inTime.flatMap((step, index): Issue[] => {
     const { appointment, interval } = step.request;
@@ -198,7 +201,7 @@ function overlapIssues(inTime: readonly Step[]): Issue[] {
   });
 }
 
-/** The problems of several appointments that are booked at once, beside those of each. */
+/** Issues between the appointments of one request. */
 function issuesTogether({ request }: ParsedRequest, { steps, inTime }: Decided): Issue[] {
   const marked = steps.filter(({ mark }) => mark);
   const strangers = marked.filter((decidedStep) => marked[0] && patientsOf(decidedStep) !== patientsOf(marked[0]));
@@ -220,13 +223,13 @@ function issuesTogether({ request }: ParsedRequest, { steps, inTime }: Decided):
   ];
 }
 
-/** What is wrong with the form of a request. */
+/** Issues of the form of a request. */
 const malformedIn = ({ request, issues }: ParsedRequest, config: PublicConfig): Issue[] => [
   ...issues,
   ...(request?.appointments ?? []).flatMap((appointmentRequest) => sentMark(appointmentRequest, config).issues),
 ];
 
-/** What is wrong with a request, apart from its limits. */
+/** Issues of a request, apart from its limits. */
 function issuesIn(parsed: ParsedRequest, decided: Decided): Issue[] {
   return [
     ...malformedIn(parsed, decided.given.context.config),
@@ -239,14 +242,14 @@ function issuesIn(parsed: ParsedRequest, decided: Decided): Issue[] {
   ];
 }
 
-/** The patients about whom more must be known before a request is decided, by their ids. */
+/** The ids of the patients that must be read before a request is decided. */
 export function patientsToRead({ request }: ParsedRequest, { state, known }: Reading, context: BookingContext) {
   const given: Given = { state, known, context: { ...context, idFor: context.newId } };
   const all = (request?.appointments ?? []).map((appointmentRequest) => prepare(appointmentRequest, given));
   return { merged: all.flatMap(mergedIn), ambiguous: all.flatMap(ambiguousIn) };
 }
 
-/** What follows from a request, to be read before it is decided. */
+/** The second reading for each appointment of a request, before it is decided. */
 export function followingReads(parsed: ParsedRequest, reading: Reading, context: BookingContext): Following[] {
   const decided = decideEach(parsed, reading, context);
   const found = issuesIn(parsed, decided);
@@ -270,12 +273,11 @@ export type BookingPlan =
     };
 
 /**
- * Decides about a booking or a hold of one appointment or several: gives all its problems, or the one transaction that
- * carries it out. Every slot and appointment that is changed is written on condition of the version that was read, so that of
- * two bookings of the same time one fails as a whole.
- *
- * @param parsed - the request as read by `parseBookRequest`
- * @param reading - what was read for it: what it names, and what follows from that (`followingReads`)
+ * Decides about a booking or a hold of one appointment or several. The result is all its problems, or one transaction.
+ * Every changed slot and appointment is written on condition of the version that was read, so that of two bookings of
+ * the same time one fails as a whole.
+ * @param parsed - the result of `parseBookRequest`
+ * @param reading - the named resources and the results of `followingReads`
  * @see specification sections 3 and 4.4
  */
 export function planBooking(parsed: ParsedRequest, reading: Reading, context: BookingContext): BookingPlan {
@@ -302,7 +304,7 @@ export function planBooking(parsed: ParsedRequest, reading: Reading, context: Bo
 /** The extensions that link an appointment to others of its visit. */
 const linking: readonly string[] = [PREVIOUS, ORIGINATING, RECURRENCE_ID];
 
-/** What the appointments of a series say besides: the first of them, and which they are. */
+/** The extensions for appointments of a series: a reference to the first one, and the number in the series. */
 function seriesLinks({ mark, visits, context }: Step, first: string | undefined): Extension[] {
   const isSeries = mark && visitOf(mark.service, visits, context.config)?.series !== undefined;
   return isSeries
@@ -313,14 +315,14 @@ function seriesLinks({ mark, visits, context }: Step, first: string | undefined)
     : [];
 }
 
-/** The stored links of an appointment that is moved, but those to others that are moved with it. */
+/** The stored links of an appointment that is moved, except links to appointments that are moved with it. */
 const keptLinks = ({ earlier: { previous }, rewritten }: Step): Extension[] =>
   (previous?.extension ?? []).filter(
     ({ url, valueReference }) =>
       linking.includes(url) && !rewritten.includes(idIn(valueReference, 'Appointment') ?? ''),
   );
 
-/** What ties an appointment to a group, and the extension that says which step it is. */
+/** The group identifier of an appointment, and the extension that names its step. */
 function ties(step: Step, group: string | undefined, links: readonly Extension[], fullUrl?: string): Ties {
   const { request, context } = step;
   const mark = sentMark(request, context.config).step;
@@ -332,7 +334,7 @@ function ties(step: Step, group: string | undefined, links: readonly Extension[]
   };
 }
 
-/** The ties of the only appointment of a patient, which may take the place of another in its visit. */
+/** The ties of a patient's only appointment in a request. It may replace an appointment of a visit. */
 function tiesInPlace(step: Step): Ties {
   const { mark, earlier, context } = step;
   const { replaced } = earlier;
@@ -343,8 +345,7 @@ function tiesInPlace(step: Step): Ties {
 }
 
 /**
- * What ties the appointments of one patient together.
- *
+ * The ties between the appointments of one patient.
  * @param inTime - in the order of their times
  */
 function tiesTogether(inTime: readonly Step[], newId: () => string): [Step, Ties][] {
@@ -363,7 +364,7 @@ function tiesTogether(inTime: readonly Step[], newId: () => string): [Step, Ties
       ...(previous ? [{ url: PREVIOUS, valueReference: { reference: previous } }] : []),
       ...seriesLinks(step, origin),
     ];
-    // Which one of the series it is may have changed.
+    // The number in the series may have changed.
     const kept = keptLinks(step).filter(({ url }) => url !== RECURRENCE_ID || made.every((link) => link.url !== url));
     const links = made.filter(({ url }) => !kept.some((link) => link.url === url));
     return [step, ties(step, group, [...kept, ...links], urls[index])];
@@ -371,8 +372,7 @@ function tiesTogether(inTime: readonly Step[], newId: () => string): [Step, Ties
 }
 
 /**
- * The one transaction that carries a request out. Its first entries are the appointments, in the order of the request.
- *
+ * The transaction of an accepted request. Its first entries are the appointments, in the order of the request.
  * @see specification 2.1 and section 3
  */
 function transactionOf({ given, steps, inTime }: Decided): Bundle {

@@ -8,7 +8,6 @@ import { type OpenStep, type Proposal, searchVisits } from './search.ts';
 import { bestSeries, seriesStarting, seriesWindows } from './series.ts';
 import { isInPool, plainStep, type Visit } from './visit.ts';
 
-/** How many visits a preview shows. */
 const MAX_SHOWN = 5;
 
 /** The free Slots that a preview is made of. */
@@ -17,17 +16,16 @@ interface PreviewRead extends Interval {
   readonly schedule: string;
 }
 
-/** What a clinic sees of a visit before it is saved. */
+/** The preview of a visit before the clinic saves it. */
 interface VisitPreview {
-  /** Which free Slots must be read: those that overlap these times. */
+  /** The times whose free Slots must be read. */
   readonly reads: readonly PreviewRead[];
-  /** The first visits that portals would find within a week, by those Slots, as far as they are found before it is too late. */
+  /** The first visits within a week in those Slots. The search stops when it takes too long. */
   readonly offered: (slots: readonly Slot[], isTooLate: () => boolean) => readonly Proposal[];
 }
 
 /**
- * What portals would find within a week of a visit, whether or not it is saved.
- *
+ * The visits that portals would find within a week. The visit need not be saved.
  * @param now - milliseconds since 1970 UTC
  */
 export function visitPreview(

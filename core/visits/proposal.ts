@@ -15,25 +15,25 @@ import { type Bookable, serviceTypesIn } from './openings.ts';
 import type { Proposal } from './search.ts';
 import { stepExtension, type Visit } from './visit.ts';
 
-/** What a proposal is made into appointments with. */
+/** The data with which a proposal becomes appointments. */
 interface Proposing {
   readonly visit: Visit;
-  /** Whether it is one appointment of an ordinary service: then nothing marks it as a visit. */
+  /** Whether it is one appointment of an ordinary service, which gets no visit extension. */
   readonly isPlain: boolean;
   readonly bookable: ReadonlyMap<string, Bookable>;
   readonly slotOf: (id: string) => CalendarSlot | undefined;
   readonly patient: string | undefined;
   readonly payerKind: Coding | undefined;
-  /** Makes the value of the identifier that the appointments of one visit have in common. */
+  /** Gives the value of the identifier that the appointments of one visit share. */
   readonly newId: () => string;
-  /** In a series the times for which others are proposed, by step. */
+  /** In a series the regular times that were not free, by step. */
   readonly insteadOf?: ReadonlyMap<string, number>;
   readonly config: BookingConfig;
 }
 
 function participantsIn(schedules: readonly string[], { bookable, patient }: Proposing): AppointmentParticipant[] {
   const actors = schedules.flatMap((id) => bookable.get(id)?.schedule.actor ?? []);
-  // A service is no one who takes part: the appointment names it as its type.
+  // A service does not take part: the appointment names it as its type.
   const others = actors.filter(({ reference = 'HealthcareService/' }) => !reference.startsWith('HealthcareService/'));
   const references: Reference[] = [...(patient ? [{ reference: patient }] : []), ...others];
   return references.map((actor) => ({
@@ -42,7 +42,7 @@ function participantsIn(schedules: readonly string[], { bookable, patient }: Pro
   }));
 }
 
-/** One visit as a Bundle of the appointments that `$book` takes as they stand. */
+/** One visit as a Bundle of appointments that `$book` accepts unchanged. */
 export function proposalBundle(proposal: Proposal, proposing: Proposing): Bundle<Appointment> {
   const { visit, isPlain, bookable, slotOf, payerKind, newId, insteadOf, config } = proposing;
   const group = { system: artefactUri(config, 'LocalVisitGroup'), value: newId().replace('urn:uuid:', '') };
@@ -87,7 +87,7 @@ export function proposalBundle(proposal: Proposal, proposing: Proposing): Bundle
   };
 }
 
-/** What is said with the visits that were found before the search became too long. */
+/** The outcome beside the visits of a search that was stopped because it took too long. */
 function moreMayBe(advice: string, config: BookingConfig): OperationOutcome {
   const { type, display } = bookingErrors['too-costly'];
   const coding = [{ system: artefactUri(config, 'LocalBookingError'), code: 'too-costly', display }];
@@ -105,9 +105,8 @@ function moreMayBe(advice: string, config: BookingConfig): OperationOutcome {
 }
 
 /**
- * The answer of `$find`.
- *
- * @param advice - how to narrow the search, if it was too long to find all that were asked for
+ * The response of `$find`.
+ * @param advice - a way to narrow the search, if it was stopped before it found all requested visits
  */
 export function findResponse(
   visits: readonly Bundle<Appointment>[],

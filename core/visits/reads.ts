@@ -5,13 +5,13 @@ import { type SearchQuery, search, searchByIds, tokensOf } from '../rows/search.
 import type { Interval } from '../time/interval.ts';
 import type { Pool } from './visit.ts';
 
-/** How many Schedules a search for those of services finds. */
+/** The page size of a search for Schedules. */
 const MAX_SCHEDULES = '1000';
 
-/** How many Slots a page has: as many as Medplum allows. */
+/** The page size of a search for Slots: Medplum's maximum. */
 export const PAGE = 1_000;
 
-/** How many the first page has: often they are enough. */
+/** The size of the first page, which is often enough. */
 export const FIRST_PAGE = 400;
 
 const unique = (ids: readonly string[]): string[] => [...new Set(ids)];
@@ -22,7 +22,10 @@ const servicesIn = (pools: readonly Pool[]): string[] =>
 const schedules = (query: SearchQuery): BundleEntry =>
   search('Schedule', [['active:not', 'false'], ['_sort', '_id'], ['_count', MAX_SCHEDULES], ...query]);
 
-/** The searches for what pools name: services, and Schedules by their ids or as the calendars of services. */
+/**
+ * The searches for the resources of pools: services, and Schedules by their ids or by the services that are their
+ * actors.
+ */
 export function poolReads(pools: readonly Pool[]): BundleEntry[] {
   const services = servicesIn(pools);
   const named = unique(pools.flatMap((pool) => (pool.kind === 'schedules' ? pool.schedules : [])));
@@ -35,8 +38,7 @@ export function poolReads(pools: readonly Pool[]): BundleEntry[] {
 }
 
 /**
- * The searches for the Schedules that offer services: by the codes of these; if one of them has none, all Schedules.
- *
+ * The searches for Schedules of services: by the service types; if a service has no type, all Schedules.
  * @param services - of pools
  */
 export function scheduleReadsFor(services: readonly HealthcareService[]): BundleEntry[] {
@@ -45,7 +47,7 @@ export function scheduleReadsFor(services: readonly HealthcareService[]): Bundle
   return services.length === 0 ? [] : [schedules(isCoded ? [['service-type', unique(tokens.flat()).join(',')]] : [])];
 }
 
-/** The searches for the services that Schedules name and that were not read yet. */
+/** The searches for services of Schedules that were not read yet. */
 export function namedServiceReads(found: readonly Schedule[], known: ReadonlySet<string>): BundleEntry[] {
   return searchByIds(
     'HealthcareService',
@@ -55,9 +57,8 @@ export function namedServiceReads(found: readonly Schedule[], known: ReadonlySet
 
 /**
  * The search for a page of the free Slots of some Schedules, by start.
- *
- * @param time - those that overlap it
- * @param from - those that start there or later, if the page is not the first
+ * @param time - the Slots overlap it
+ * @param from - earliest start of the Slots; absent for the first page
  */
 export function slotPage(ids: readonly string[], time: Interval, from?: number, count = PAGE): BundleEntry {
   return search('Slot', [

@@ -8,46 +8,44 @@ import type { Interval } from '../time/interval.ts';
 import { DAY } from '../time/time-zone.ts';
 import { MAX_PERIOD } from './series.ts';
 
-/** What is asked for by `$find`. */
+/** A request to `$find`. */
 export interface FindRequest {
   /** Id of the HealthcareService. */
   readonly service: string;
-  /** In which the whole visit must be. */
+  /** The whole visit must lie in it. */
   readonly period: Interval;
-  /** How many visits are wanted at most. */
+  /** The most visits to return. */
   readonly count: number;
   /** The hours of the day in which each appointment must be: milliseconds since midnight. */
   readonly hours: Interval;
-  /** Those who are wished for, `Type/id`. */
+  /** The wanted actors, `Type/id`. */
   readonly actors: readonly string[];
   /** Names of optional steps that are left out. */
   readonly without: readonly string[];
-  /** Names of the steps that are wanted alone, as where the rest of a series is moved; none: all. */
+  /** Names of the wanted steps, for example the rest of a series to be moved; empty for all. */
   readonly steps: readonly string[];
   /** `Patient/id`, if it was named. */
   readonly patient: string | undefined;
-  /** Who pays, if it was said. */
   readonly payerKind: Coding | undefined;
 }
 
-/** A request, and everything wrong with it. */
 interface ParsedFind {
   readonly request: FindRequest | undefined;
   readonly issues: readonly Issue[];
 }
 
-/** How many visits are answered at most, and by default. */
+/** The maximum and the default number of visits in a response. */
 const MAX_PROPOSALS = 20;
 const USUAL_PROPOSALS = 5;
 
 const MAX_ACTORS = 50;
 
-/** As many as one request books. */
+/** The most appointments in one booking. */
 const MAX_STEPS = 20;
 
 const actorTypes = ['Practitioner', 'PractitionerRole', 'Location', 'HealthcareService', 'Device'] as const;
 
-/** What the values of the parameters of `$find` are read as. */
+/** The types of the parameters of `$find`. */
 interface Value {
   readonly service: string;
   readonly period: Interval;
@@ -63,10 +61,9 @@ interface Value {
 
 type Name = keyof Value;
 
-/** A parameter of `$find`: how often it may be given, and how its value is read. */
 interface Definition<T> {
   readonly most: number;
-  /** What its value must be. */
+  /** The expected value, as words for an error message. */
   readonly said: string;
   readonly read: (value: Readonly<Record<string, unknown>>, config: BookingConfig) => T | undefined;
 }
@@ -184,10 +181,9 @@ function timeIssues(asked: Interval | undefined, hours: Interval, now: number): 
 
 /**
  * Reads the body of `$find`.
- *
  * @param body - parsed JSON of any kind
  * @param now - milliseconds since 1970 UTC
- * @returns the request if nothing is wrong, or all problems
+ * @returns the request if it has no problems, or all problems
  */
 export function parseFind(body: unknown, now: number, config: BookingConfig): ParsedFind {
   const isParameters = isResource(body, 'Parameters');

@@ -12,9 +12,9 @@ import { isVisit, type StepMark, stepOf, type Visit } from './visit.ts';
 
 /** The decision about one appointment of a request, which may be a step of a visit. */
 export interface Step extends Situation {
-  /** Which step it is to be, or is. */
+  /** The requested step, else the stored one. */
   readonly mark: StepMark | undefined;
-  /** The services that say what visits need, as far as they were read. */
+  /** The services with the visit definitions, as far as they were read. */
   readonly visits: ResourceSet | undefined;
 }
 
@@ -27,7 +27,7 @@ const mismatch = (diagnostics: string, expression: string): Issue => ({
 const list = (appointments: readonly Appointment[]): string =>
   appointments.map(({ id }) => `Appointment/${id}`).join(', ');
 
-/** The service whose visits take several appointments, if one of these alone is booked without being a step of one. */
+/** The service of a visit if one of its appointments is booked alone, without being marked as a step. */
 function visitMissed(situation: Step): string | undefined {
   const { mark, earlier, selected, request, context } = situation;
   if (mark || earlier.previous || context.offer) {
@@ -52,7 +52,7 @@ function missedIssues(situation: Step): Issue[] {
   return service ? [mismatch(diagnostics, `${situation.request.appointment.path}.extension`)] : [];
 }
 
-/** Those booked together with the moved ones that the request leaves where they are. */
+/** The appointments of the visit that the request does not move. */
 function staying(situations: readonly Step[]): Appointment[] {
   const found = situations.flatMap(({ earlier, state, visits, context: { now, config }, rewritten }) =>
     [earlier.previous, earlier.replaced].flatMap((appointment) =>
@@ -65,8 +65,8 @@ function staying(situations: readonly Step[]): Appointment[] {
 }
 
 /**
- * What is still to come of a visit is moved as a whole unless its service says otherwise; what is offered together is taken
- * together.
+ * The future appointments of a visit are moved together unless its service allows single steps. Appointments of one
+ * personal offer are accepted together.
  */
 function wholeIssues(situations: readonly Step[]): Issue[] {
   const left = staying(situations).filter((appointment) =>
@@ -105,8 +105,9 @@ function takenByStaying(appointments: readonly Appointment[], { state, context: 
 }
 
 /**
- * What stays of the visit, and decides where the others can be moved: what is booked, not what is only held with them. Of a
- * series that is what is still to come, unless more than stays is moved: then the rest are exceptions, which stay as they are.
+ * The appointments of the visit that stay and restrict the times of the moved ones: booked ones, not holds. Of a
+ * series, only future appointments count. They do not count if they are fewer than the moved ones: then they are
+ * exceptions.
  */
 function deciding({ series, service }: Visit, situations: readonly Step[], { context }: Step): Appointment[] {
   const { now, config } = context;
@@ -117,18 +118,18 @@ function deciding({ series, service }: Visit, situations: readonly Step[], { con
   return !series ? left : coming.length < situations.length ? [] : coming;
 }
 
-/** Order, gaps, lengths and pools: of all that is booked and, on a move, of what stays. */
+/** Checks order, gaps, lengths and pools of the requested appointments and, on a move, of those that stay. */
 function stepIssues(visit: Visit, situations: readonly Step[], first: Step): Issue[] {
   const left = deciding(visit, situations, first);
-  // What stays comes first: of two appointments for one step the other is wrong.
+  // The staying appointments come first: of two appointments for one step the moved one is at fault.
   const taken = [...takenByStaying(left, first), ...takenBy(situations)];
   const { config } = first.context;
   const isMove =
     left.length > 0 || situations.every(({ earlier: { previous } }) => previous && !isHold(previous, config));
   const isThere = (name: string): boolean => taken.some(({ step }) => step === name);
-  // What the clinic has taken out of a visit is not missing when the rest moves.
+  // A step that the clinic has removed from a visit is not missing when the rest moves.
   const asked = isMove ? { ...visit, steps: stepsWith(visit.steps, isThere) } : visit;
-  // Nor does a step that the clinic has renamed or taken away keep its appointment where it is: no rule is left for it.
+  // A renamed or removed step can be moved, too: no rule is left for it.
   const named = situations.flatMap(({ earlier: { previous } }) => (previous && stepOf(previous, config)?.step) ?? []);
   const former = isMove ? unknownSteps(visit, named) : [];
   const validated = taken.filter(({ step }) => !former.includes(step));
@@ -136,7 +137,7 @@ function stepIssues(visit: Visit, situations: readonly Step[], first: Step): Iss
   const root = path.startsWith('Parameters') ? 'Parameters.parameter' : path;
   return visitIssues(asked, validated, config.timeZone, root).flatMap((issue) => {
     const at = issue.expression ?? '';
-    // What stays is right where it is; only its distance from what moves can be wrong.
+    // A staying appointment cannot be at fault; only its distance from a moved one can be.
     return at.startsWith(STAYS)
       ? at === `${STAYS}.start`
         ? [{ ...issue, expression: `${path}.start` }]
@@ -166,7 +167,7 @@ function marksIssues(situations: readonly Step[]): Issue[] {
   return situations.every(({ selected }) => selected.slots.length > 0) ? stepIssues(visit, situations, first) : [];
 }
 
-/** Whether somebody takes what the service offers, as it is: it was made to fit. */
+/** Whether the request accepts a personal offer unchanged. The service made it to fit. */
 function isAccepting({ request: { interval, slots }, earlier: { previous }, context }: Step): boolean {
   const isStanding = previous !== undefined && isOpenOffer(previous, context.now, context.config);
   const ids = previous ? slotIdsOf(previous) : [];
@@ -174,7 +175,7 @@ function isAccepting({ request: { interval, slots }, earlier: { previous }, cont
   return isStanding && isSame && interval?.start === parseInstant(previous.start);
 }
 
-/** What is wrong with the appointments of a requestor as visits; staff may book and move what they like. */
+/** Issues of a requestor's appointments as visits. Staff may book and move without these rules. */
 export function visitRuleIssues(situations: readonly Step[]): Issue[] {
   const [first] = situations;
   if (first?.known.role !== 'requestor' || first.context.offer) {

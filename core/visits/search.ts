@@ -9,9 +9,9 @@ import type { VisitStep } from './visit.ts';
 export interface CandidateSchedule {
   /** Id of the Schedule. */
   readonly schedule: string;
-  /** Those with lower ranks are preferred. */
+  /** Lower ranks are preferred. */
   readonly rank: number;
-  /** The place whose time it takes; buffers hold within a place. */
+  /** The lane whose time it takes; buffers hold within a lane. */
   readonly lane: string | undefined;
   /** Ids of the Slots that it takes. */
   readonly slots: readonly string[];
@@ -20,22 +20,22 @@ export interface CandidateSchedule {
 
 /** A time at which a step can take place. */
 export interface CandidateTime extends Interval {
-  /** For each role those who can fill it, by rank; none of them is empty. */
+  /** The candidate Schedules of each role, by rank; no role is empty. */
   readonly roles: readonly (readonly CandidateSchedule[])[];
 }
 
-/** A step with the times at which it can take place. */
+/** A step with its candidate times. */
 export interface OpenStep extends VisitStep {
-  /** By start, then by end; each time once. */
+  /** By start, then by end, without duplicates. */
   readonly openings: readonly CandidateTime[];
-  /** All openings that start before are known; after it there may be others. */
+  /** All candidate times that start before this moment are known; later there may be others. */
   readonly knownUntil: number;
-  /** The shortest and the longest that it can be, in milliseconds. */
+  /** Bounds of its length, in milliseconds. */
   readonly shortest: number;
   readonly longest: number;
 }
 
-/** A step that was given a time, and who fills its roles. */
+/** A step with its time and the Schedules of its roles. */
 export interface Placed extends Interval {
   readonly step: string;
   readonly fillers: readonly CandidateSchedule[];
@@ -44,31 +44,31 @@ export interface Placed extends Interval {
 /** The steps of one visit in the order of time. */
 export type Proposal = readonly Placed[];
 
-/** What a search says next. */
+/** A result of a search. */
 type Found =
   | { readonly kind: 'proposal'; readonly proposal: Proposal }
-  /** More openings of these steps, by their indexes, must be known; those that start earlier than `from` are of no use. */
+  /** More candidate times of these steps, by their indexes, must be read. Earlier starts than `from` are useless. */
   | { readonly kind: 'more'; readonly steps: readonly number[]; readonly from: number }
   | { readonly kind: 'end' };
 
 /**
- * A computation that lets others go first: it yields when `isDue` says so, and is gone on with by whoever carries it out, or
- * not if it has taken too long.
+ * A computation that yields when `isDue` is true, so that other work can run. The caller resumes it, or drops it if it
+ * has taken too long.
  */
 export type Computation<T> = Generator<undefined, T>;
 
-/** Where a partial visit stands: the steps placed so far, in the order of time. */
+/** A partial visit: the steps placed so far, in the order of time. */
 interface Standing {
-  /** Bits of the indexes of the steps that were placed. */
+  /** Bits of the indexes of the placed steps. */
   readonly mask: number;
   readonly order: readonly number[];
-  /** The ends of the steps that were placed, by index. */
+  /** The ends of the placed steps, by index. */
   readonly ends: readonly number[];
 }
 
 const nowhere: Standing = { mask: 0, order: [], ends: [] };
 
-/** The lowest index of what, ordered by start, starts at a time or later. */
+/** The lowest index of an interval that starts at a time or later. The intervals must be ordered by start. */
 export function firstFrom(openings: readonly Interval[], time: number): number {
   let [low, high] = [0, openings.length];
   while (low < high) {
@@ -82,11 +82,11 @@ export function firstFrom(openings: readonly Interval[], time: number): number {
   return low;
 }
 
-/** Looks for the visits that consist of all of some steps. */
+/** Searches for the visits that consist of all of the given steps. */
 class Search {
   private readonly steps: readonly OpenStep[];
   private readonly isDue: () => boolean;
-  /** For each step the bits of those that it comes after. */
+  /** For each step the bits of its `after` steps. */
   private readonly needs: readonly number[];
   private readonly all: number;
   private readonly bounds = new Map<string, number>();
@@ -100,12 +100,12 @@ class Search {
     );
   }
 
-  /** The shortest time that the steps that are left take. */
+  /** The shortest total length of the remaining steps. */
   private leastLeft(mask: number): number {
     return this.steps.reduce((sum, { shortest }, index) => (mask & (1 << index) ? sum : sum + shortest), 0);
   }
 
-  /** The steps that can come next, by index. */
+  /** The indexes of the steps that can come next. */
   private next({ mask }: Standing): number[] {
     return this.steps.flatMap((_, index) => {
       const isOpen = !(mask & (1 << index)) && (mask & (this.needs[index] ?? 0)) === this.needs[index];
@@ -113,7 +113,7 @@ class Search {
     });
   }
 
-  /** When a step can start, both inclusive. */
+  /** The range of a step's start, both ends inclusive. */
   private range(index: number, { order, ends }: Standing): readonly [earliest: number, latest: number] {
     const step = this.steps[index];
     const placed = order.map((one) => ({ ...this.steps[one], index: one }));
@@ -128,7 +128,7 @@ class Search {
       : [Math.max(last, end + step.gapMin), end + step.gapMax];
   }
 
-  /** What the steps that are left depend on. */
+  /** The memo key of `bound`: the state on which the remaining steps depend. */
   private keyOf({ mask, order, ends }: Standing): string {
     const gaps = this.steps.map(({ after, gapMin, gapMax, name }, index) => {
       const isFree = mask & (1 << index) || after.length === 0 || (gapMin === 0 && gapMax === Number.POSITIVE_INFINITY);
@@ -145,8 +145,8 @@ class Search {
   }
 
   /**
-   * A bound for the end of the whole: it cannot end earlier, even if everything is free that is not known yet, and whoever
-   * fills the roles.
+   * A lower bound for the end of the visit. It assumes that all unknown time is free, and ignores the Schedules of the
+   * roles.
    */
   private *bound(standing: Standing): Computation<number> {
     if (standing.mask === this.all) {
@@ -181,7 +181,10 @@ class Search {
     return best;
   }
 
-  /** Those who can fill the roles of a step together with what was placed before, in the order of their ranks. */
+  /**
+   * The assignments of Schedules to the roles of a step that are compatible with the placed steps, in the order of
+   * their ranks.
+   */
   private *assignments(
     index: number,
     opening: CandidateTime,
@@ -219,7 +222,7 @@ class Search {
     yield* fill(0, []);
   }
 
-  /** The openings at which the next step can be, by start, then by step; those of one step by end. */
+  /** The candidate times of the next step, by start, then by step; those of one step by end. */
   private *candidates(
     standing: Standing,
     isWorth: (start: number) => boolean,
@@ -246,7 +249,7 @@ class Search {
     }
   }
 
-  /** The most compact visit that starts with an opening, of several the first; only one that ends before `most`. */
+  /** The first of the most compact visits that start with a candidate time; only one that ends before `most`. */
   private *best(index: number, opening: CandidateTime, most: number): Computation<Proposal | undefined> {
     const search = this;
     let found: Proposal | undefined;
@@ -278,7 +281,10 @@ class Search {
     return found;
   }
 
-  /** The next time at which a visit may start: the first opening that is known, and from when on others may be. */
+  /**
+   * The next possible starts of a visit: the first known candidate time, and the moment from which unknown ones may
+   * exist.
+   */
   nextStart(from: number): { readonly known: number; readonly unknown: number } {
     const first = this.next(nowhere).flatMap((index) => this.steps[index] ?? []);
     const starts = first.map(({ openings }) => openings[firstFrom(openings, from)]?.start ?? Number.POSITIVE_INFINITY);
@@ -288,7 +294,7 @@ class Search {
     };
   }
 
-  /** Whether visits take place in one order only. */
+  /** Whether only one order of the steps is possible. */
   private isChain(): boolean {
     let standing = nowhere;
     for (let [index, other] = this.next(standing); index !== undefined; [index, other] = this.next(standing)) {
@@ -302,8 +308,7 @@ class Search {
 
   /**
    * The most compact visit that starts at a time.
-   *
-   * @returns `isCertain` if nothing that is not known yet can be before it, or, without a proposal, make one possible
+   * @returns `isCertain` if unknown candidate times cannot change the result
    */
   *startingAt(start: number): Computation<{ readonly proposal: Proposal | undefined; readonly isCertain: boolean }> {
     let proposal: Proposal | undefined;
@@ -324,7 +329,7 @@ class Search {
     return { proposal, isCertain: isKnown || (bound >= end && (!proposal || this.isChain())) };
   }
 
-  /** The most time from the start to the end of a visit. */
+  /** The longest possible time from the start to the end of a visit. */
   longestSpan(): number {
     const gaps = this.next(nowhere).map((first) =>
       this.steps.reduce((sum, { gapMax }, index) => (index === first ? sum : sum + gapMax), 0),
@@ -333,7 +338,7 @@ class Search {
   }
 }
 
-/** The sets of steps that make up a visit: with all that are optional first, then with fewer of them. */
+/** The sets of steps that make up a visit: first with all optional steps, then with fewer of them. */
 function variants(steps: readonly OpenStep[]): OpenStep[][] {
   const optional = steps.flatMap(({ isOptional, name }) => (isOptional ? [name] : []));
   const sets = Array.from({ length: 1 << optional.length }, (_, bits) =>
@@ -344,13 +349,16 @@ function variants(steps: readonly OpenStep[]): OpenStep[][] {
     .map((left) => stepsWith(steps, (name) => !left.includes(name)));
 }
 
-/** The indexes of the steps that are known least far. */
+/** The indexes of the steps whose candidate times are known least far. */
 function leastKnown(steps: readonly OpenStep[], until: number): number[] {
   const least = Math.min(...steps.map(({ knownUntil }) => knownUntil));
   return steps.flatMap(({ knownUntil }, index) => (knownUntil < until && knownUntil < least + DAY ? [index] : []));
 }
 
-/** When a visit can start at the earliest, because its steps are near to each other, and one of them can only be late. */
+/**
+ * The earliest possible start of a visit. The step with the latest first time decides, because the other steps are near
+ * to it.
+ */
 function earliestStart(steps: readonly OpenStep[], from: number, span: number): number {
   const earliest = steps
     .filter(({ isOptional }) => !isOptional)
@@ -362,13 +370,12 @@ function earliestStart(steps: readonly OpenStep[], from: number, span: number): 
 }
 
 /**
- * Looks for visits: for each time at which one can start the most compact one, the earliest first. Of several that end at
- * the same time the first is taken, in the order of the starts of their steps, of the steps themselves, and of the ranks of
- * those who fill them. Steps that are optional are left out where they do not fit.
- *
- * @param steps - all steps of the visit; what is not known of them yet is asked for when it matters
- * @param isDue - whether the search should let others go first
- * @returns a function that looks for the next visit that starts at a time or later
+ * Searches for visits: for each possible start the most compact one, the earliest first. Ties are broken by the starts
+ * of the steps, then by the order of the steps, then by the ranks of the Schedules. Optional steps are left out where
+ * they do not fit.
+ * @param steps - all steps of the visit; the search asks for unknown candidate times when they matter
+ * @param isDue - whether the search should yield
+ * @returns a function that finds the next visit that starts at a time or later
  */
 export function searchVisits(steps: readonly OpenStep[], isDue: () => boolean): (from: number) => Computation<Found> {
   const searches = variants(steps).map((openSteps) => new Search(openSteps, isDue));

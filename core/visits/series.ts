@@ -10,22 +10,21 @@ import {
 } from './search.ts';
 import type { Series, Visit } from './visit.ts';
 
-/** The longest period: visits that take longer than a year are not looked for. */
+/** The longest period of a search, in milliseconds: a year. */
 export const MAX_PERIOD = 366 * DAY;
 
-/** A series as it can be: its appointments, and which of them are not at their own time. */
+/** A possible series, with its deviations from the regular times. */
 export interface SeriesProposal {
   readonly proposal: Proposal;
-  /** The times that were not free, by step; the appointment is near to it. */
+  /** The regular times that were not free, by step. The appointment is near to its regular time. */
   readonly insteadOf: ReadonlyMap<string, number>;
-  /** How many appointments have no time at all. */
+  /** The number of appointments without any time. */
   readonly missing: number;
 }
 
 /**
- * The times at which the appointments of a series should be, by the clocks of a time zone.
- *
- * @param start - of the first
+ * The regular times of a series, at the same local time of the day.
+ * @param start - of the first appointment
  */
 function regularTimes(start: number, { count, every }: Series, timeZone: string): number[] {
   const local = localTimeOf(timeZone, start);
@@ -34,7 +33,7 @@ function regularTimes(start: number, { count, every }: Series, timeZone: string)
   );
 }
 
-/** The windows in which the appointments of series can be that start in a time. */
+/** The windows for the appointments of a series whose first one starts in a given time. */
 export function seriesWindows({ start, end }: Interval, series: Series, timeZone: string): Interval[] {
   const [from, to] = [start, end].map((time) => regularTimes(time, series, timeZone));
   return (from ?? []).map((time, index) => ({
@@ -43,7 +42,7 @@ export function seriesWindows({ start, end }: Interval, series: Series, timeZone
   }));
 }
 
-/** The opening that is nearest to a time, the earlier one of two; whom it must be with, if that matters. */
+/** The candidate time nearest to a time; the earlier one of two. `schedule` restricts it to one Schedule. */
 function nearest(
   openings: readonly CandidateTime[],
   time: number,
@@ -93,17 +92,16 @@ function seriesWith(
   return { proposal: placed, insteadOf, missing: series.count - placed.length };
 }
 
-/** Negative if one series is better than another with the same start: fewer that are missing, then fewer elsewhere. */
+/** Compares two series with the same start: fewer missing appointments first, then fewer at other times. */
 const compare = (seriesProposal: SeriesProposal, other: SeriesProposal): number =>
   seriesProposal.missing - other.missing || seriesProposal.insteadOf.size - other.insteadOf.size;
 
 /**
- * The series that start in a time, the best for each start: with as many appointments as possible, as many as possible at
- * their own time, and the others as near to it as they can be within the tolerance.
- *
+ * The best series for each start in a given time: as many appointments as possible, as many as possible at their
+ * regular time, and the others as near to it as the tolerance allows.
  * @param openings - of all occurrences, by start
- * @param isDue - whether it should let others go first
- * @returns by start; a series with fewer than two appointments is none, unless only one is wanted
+ * @param isDue - whether it should yield
+ * @returns by start; a series needs at least two appointments, unless only one is wanted
  */
 export function* seriesStarting(
   openings: readonly CandidateTime[],
@@ -129,7 +127,10 @@ export function* seriesStarting(
   return [...best.values()].filter(({ proposal }) => proposal.length >= Math.min(2, series.count));
 }
 
-/** The best of many series: those that are complete, the earliest first; then those that lack the fewest. */
+/**
+ * The best of many series: complete ones first, then by the number of missing appointments. At equal numbers the
+ * earliest comes first.
+ */
 export function bestSeries(seriesProposals: readonly SeriesProposal[], count: number): SeriesProposal[] {
   const startOf = ({ proposal }: SeriesProposal): number => proposal[0]?.start ?? 0;
   return seriesProposals
@@ -139,10 +140,10 @@ export function bestSeries(seriesProposals: readonly SeriesProposal[], count: nu
     .slice(0, count);
 }
 
-/** A visit that was found; of a series also the times for which others are proposed, by step. */
+/** A found visit; for a series also the regular times that were not free, by step. */
 export type FoundVisit = Pick<SeriesProposal, 'proposal'> & Partial<Pick<SeriesProposal, 'insteadOf'>>;
 
-/** What was found of a part of a visit, under the names that its steps have in the whole. */
+/** Gives the steps of a found part of a visit their names in the whole visit. */
 export function inWhole(found: FoundVisit, names: readonly string[], { series }: Visit): FoundVisit {
   const before = series ? Math.min(...names.map(Number)) - 1 : 0;
   const nameOf = (step: string): string => (series ? String(Number(step) + before) : step);

@@ -7,14 +7,14 @@ import { idIn, serviceIdsOfSchedule } from '../fhir/reference.ts';
 import { DAY, YEAR } from '../time/time-zone.ts';
 import { canFollow, type OrderedStep } from './order.ts';
 
-/** Who or what can fill a role of a step: the Schedules of a service, or these Schedules; ids. */
+/** The Schedules that can fill a role of a step: those of a service, or listed ones. Both are ids. */
 export type Pool =
   | { readonly kind: 'service'; readonly service: string }
   | { readonly kind: 'schedules'; readonly schedules: readonly string[] };
 
 /** A step of a visit: one appointment, for which one Schedule of each pool is needed at the same time. */
 export interface VisitStep extends OrderedStep {
-  /** The first one is the step's own; all of them are needed at once, each by a Schedule of its own. */
+  /** The first pool is the step's own. Each pool needs another Schedule. */
   readonly pools: readonly Pool[];
   /** The name of a step whose own Schedule takes this one, too. */
   readonly sameAs: string | undefined;
@@ -25,36 +25,35 @@ export interface VisitStep extends OrderedStep {
 /** The same appointment several times, at the same time of the day. */
 export interface Series {
   readonly count: number;
-  /** From one to the next, in days. */
+  /** The distance between two appointments, in days. */
   readonly every: number;
-  /** How far one may be away from its time, in milliseconds. */
+  /** The greatest distance from the regular time, in milliseconds. */
   readonly tolerance: number;
-  /** Whether all of them are in one Schedule. */
+  /** Whether all appointments are in one Schedule. */
   readonly isSameActor: boolean;
 }
 
-/** What a service asks for that takes more than one appointment. Exactly one of `steps` and `series` is filled. */
+/** The definition of a visit of more than one appointment. Either `steps` or `series` is filled, never both. */
 export interface Visit {
-  /** Whether requestors may move and cancel its steps one by one; those of a series they always may. */
+  /** Whether requestors may move and cancel single steps. Appointments of a series can always be moved one by one. */
   readonly isByStep: boolean;
-  /** Id of the HealthcareService that says so. */
+  /** Id of the HealthcareService with this definition. */
   readonly service: string;
   readonly steps: readonly VisitStep[];
   readonly series: Series | undefined;
 }
 
-/** A visit as read from a service, and everything wrong with it. */
 interface ReadVisit {
-  /** Absent if the service is an ordinary one, or if something is wrong. */
+  /** Absent if the service is an ordinary one, or if its definition has a problem. */
   readonly visit: Visit | undefined;
   readonly issues: readonly Issue[];
 }
 
-/** How many steps a visit has, how many roles a step, and how many Schedules a pool, at most. */
+/** The maximum numbers of steps in a visit, roles in a step, and Schedules in a pool. */
 export const MAX_STEPS = 10;
 const MAX_POOLS = 4;
 const MAX_SCHEDULES_IN_POOL = 100;
-/** As many as one request books. */
+/** The most appointments in one booking. */
 const MAX_OCCURRENCES = 20;
 const MAX_NAME_LENGTH = 64;
 
@@ -74,7 +73,7 @@ const stepParts = [
 const poolParts = ['service', 'schedule'] as const;
 const seriesParts = ['count', 'every', 'tolerance', 'sameActor'] as const;
 
-/** Several of these may be in one extension. */
+/** The parts that may be repeated in one extension. */
 const repeatable: ReadonlySet<string> = new Set(['step', 'schedule', 'with', 'after']);
 
 const invalid = (diagnostics: string, expression: string): Issue => ({
@@ -89,7 +88,7 @@ interface Parts {
   readonly all: (name: string) => readonly { readonly part: Extension; readonly path: string }[];
 }
 
-/** Collects what is wrong while a visit is read. */
+/** Reads a visit and collects its issues. */
 class Reader {
   readonly issues: Issue[] = [];
 
@@ -235,7 +234,10 @@ function cycleIn(steps: readonly VisitStep[]): readonly string[] | undefined {
   }
 }
 
-/** @param paths - of the steps, and of the visit for what no single step is to blame for */
+/**
+ * @param paths - of the steps
+ * @param path - of the visit, for issues that concern several steps
+ */
 function orderIssues(steps: readonly VisitStep[], paths: readonly string[], path: string): Issue[] {
   const names = steps.map(({ name }) => name);
   const ofStep = ({ name, after, sameAs }: VisitStep, index: number): Issue[] => {
@@ -266,10 +268,9 @@ function orderIssues(steps: readonly VisitStep[], paths: readonly string[], path
 }
 
 /**
- * Reads what a service says about visits of several appointments: the extension LocalVisit.
- *
- * @returns the visit, if the service has one that can be met; and a `visit-invalid` with its path for each part that is
- *   unknown, repeated, out of range or contradictory: pools of nobody, cycles, gaps that no order of the steps keeps
+ * Reads the visit definition of a service: the extension LocalVisit.
+ * @returns the visit, if the service has a valid one; and a `visit-invalid` with its path for each part that is
+ *   unknown, repeated, out of range or contradictory: empty pools, cycles, gaps that no order of the steps keeps
  */
 export function readVisit(service: HealthcareService, config: PublicConfig): ReadVisit {
   const url = artefactUri(config, 'LocalVisit');
@@ -307,8 +308,8 @@ export function readVisit(service: HealthcareService, config: PublicConfig): Rea
 }
 
 /**
- * A service as portals see it: with the steps of its visits, but not with who can take them, which only those learn who may
- * read these Schedules.
+ * A service for portals: with the steps of its visits but without their pools. Portals need the right to read the
+ * Schedules to learn of these.
  */
 export function withoutPools(service: HealthcareService, config: PublicConfig): HealthcareService {
   const isPool = ({ url }: Extension): boolean => ['service', 'schedule', 'with'].includes(url);
@@ -328,12 +329,12 @@ export function withoutPools(service: HealthcareService, config: PublicConfig): 
     : service;
 }
 
-/** Whether a service asks for more than one appointment, whether or not it can be read. */
+/** Whether a service has a visit definition, valid or not. */
 export function isVisit({ extension = [] }: HealthcareService, config: PublicConfig): boolean {
   return extension.some(({ url }) => url === artefactUri(config, 'LocalVisit'));
 }
 
-/** The one step of a service that needs no more. */
+/** The only step of an ordinary service. */
 export const plainStep = (service: string): VisitStep => ({
   name: '',
   pools: [{ kind: 'service', service }],
@@ -345,7 +346,7 @@ export const plainStep = (service: string): VisitStep => ({
   isOptional: false,
 });
 
-/** Whether a Schedule is one of a pool. Of a service are those whose actor it is, and those that name it. */
+/** Whether a Schedule belongs to a pool. The Schedules of a service have it as actor, or name it. */
 export function isInPool(pool: Pool, schedule: Schedule): boolean {
   return pool.kind === 'schedules'
     ? pool.schedules.includes(schedule.id ?? '')
@@ -360,7 +361,7 @@ export interface StepMark {
   readonly step: string;
 }
 
-/** Which step of which visit an appointment is (extension LocalVisitStep); `undefined` if it is none. */
+/** The step of a visit that an appointment is (extension LocalVisitStep); `undefined` if it is none. */
 export function stepOf({ extension = [] }: Appointment, config: PublicConfig): StepMark | undefined {
   const mark = extension.find(({ url }) => url === artefactUri(config, 'LocalVisitStep'))?.extension ?? [];
   const service = idIn(mark.find(({ url }) => url === 'service')?.valueReference, 'HealthcareService');

@@ -14,15 +14,14 @@ import { DAY, YEAR } from '../time/time-zone.ts';
 import type { Proposal } from '../visits/search.ts';
 import { isInPool, isVisit, readVisit, type Visit } from '../visits/visit.ts';
 
-/** How many entries one portal may have for one person. */
+/** The most entries that one portal may have for one person. */
 export const MAX_ENTRIES = 5;
 
-/** How many times an entry may wish for. */
+/** The most wished times of an entry. */
 const MAX_WISHES = 20;
 
 /**
- * Checks the times for which somebody waits.
- *
+ * Checks the wished times of an entry.
  * @param now - milliseconds since 1970 UTC
  * @returns `element-missing`, `malformed-request`, `period-invalid`, `start-in-past`, `too-far-ahead` for each at fault
  */
@@ -56,13 +55,18 @@ export function wishIssues({ value, path }: Located<Appointment>, now: number): 
   });
 }
 
-/** The elements of an entry that decide about its place: a portal that wants others joins again. */
+/**
+ * The elements that decide about the position of an entry. A portal cannot change them: it must leave and join again.
+ */
 const ofOrder = ['priority', 'created', 'serviceType'] as const;
 
-/** The elements on which the place of an entry depends: of thousands of others nothing else is read. */
+/**
+ * The elements on which the position of an entry depends. No others are read, because there may be thousands of
+ * entries.
+ */
 export const positionElements = ['id', 'meta', 'status', 'requestedPeriod', ...ofOrder].join();
 
-/** What a portal may not change of an entry, and what is wrong with its new wishes. */
+/** Refuses changes by a portal to immutable elements of an entry, and invalid new wishes. */
 export function entryChangeIssues(stored: Appointment, result: Appointment, now: number): Issue[] {
   if (stored.status !== 'waitlist' || result.status !== 'waitlist') {
     return [];
@@ -80,10 +84,10 @@ export function entryChangeIssues(stored: Appointment, result: Appointment, now:
 }
 
 /**
- * The order in which people are asked for a time: portals take turns, so that those of one do not keep it from all others.
- *
+ * Orders the entries of equal priority rank by the number of personal offers that their portal already got for this
+ * time. No portal can keep a time from all others.
  * @param entries - in the order of `compareEntries`
- * @param before - the offers that were made of the time
+ * @param before - the personal offers of this time so far
  */
 export function byTurns(
   entries: readonly Appointment[],
@@ -95,7 +99,7 @@ export function byTurns(
   return entries.toSorted((appointment, other) => rank(appointment) - rank(other) || turns(appointment) - turns(other));
 }
 
-/** An entry for which a time was offered: half of the time that was waited is lost, unless it is accepted. */
+/** The entry after a personal offer: its waiting time is halved. */
 export const withHalvedWaiting = (entry: Appointment, now: number): Appointment => ({
   ...entry,
   created: formatInstant(now - Math.max(0, now - since(entry)) / 2),
@@ -104,7 +108,7 @@ export const withHalvedWaiting = (entry: Appointment, now: number): Appointment 
 const servesOne = (types: readonly CodeableConcept[], { serviceType = [] }: Appointment): boolean =>
   serviceType.some((wanted) => types.some((type) => isSameService(type, wanted)));
 
-/** The place of an entry among those who wait for one of its services; 1 is the first. */
+/** The position of an entry among those that wait for one of its services; 1 is the first. */
 export const positionOf = (entry: Appointment, appointments: readonly Appointment[], now: number): number => {
   const others = appointments.filter(
     (appointment) => isStillWaiting(appointment, now) && servesOne(entry.serviceType ?? [], appointment),
@@ -112,25 +116,24 @@ export const positionOf = (entry: Appointment, appointments: readonly Appointmen
   return 1 + others.filter((appointment) => compareEntries(appointment, entry) < 0).length;
 };
 
-/** Id of the appointment that stands until something earlier is taken, if there is one. */
+/** Id of the current appointment, which stays until an earlier one is accepted; `undefined` if there is none. */
 export function currentAppointmentOf({ extension = [] }: Appointment): string | undefined {
   return idIn(extension.find(({ url }) => url === REPLACES)?.valueReference, 'Appointment');
 }
 
-/** With whom somebody wants to be, if it matters: the participants who are not people of its own. */
+/** The actors that the entry asks for: its participants apart from patients and related persons. */
 export const wantedActors = ({ participant }: Appointment): string[] =>
   participant.flatMap(({ actor }) => (actor?.reference && !isPerson(actor.reference) ? actor.reference : []));
 
-/** What is to be offered: the time, and the services for which it is. */
+/** Freed time, with its service types and its Schedule. */
 export interface FreedTime extends Interval {
   readonly types: readonly CodeableConcept[];
   readonly schedule: Schedule;
 }
 
 /**
- * Whether a time is what somebody waits for: within the wishes, for a service, and with somebody who was asked for.
- *
- * @param standing - the appointment that stands until something earlier is taken: the time must begin before it
+ * Whether freed time matches an entry: a wished time, a service and an actor of the entry.
+ * @param standing - the current appointment; the freed time must begin before it
  */
 export function fits(entry: Appointment, offered: FreedTime, standing: Appointment | undefined): boolean {
   const actors = wantedActors(entry);
@@ -148,9 +151,8 @@ export function fits(entry: Appointment, offered: FreedTime, standing: Appointme
 }
 
 /**
- * The visits that somebody waits for, all of whose appointments are offered at once; none if they wait for one appointment.
- *
- * @param services - those that may be meant
+ * The visits that an entry waits for, whose appointments are offered together; none if it waits for one appointment.
+ * @param services - candidates
  */
 export function visitsFor(
   { serviceType = [] }: Appointment,
@@ -165,7 +167,10 @@ export function visitsFor(
     : [];
 }
 
-/** The services for which time of a Schedule can be offered: its own, and the visits a step of which it can take. */
+/**
+ * The service types for which time of a Schedule can be offered: its own, and those of visits with a step that it can
+ * take.
+ */
 export function servedTypes(
   { schedule, services }: ScheduleServices,
   all: readonly HealthcareService[],
@@ -177,10 +182,10 @@ export function servedTypes(
   return [...(schedule.serviceType ?? []), ...[...services, ...visits].flatMap(({ type }) => type ?? [])];
 }
 
-/** How far from freed time a visit is looked for that has no longest gaps. */
+/** The search distance from freed time for a visit without longest gaps, in milliseconds. */
 const FAR = 31 * DAY;
 
-/** The time in which a visit can be that somebody wishes for, and that takes freed time; none is in the others. */
+/** The parts of the wished times in which a visit could use the freed time. */
 export function periodsFor(
   { requestedPeriod = [] }: Appointment,
   { steps, series }: Visit,
@@ -198,14 +203,16 @@ export function periodsFor(
   });
 }
 
-/** Whether a visit takes freed time of a Schedule: any other could be booked before. Of a series nothing is left out. */
+/**
+ * Whether a visit uses freed time of a Schedule. Other visits could be booked without it. A series must be complete.
+ */
 export const takesFreed = (proposal: Proposal, { series }: Visit, schedule: string, freed: Interval): boolean =>
   proposal.length >= (series?.count ?? 1) &&
   proposal.some((one) => overlaps(one, freed) && one.fillers.some((filler) => filler.schedule === schedule));
 
 const isPerson = (reference = ''): boolean => /^(Patient|RelatedPerson)\//.test(reference);
 
-/** One appointment that takes freed time, with those of its Schedule whom the entry names. */
+/** An appointment in freed time, with those actors of the Schedule whom the entry names. */
 export function inFreedTime(entry: Appointment, { start, end, schedule }: FreedTime, slot: string): Appointment {
   const own = new Set(schedule.actor.map(({ reference }) => reference));
   return {
@@ -218,7 +225,7 @@ export function inFreedTime(entry: Appointment, { start, end, schedule }: FreedT
   };
 }
 
-/** What is offered for an entry: the appointments that were found, with everything that the entry says of them. */
+/** The personal offer for an entry: the found appointments, with the elements of the entry. */
 export function offeredTo(entry: Appointment, found: readonly Appointment[], now: number): Appointment[] {
   const { id: _, meta: __, identifier: ___, requestedPeriod: ____, created: _____, priority: ______, ...kept } = entry;
   const { extension: said = [], ...rest } = kept;

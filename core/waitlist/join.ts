@@ -24,15 +24,14 @@ import { seriesOf } from '../visits/group.ts';
 import { stepOf } from '../visits/visit.ts';
 import { MAX_ENTRIES, visitsFor, wishIssues } from './entry.ts';
 
-/** Elements that an entry has only once a time was found for it. */
+/** Elements of a booking that an entry must not have. */
 const ofBooking = ['slot', 'start', 'end'] as const;
 
 /**
  * Reads the body of `$waitlist`: an Appointment with the status `waitlist`, or Parameters with it.
- *
  * @param body - parsed JSON of any kind
  * @param now - milliseconds since 1970 UTC
- * @returns the request, in the form of a booking without a time, and everything that is wrong with it
+ * @returns the request, in the form of a booking without a time, and all its issues
  */
 export function parseJoinRequest(body: unknown, now: number, config: BookingConfig): ParsedRequest<AppointmentRequest> {
   const { inputs, issues, unreadable, isHopeless } = readInputs(body, config, 'waitlist');
@@ -94,7 +93,7 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
   };
 }
 
-/** Everything that must be known to judge a request, read with the caller's rights. */
+/** The reads before a request is decided, with the caller's rights. */
 export function joinReads(request: AppointmentRequest, requestor: string, config: BookingConfig): BundleEntry[] {
   const { value } = request.appointment;
   const types = tokensOf(value.serviceType ?? []).join(',');
@@ -111,7 +110,7 @@ export function joinReads(request: AppointmentRequest, requestor: string, config
   ];
 }
 
-/** What is judged: the request, and what was read for it. */
+/** The request, and the resources that were read for it. */
 interface Joining {
   readonly request: AppointmentRequest;
   readonly state: ResourceSet;
@@ -123,7 +122,7 @@ interface Joining {
   readonly isStaff?: boolean;
 }
 
-/** The entry that was meant, if it is there: it is named by its id, or was made by the same request before. */
+/** The existing entry that a request names by its id or by a common identifier. */
 export function existingEntry({ request, state, requestor, config }: Joining): Appointment | undefined {
   const { id, identifier } = request.appointment.value;
   return resourcesOfType(state, 'Appointment').find(
@@ -134,7 +133,7 @@ export function existingEntry({ request, state, requestor, config }: Joining): A
   );
 }
 
-/** Whether anybody keeps a waitlist for the service, and how far ahead its times can be booked. */
+/** Checks that the service has a waitlist, and that the wished times are not too far ahead to be booked. */
 function serviceIssues({ request, state, now, config }: Joining): Issue[] {
   const { value, path } = request.appointment;
   const services = resourcesOfType(state, 'HealthcareService');
@@ -152,7 +151,7 @@ function serviceIssues({ request, state, now, config }: Joining): Issue[] {
   });
 }
 
-/** What keeps the appointment that stands until something earlier is taken from being replaced. */
+/** Finds the reasons against replacing the current appointment. */
 function standingIssues(
   { request, state, requestor, config, isStaff }: Joining,
   { participants }: ResolvedParticipants,
@@ -186,23 +185,25 @@ function standingIssues(
     : [{ code: 'patient-mismatch', diagnostics: `Appointment/${id} is for another patient.`, expression }];
 }
 
-/** What is to be written for somebody who joins, or why it is not. */
+/** The entries to write, or the reasons for a refusal. */
 type JoinPlan =
   | { readonly kind: 'refuse'; readonly issues: readonly Issue[] }
-  /** `patients` are those who wait; `transaction` begins with the entry. */
+  /** `patients` are the waiting persons; the first entry of `transaction` is the waitlist entry. */
   | { readonly kind: 'write'; readonly patients: readonly Patient[]; readonly transaction: Bundle };
 
-/** Whose an entry is: beside an appointment that of its portal, who is offered the time then; else the caller's. */
+/**
+ * The owner of an entry: the owner of the current appointment, who gets the personal offers; without one, the caller.
+ */
 function ownerOfEntry({ request, state, requestor, config }: Joining): string {
   const [named] = request.replaced;
   const standing = named && findResource(state, 'Appointment', named.value);
   return standing ? (ownerOf(standing, config) ?? '') : requestor;
 }
 
-/** How many entries a transaction of Medplum's may have that creates something only if it is not there. */
+/** The most entries of a Medplum transaction with a conditional create. */
 const MAX_CONDITIONAL = 8;
 
-/** Judges a request to join. */
+/** Decides about a request to join the waitlist. */
 export function planJoin(
   { issues: malformed, unreadable }: ParsedRequest<AppointmentRequest>,
   joining: Joining,
@@ -245,7 +246,7 @@ export function planJoin(
   };
   const more = [...resolved.entries, ...answers];
   const same = identifierQuery(said.identifier, requestorQuery(ownerOfEntry(joining), config));
-  // Of two requests with one identifier at once, the second finds the entry of the first.
+  // Of two simultaneous requests with one identifier, the second finds the entry of the first.
   const condition = same &&
     more.length < MAX_CONDITIONAL && {
       ifNoneExist: new URLSearchParams([...same, ['status', 'waitlist']]).toString(),
@@ -261,11 +262,11 @@ export function planJoin(
   };
 }
 
-/** An entry has no time yet, and so is no LocalTermin. */
+/** An entry has no time yet, so it does not conform to LocalTermin. */
 const withoutProfile = (profiles: readonly string[] | undefined, config: BookingConfig): string[] =>
   (profiles ?? []).filter((one) => one !== artefactUri(config, 'LocalTermin'));
 
-/** The searches for the entries that a portal has for a person, with their patients. */
+/** The searches for the entries of a portal for one person, with their patients. */
 export const entriesOf = (person: Patient, requestor: string, config: BookingConfig): string[] =>
   personQueries(person).map((own) =>
     searchUrl('Appointment', [
@@ -278,14 +279,13 @@ export const entriesOf = (person: Patient, requestor: string, config: BookingCon
     ]),
   );
 
-/** The issue of somebody who waits often enough. */
 export const tooManyEntries = ({ appointment }: AppointmentRequest): Issue => ({
   code: 'patient-limit-reached',
   diagnostics: `A portal can have at most ${MAX_ENTRIES} entries for one person: leave one first.`,
   expression: appointment.path,
 });
 
-/** The entry as it is answered, with its place: it is never stored. */
+/** The entry in a response, with its position, which is never stored. */
 export const withPosition = (entry: Appointment, place: number, config: BookingConfig): Appointment => ({
   ...entry,
   extension: [...(entry.extension ?? []), { url: artefactUri(config, 'LocalPosition'), valuePositiveInt: place }],

@@ -15,16 +15,19 @@ import { DAY } from '../time/time-zone.ts';
 
 const [MINUTE, HOUR] = [60_000, 3_600_000];
 
-/** Nobody is asked for a time that begins earlier than this from now, unless the policy says something else. */
+/** The default of the shortest notice, in milliseconds: time that begins sooner is not offered. */
 const NOTICE = 2 * HOUR;
 
-/** The share of the time that is left for which an offer stands, and its bounds, unless the policy says something else. */
+/** The default length of a personal offer: a share of the time until the appointment, with bounds in milliseconds. */
 const stands = { share: 0.1, least: 15 * MINUTE, most: DAY } as const;
 
-/** Offers that were made longer ago are of an earlier release of the time, in milliseconds. */
+/**
+ * The age up to which personal offers count for this release of the time, in milliseconds. Older ones belong to an
+ * earlier release.
+ */
 const ROUND = 15 * DAY;
 
-/** How many people are asked for one time, one after the other; then it is everybody's. */
+/** The most people who get a personal offer of one time, one at a time. After them, anybody can book it. */
 export const MAX_ASKED = 5;
 
 const intervalOf = ({ start, end }: Period): Interval => ({
@@ -32,21 +35,20 @@ const intervalOf = ({ start, end }: Period): Interval => ({
   end: parseInstant(end) ?? 0,
 });
 
-/** The time that a change of a Slot gives to everybody, if it does. */
+/** The time that a change of a Slot frees, if it does. */
 function released({ stored, resource }: SlotChange, isPublishing: boolean): Interval | undefined {
   const isFree = resource.status === 'free' && (stored ? stored.status !== 'free' : isPublishing);
-  // A part that is given back may be joined with its neighbour.
+  // A freed part may be joined with its neighbour.
   const isJoined = stored !== undefined && isTaken(stored) && resource.status === 'entered-in-error';
   return isFree ? intervalOf(resource) : isJoined ? intervalOf(stored) : undefined;
 }
 
-/** Whether the freed time of a Schedule is offered to those who wait. */
+/** Whether the freed time of a Schedule is offered to the people on the waitlist. */
 export const usesWaitlist = ({ policy, isReadable }: EffectivePolicy): boolean => isReadable && policy.refill === 1;
 
 /**
- * The rows that say of which Schedules time was released: written in the transaction that releases it, one for each Schedule
- * whose policy wants it to be refilled.
- *
+ * The rows that record freed time. They are written in the transaction that frees it: one for each Schedule whose
+ * policy uses the waitlist.
  * @param isPublishing - whether new Slots are new time, not parts of others
  */
 export function releaseRows(
@@ -67,17 +69,18 @@ export function releaseRows(
   });
 }
 
-/** Time of a Schedule that was released, and when to offer it. */
+/** Freed time of a Schedule, and the moment of its next personal offer. */
 export interface WaitlistRelease extends Interval {
   /** Id of the Schedule. */
   readonly schedule: string;
-  /** Milliseconds since 1970 UTC; `undefined` if there is nothing left to do. */
+  /** Milliseconds since 1970 UTC; `undefined` if the row is completed. */
   readonly due: number | undefined;
-  /** Ids of a Slot, and of the entry up to which all were passed over for it: for Slots before it all were. */
+  /**
+   * Ids of a Slot and of an entry. Entries up to this one were passed over for the Slot; for earlier Slots all were.
+   */
   readonly after?: { readonly slot: string; readonly entry: string } | undefined;
 }
 
-/** The row of a release. */
 export function releaseRow(
   { schedule, due, after, start, end }: WaitlistRelease,
   config: PublicConfig,
@@ -94,7 +97,7 @@ export function releaseRow(
   return newRow('refill', more, config, stored);
 }
 
-/** What a row says; `undefined` if there is nothing left to do. */
+/** Reads the row of a release; `undefined` if it is completed. */
 export function releaseOf({ status, focus, executionPeriod, restriction, input }: Task): WaitlistRelease | undefined {
   const schedule = idIn(focus, 'Schedule');
   const due = parseInstant(restriction?.period?.start);
@@ -105,7 +108,10 @@ export function releaseOf({ status, focus, executionPeriod, restriction, input }
     : undefined;
 }
 
-/** The row by which staff call whoever is offered a time and hears of it in no other way; it is over when the offer is. */
+/**
+ * The row that asks staff to call a person about a personal offer, because no message reaches the person. It ends with
+ * the personal offer.
+ */
 export function callRow(offer: Appointment, focus: string, config: PublicConfig): Task {
   const patient = patientOf(offer);
   const end = formatInstant(endOf('offer', offer, config) ?? 0);
@@ -122,7 +128,7 @@ export function callRow(offer: Appointment, focus: string, config: PublicConfig)
 /** The search for the rows that are not done. */
 export const openReleases = (config: PublicConfig): string => rowSearch(['refill'], { status: 'requested' }, config);
 
-/** The earliest start of what may be offered now. */
+/** The earliest start of time that may be offered now. */
 export const earliestOfferStart = ({ policy }: EffectivePolicy, now: number): number =>
   now + (policy.refillNotice ?? NOTICE);
 
@@ -130,16 +136,15 @@ function lengthOf({ policy }: EffectivePolicy, start: number, now: number): numb
   return policy.offerFor ?? Math.min(stands.most, Math.max(stands.least, (start - now) * stands.share));
 }
 
-/** Until when an offer stands that is made now, at most until the appointment begins. */
+/** The end of a personal offer that is made now, at most the start of the appointment. */
 export const offerEnd = (policy: EffectivePolicy, start: number, now: number): number =>
   Math.min(start, now + lengthOf(policy, start, now));
 
 /**
- * Until when an offer of freed time stands that is made now. All offers of one time together stand no
- * longer than two.
- *
- * @param before - the offers that were made of the time
- * @returns `undefined` if too little is left: then it is everybody's
+ * The end of a personal offer of freed time that is made now. All personal offers of one time last at most twice the
+ * length of one.
+ * @param before - the personal offers of this time so far
+ * @returns `undefined` if too little is left: then anybody can book it
  */
 export function nextOfferEnd(
   policy: EffectivePolicy,
@@ -160,8 +165,7 @@ export function nextOfferEnd(
 }
 
 /**
- * What of a free Slot is offered: what was released, no longer than an appointment.
- *
+ * The part of a free Slot to offer: the released part, no longer than an appointment.
  * @returns `undefined` if it begins too early, or nothing of it was released
  */
 export function offeredTime(
@@ -179,7 +183,7 @@ export function offeredTime(
   return from >= earliest && from < to ? { start: from, end: to, types } : undefined;
 }
 
-/** The search for those who were asked for a time, with the Slots that were offered. */
+/** The search for the appointments at a time, with their Slots; `earlierOffers` picks the personal offers. */
 export const askedSearch = ({ start, end }: Interval): string =>
   searchUrl('Appointment', [
     ['date', `ge${formatInstant(start)}`],
@@ -188,7 +192,7 @@ export const askedSearch = ({ start, end }: Interval): string =>
     ['_count', '500'],
   ]);
 
-/** The offers that were made of a time of a Schedule before, whatever came of them, among what `askedSearch` finds. */
+/** The earlier personal offers of a time of a Schedule, whatever their outcome, among the results of `askedSearch`. */
 export function earlierOffers(
   found: readonly Appointment[],
   slots: readonly Slot[],
