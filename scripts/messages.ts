@@ -14,7 +14,7 @@ export function define(command: Command): void {
     .action(returned);
 }
 
-/** How much of a mail is read, in characters: what a mail server says stands before what it returns. */
+/** Maximum number of characters read from a mail: the report of a mail server precedes the returned message. */
 const MAX_LENGTH = 1_000_000;
 
 async function readMail(): Promise<string> {
@@ -28,16 +28,17 @@ async function readMail(): Promise<string> {
   return mail.slice(0, MAX_LENGTH);
 }
 
-/** A message that a mail server says it cannot deliver. */
+/** A message that a mail server reports as undeliverable. */
 interface Returned {
-  /** As `messageNumber` names it. */
+  /** The number of the message; see `messageNumber`. */
   readonly number: string;
-  /** Why, as a code (RFC 3463), such as `5.1.1`: no such mailbox. */
+  /** Reason as a code (RFC 3463), such as `5.1.1`: no such mailbox. */
   readonly status: string;
 }
 
 /**
- * The message of this service that a mail says was not delivered; `undefined` for any other mail, also of a delay.
+ * The message of this service that a mail reports as undelivered; `undefined` for any other mail, including reports of
+ * a delay.
  *
  * @see https://www.rfc-editor.org/rfc/rfc3464
  */
@@ -67,7 +68,7 @@ async function returned(given: CredentialArguments): Promise<void> {
   );
 }
 
-/** Has the deployed Bot do something, and gives what it says. */
+/** Calls the deployed Bot and returns its result. */
 async function ask(given: CredentialArguments, said: Readonly<Record<string, string>>) {
   const { medplum, config } = await open(given);
   const parameter = Object.entries(said).map(([name, valueString]) => ({ name, valueString }));
@@ -77,7 +78,7 @@ async function ask(given: CredentialArguments, said: Readonly<Record<string, str
   return { result: textOf('result'), reason: textOf('reason') };
 }
 
-/** What an operator can do about a message that was not taken. */
+/** Advice for a message that was not accepted. */
 const advice = {
   refused:
     'Is the feature "email" in Project.features, and are smtpHost, smtpPort, smtpUsername, smtpPassword and ' +

@@ -11,7 +11,7 @@ interface Arguments extends CredentialArguments {
   readonly once?: boolean;
 }
 
-/** The command line: what waits in an installation, as metrics. */
+/** The command line: metrics of the queues of an installation. */
 export function define(command: Command): void {
   withCredentials(command)
     .description(

@@ -14,10 +14,9 @@ interface EraseArguments extends CredentialArguments {
   readonly force?: boolean;
 }
 
-/** How many histories are read at the same time. */
 const CONCURRENCY = 4;
 
-/** Exit status of an erasure that must not be done. */
+/** Exit status of a refused erasure. */
 const REFUSED = 2;
 
 function idOf(reference: string): string {
@@ -29,7 +28,7 @@ function idOf(reference: string): string {
 }
 
 /**
- * Everything the service knows of a person, in every stored version, and who has read or changed it, as one Bundle.
+ * A person's data in the service, in every stored version, and the audit events of reads and changes, as one Bundle.
  *
  * @throws Error when nothing is known of the patient, or Medplum does not answer
  */
@@ -71,7 +70,7 @@ async function runExport(reference: string, given: CredentialArguments & { outpu
   }
 }
 
-/** What is said at the end of an erasure. */
+/** The final message of an erasure. */
 export function summaryOf({ outcome, erasure }: ErasureResult): string {
   const { obstacles, toCancel, removals, left } = erasure;
   if (outcome === 'refused') {
@@ -117,7 +116,7 @@ async function runErase(reference: string, given: EraseArguments): Promise<void>
 const exitStatus = `
 Exit status: 0 done (also if nothing is kept any more), 1 it could not be done, 2 refused.`;
 
-/** The command line: what the service knows of a person, and its removal. */
+/** The command line: export and erasure of a person's data in the service. */
 export function define(program: Command): void {
   program.description('Exports or erases everything that the service stores about a patient.').showHelpAfterError();
   withCredentials(program.command('export').argument('<Patient/id>'))

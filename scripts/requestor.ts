@@ -16,7 +16,7 @@ function printCredentials(name: string, { id, secret }: ClientCredentials): void
   console.log(`${name}\n  client id      ${id}\n  client secret  ${secret}\nThe secret is not shown again.`);
 }
 
-/** What a client is that is added. */
+/** Role of a new client. */
 interface Added {
   readonly consumerOf?: string;
   readonly assistant?: boolean;
@@ -74,7 +74,7 @@ async function remove(idOrName: string, given: CredentialArguments & { yes?: boo
   console.log(`Removed ${member.client.name} (${member.client.id}); switched off ${subscriptions} Subscriptions.`);
 }
 
-/** The command line: clients of the service, which book (requestors) or follow bookings (consumers). */
+/** The command line: clients that book (requestors) or follow bookings (consumers). */
 export function define(program: Command): void {
   program
     .description(

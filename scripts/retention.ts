@@ -23,16 +23,14 @@ const DAY = 24 * 60 * 60_000;
 /** The number of resources in one page, all of which may be removed before the next page is read. */
 const PAGE = 100;
 
-/** How many resources are removed at the same time. */
 const CONCURRENCY = 4;
 
-/** The options of a run. */
 interface Clearing {
   readonly medplum: MedplumClient;
   readonly config: BookingConfig;
   /** Resources last changed before this time, in milliseconds since 1970 UTC, are removed. */
   readonly cutoff: number;
-  /** Counts, but removes nothing. */
+  /** Counts without removing anything. */
   readonly dryRun: boolean;
   /** Receives, after each page, how many of a kind were removed. */
   readonly onProgress: (kind: Leftover, count: number) => void;
@@ -93,8 +91,8 @@ async function clearSlots(
 }
 
 /**
- * Removes data of the service in Medplum that is no longer needed, with all versions, page by page. It may run at any
- * time, beside bookings and other runs, and can be interrupted: the next run continues.
+ * Removes data of the service that is no longer needed, with all versions, page by page. It may run at any time,
+ * together with bookings and other runs. After an interruption, the next run continues.
  *
  * @throws Error when Medplum does not answer or refuses
  */

@@ -27,23 +27,21 @@ import { type DevelopersOptions, developers } from './start/developers.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom, unsealedFrom } from './start/settings.ts';
 import { demoStaff, ensureStaff } from './start/staff.ts';
 
-/** What is started, and where. */
 export interface StartOptions {
-  /** The installation; its address on localhost follows the port. */
+  /** The installation. Its address on localhost follows the port. */
   readonly config: BookingConfig;
   readonly ports: Ports;
-  /** How the embedded Medplum differs from its defaults; without a data folder it keeps everything in memory. */
+  /**
+   * Options of the embedded Medplum that differ from its defaults. Without a data folder it keeps everything in memory.
+   */
   readonly medplum?: Omit<SandboxOptions, 'port'>;
-  /** The keys that the credentials of portals are sealed with; default: a new one. */
+  /** The keys that seal the credentials of portals; default: a new one. */
   readonly keys?: CredentialKeys;
-  /** What happens to portal credentials that are not sealed; default: they are refused. */
+  /** Policy for unsealed portal credentials; default: they are refused. */
   readonly unsealed?: UnsealedPolicy;
   /** Whether the pages for patients and staff are built and served too. */
   readonly pages?: boolean;
-  /**
-   * Where the files for developers are written (`writeDeveloperFiles`), and what `config` was made of; by default
-   * nowhere.
-   */
+  /** Folder and settings for the developers' files (`writeDeveloperFiles`); by default none are written. */
   readonly developer?: Developer;
   readonly log: (line: string) => void;
 }
@@ -54,16 +52,16 @@ export interface Running {
   readonly baseUrl: string;
   readonly sandbox: Sandbox;
   readonly demo: Demo;
-  /** Stops the gateway, then the embedded Medplum; running requests are finished. */
+  /** Stops the gateway, then the embedded Medplum. Running requests are finished. */
   stop(): Promise<void>;
 }
 
-/** A minute of the embedded Medplum's clock lasts three seconds, so that retries come soon. */
+/** A minute of the embedded Medplum's cron lasts three seconds, so that retries come soon. */
 const CLOCK = '0.05';
 
 const quiet = (): void => undefined;
 
-/** The gateway's log goes to standard error; only warnings unless `LOG_LEVEL` says otherwise. */
+/** The gateway logs to standard error, by default warnings only; `LOG_LEVEL` changes that. */
 const gatewayLogger = () => pino({ level: logLevelFrom(process.env, 'warn') }, pino.destination({ fd: 2, sync: true }));
 
 function printAddresses(
@@ -102,7 +100,7 @@ async function gatewayBots(
   return hostBots(config, baseUrl, { clientId: id, clientSecret: secret });
 }
 
-/** Lets the people of the demo clinic sign in at the front desk. */
+/** Enables sign-in at the front desk for the people of the demo clinic. */
 async function prepareFrontDesk({ connection, policies }: Deployment, { baseUrl }: BookingConfig): Promise<string> {
   await ensureStaff(connection, policies);
   return ensurePageClient(connection, new URL(baseUrl).origin);
@@ -151,7 +149,7 @@ async function startInFront(
     limits: limitsFrom(process.env),
   });
   await gateway.listen({ port: ports.gateway, host: 'localhost' });
-  // Whoever waits for the gateway finds the files.
+  // The files are written before the addresses are printed.
   const lines = options.developer
     ? writeDeveloperFiles(options.developer, config, sandbox, deployment, demo.clients['Portal A'])
     : [];
@@ -171,8 +169,8 @@ async function startInFront(
 }
 
 /**
- * Starts all that is needed to try the service on one machine: an embedded Medplum with the service deployed to it and
- * demo data in it, and the gateway in front; then prints addresses and credentials.
+ * Starts a trial of the service on one machine: an embedded Medplum with the deployed service and demo data, and the
+ * gateway. Prints addresses and credentials.
  *
  * @throws Error when a port is taken, or the configuration or a Bot cannot be used
  */
@@ -180,7 +178,7 @@ export async function start(options: StartOptions): Promise<Running> {
   const { ports, medplum } = options;
   const config = forOneMachine(forPort(options.config, ports.gateway));
   const pages = options.pages ? buildWeb() : undefined;
-  // The client of a gateway that runs Bots is built into the Bots, and is not known yet.
+  // The gateway's client is built into the Bots. If the gateway runs Bots, its client is not known yet.
   const bots = config.bots === 'medplum' ? buildBots(config) : undefined;
   const building = Promise.all([bots, pages]).then(([code]) => code);
   building.catch(() => undefined);
@@ -211,7 +209,7 @@ function stopOnSignals(running: Running): void {
 /**
  * The page on which developers of portals try the interface of the demo clinic.
  *
- * @param client - a portal's credentials; whoever sees the page has them
+ * @param client - a portal's credentials, visible to everybody who opens the page
  */
 function developersApplication(config: BookingConfig, client: DevelopersOptions['client']): Application {
   return {

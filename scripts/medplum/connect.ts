@@ -19,7 +19,7 @@ export interface Connection {
   readonly projectId: string;
 }
 
-/** What the service cannot do without. */
+/** Features without which the service does not run. */
 const neededFeatures = ['bots', 'transaction-bundles'] as const;
 
 const meSchema = z.object({
@@ -32,12 +32,12 @@ const meSchema = z.object({
   membership: z.object({ admin: z.boolean().optional() }),
 });
 
-/** The response of `auth/me`: what Medplum says about the holder of a token. */
+/** The response of `auth/me`: Medplum's data about the holder of a token. */
 export type Me = z.infer<typeof meSchema>;
 
 function problemsOf({ project, membership }: Me): string[] {
   const label = `${project.name ?? ''} (Project/${project.id})`.trim();
-  // Medplum leaves the features out where there are none, and where the caller may not see them.
+  // Medplum omits the features if there are none, and if the caller may not see them.
   const { features = membership.admin ? [] : neededFeatures } = project;
   const missing = neededFeatures.filter((feature) => !features.includes(feature));
   return [
@@ -58,7 +58,7 @@ function problemsOf({ project, membership }: Me): string[] {
 /**
  * Checks that a project can run the service and that the caller may set it up.
  *
- * @throws Error with a sentence for each thing that is missing, and what to do about it
+ * @throws Error with a sentence for each missing requirement, and its remedy
  */
 export function requireSuitable(me: Me): void {
   const problems = problemsOf(me);
@@ -86,7 +86,6 @@ async function requireVersion(medplum: MedplumClient): Promise<void> {
   }
 }
 
-/** A client that has not logged in yet. */
 export const clientAt = (baseUrl: string): MedplumClient =>
   new MedplumClient({
     baseUrl: withSlash(baseUrl),
@@ -99,7 +98,7 @@ export const clientAt = (baseUrl: string): MedplumClient =>
 /**
  * Logs in with client credentials.
  *
- * @returns the client, and what Medplum says about its holder
+ * @returns the client, and Medplum's data about its holder
  * @throws Error that says what to do when the server cannot be reached or the credentials are refused
  */
 export async function logIn(credentials: Credentials): Promise<{ medplum: MedplumClient; me: Me }> {

@@ -1,4 +1,3 @@
-/** An answer as received. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Headers;
@@ -19,7 +18,7 @@ export const withSlash = (url: string): string => (url.endsWith('/') ? url : `${
 const TIMEOUT = 20_000;
 
 /**
- * Makes the function that calls one server.
+ * Creates the function that calls a server.
  *
  * @param baseUrl - with or without a trailing slash
  * @param token - bearer token, if there is one

@@ -2,14 +2,14 @@ import type { WithId } from '@medplum/core';
 import type { ClientApplication, ProjectMembership } from '@medplum/fhirtypes';
 import type { Connection } from './connect.ts';
 
-/** What a client logs in with. */
+/** Credentials of a client's login. */
 export interface ClientCredentials {
   readonly id: string;
   readonly secret: string;
 }
 
 /**
- * Makes a client as Medplum's own app does: with a secret, and with its membership in the project.
+ * Creates a client with a secret and its membership in the project, as Medplum's own app does.
  *
  * @param body - its name and description, and a reference to its AccessPolicy
  */
@@ -52,10 +52,9 @@ export async function requireMembership(
 }
 
 /**
- * Gives the holder of a profile this AccessPolicy if it has another one.
+ * Changes the AccessPolicy of a Bot or client, if necessary.
  *
- * @param profile - reference to a Bot or ClientApplication
- * @param policyId - id of the AccessPolicy
+ * @param profile - reference to the Bot or ClientApplication
  * @param options - `isAdmin`: whether it administers the project; without it that stays as it is
  * @returns whether the membership was (or in a dry run would be) changed
  * @throws Error when the profile has no membership in the project

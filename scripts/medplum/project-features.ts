@@ -2,29 +2,29 @@ import { deepEquals } from '@medplum/core';
 import type { Project } from '@medplum/fhirtypes';
 
 /**
- * What a booking costs against Medplum's quota, in points: six writes of 100 each, the most that an ordinary booking makes
- * (appointment, slot, the two remainders of the slot, patient, answers). The Bot makes all of them, so one Bot's quota
- * covers all portals.
+ * Points of a booking in Medplum's quota: six writes of 100 each, the maximum of an ordinary booking (appointment,
+ * slot, the two remainders of the slot, patient, questionnaire response). All writes come from one Bot, so that its
+ * quota applies to all portals together.
  */
 const POINTS_PER_BOOKING = 600;
 
-/** The quota of each member of a project per minute, in points: a setting that super administrators change. */
+/** The project's setting for the quota of each member per minute, in points. Super administrators change it. */
 export const USER_QUOTA = 'userFhirQuota';
 
 /** Medplum's own default of that quota. */
 export const DEFAULT_QUOTA = 50_000;
 
-/** The quota, in points per minute, that a number of bookings per minute needs. */
+/** The quota, in points per minute, for a number of bookings per minute. */
 export function quotaFor(bookingsPerMinute: number): number {
   return Math.max(DEFAULT_QUOTA, Math.ceil(bookingsPerMinute) * POINTS_PER_BOOKING);
 }
 
-/** How many bookings per minute a quota allows. */
+/** Number of bookings per minute that a quota allows. */
 export function bookingsWithin(quota: number): number {
   return Math.floor(quota / POINTS_PER_BOOKING);
 }
 
-/** Features of a project that the service uses, and what for. */
+/** The project's features that the service uses, each with its purpose. */
 export const projectFeatures = {
   bots: 'the Bots carry out the bookings',
   'transaction-bundles': 'without it Medplum silently runs a transaction as a batch, and a slot could be booked twice',
@@ -33,10 +33,10 @@ export const projectFeatures = {
   email: 'without it Medplum sends no messages to people',
 } as const satisfies Partial<Record<NonNullable<Project['features']>[number], string>>;
 
-/** Setting of a project, and of the server, without which pre-commit Bots are not called. */
+/** Setting of the project, and of the server, that enables pre-commit Bots. */
 export const PRE_COMMIT = 'preCommitSubscriptionsEnabled';
 
-/** What an installation wants of its project besides the features. */
+/** Requirements on a project besides the features. */
 export interface ProjectWishes {
   /** Bookings per minute that the project's quota must allow; without it the quota stays as it is. */
   readonly bookingsPerMinute?: number | undefined;
@@ -48,7 +48,7 @@ function put(settings: readonly Setting[] | undefined, setting: Setting): Settin
   return [...(settings ?? []).filter(({ name }) => name !== setting.name), setting];
 }
 
-/** Only ever raises the quota. */
+/** The quota is raised, never lowered. */
 function quota(project: Project, bookingsPerMinute: number): Setting[] | undefined {
   const desired = quotaFor(bookingsPerMinute);
   const current = project.systemSetting?.find(({ name }) => name === USER_QUOTA)?.valueInteger ?? 0;
@@ -58,9 +58,9 @@ function quota(project: Project, bookingsPerMinute: number): Setting[] | undefin
 }
 
 /**
- * A project with all that the service needs; other features and settings stay.
+ * Adds missing features and settings to a project. Others stay unchanged.
  *
- * @returns the project itself if it lacks nothing
+ * @returns the same object if nothing is missing
  */
 export function withWishes<T extends Project>(project: T, { bookingsPerMinute }: ProjectWishes): T {
   const features = [...new Set([...(project.features ?? []), ...Object.keys(projectFeatures)])];

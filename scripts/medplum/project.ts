@@ -4,7 +4,7 @@ import type { BotName } from '../../core/config/bots.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 
-/** All resources that a search finds and that pass a test; the others are not kept in memory. */
+/** All resources of a search that pass a test. The others are not kept in memory. */
 export async function searchAll<T extends ResourceType>(
   medplum: MedplumClient,
   type: T,
@@ -22,7 +22,7 @@ export async function searchAll<T extends ResourceType>(
   return found;
 }
 
-/** Has a deployed Bot do something, and returns its answer. */
+/** Calls a deployed Bot and returns its result. */
 export function callBot(
   medplum: MedplumClient,
   name: BotName,
@@ -35,7 +35,7 @@ export function callBot(
 }
 
 /**
- * Removes a resource with all its versions: a plain deletion would leave its contents in the history.
+ * Removes a resource with all its versions. A plain deletion would keep its contents in the history.
  *
  * @throws Error if Medplum does not allow project administrators to do that
  */

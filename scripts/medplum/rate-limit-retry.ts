@@ -1,27 +1,27 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** How often a request that meets the server's rate limit is sent again; each wait is a minute at most. */
+/** Maximum number of attempts under the server's rate limit. Each wait is at most a minute. */
 const ATTEMPTS = 5;
 
 /**
- * The server counts its limits by the minute: a minute in seconds, with one to spare. Medplum blocks a client for as long
- * again if it asks before the time is over.
+ * The server counts its limits by the minute: 60 seconds and one to spare. An earlier request makes Medplum block the
+ * client for the same time again.
  */
 const MINUTE = 61;
 
-/** How many seconds to wait, from Medplum's header `RateLimit`, for example `"fhirInteractions";r=0;t=17`. */
+/** Seconds to wait, from Medplum's header `RateLimit`, for example `"fhirInteractions";r=0;t=17`. */
 export function secondsUntilReset(header: string | null): number {
   const waits = [...(header ?? '').matchAll(/;r=0;t=(\d+)/g)].map(([, seconds]) => Number(seconds));
   return Math.min(waits.length > 0 ? Math.max(...waits) + 1 : MINUTE, MINUTE);
 }
 
-/** Waits for the limits to be reset, and says so, once for each wait. */
+/** Waits for the reset of the limits. Prints a message once for each wait. */
 async function waitForReset(seconds: number): Promise<void> {
   console.error(`The server's rate limit is reached; continuing in ${seconds} seconds.`);
   await setTimeout(seconds * 1000);
 }
 
-/** A request answered with 429 was not carried out: it is sent again when the limit is reset. */
+/** A request with the response 429 was not carried out. It is repeated after the reset of the limit. */
 export const fetchWithinRateLimit: typeof fetch = async (input, init) => {
   for (let attempt = 1; ; attempt++) {
     const response = await fetch(input, init);
@@ -32,13 +32,13 @@ export const fetchWithinRateLimit: typeof fetch = async (input, init) => {
   }
 };
 
-/** An answer to an entry of a batch. */
+/** The response to an entry of a batch. */
 type Answer = { readonly response?: { readonly status?: string } };
 
 /**
- * Runs entries, and runs those that hit the rate limit again after a while: in a batch each entry has an answer of its own.
+ * Runs entries of a batch, and repeats those that hit the rate limit: each entry has a separate response.
  *
- * @param run - answers entries in their order
+ * @param run - returns the responses in the order of the entries
  */
 export async function runWithinRateLimit<E, A extends Answer>(
   entries: readonly E[],

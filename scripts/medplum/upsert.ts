@@ -4,32 +4,29 @@ import type { Connection } from './connect.ts';
 import { runWithinRateLimit } from './rate-limit-retry.ts';
 import type { Change, Report } from './report.ts';
 
-/** A resource as it is compared: without id and meta, which are the server's. */
+/** Compared content: without id and meta, which the server assigns. */
 function content(resource: Resource): unknown {
   const { id: _id, meta: _meta, ...rest } = resource;
   return JSON.parse(JSON.stringify(rest));
 }
 
-/** Whether a stored resource says what is desired; ids, versions and other metadata do not count. */
+/** Whether a stored resource has the desired content. Ids, versions and other metadata do not count. */
 export function hasContent(stored: Resource, desired: Resource): boolean {
   return deepEquals(content(stored), content(desired));
 }
 
-/** A resource that the installation should have. */
+/** A resource of the installation. */
 export interface DesiredResource<T extends Resource = Resource> {
   readonly resource: T;
-  /** Search that finds it again, without the type: `url=…`. */
+  /** Search for the stored one, without the type: `url=…`. */
   readonly query: string;
   /** Its name in the report. */
   readonly label: string;
-  /**
-   * Keeps what others may have changed in the stored one, or in others of those that are deployed with it; by default
-   * nothing.
-   */
+  /** Keeps changes that others may have made in the stored one, or in other deployed resources; by default none. */
   readonly merge?: (desired: T, stored: Resource, others: readonly Resource[]) => T;
 }
 
-/** What is to be done with a desired resource, and the stored one, if there is one. */
+/** The planned change of a desired resource, and the stored one, if there is one. */
 interface Step {
   readonly desired: DesiredResource;
   readonly change: Exclude<Change, 'removed'>;
@@ -49,7 +46,7 @@ function outcomeText(outcome: OperationOutcome | undefined): string {
  * Runs a batch.
  *
  * @param labels - the name of each entry in error messages
- * @returns the answers to the entries, in their order
+ * @returns the responses to the entries, in their order
  * @throws Error naming the entry that the server refuses
  */
 async function runBatch({ medplum }: Connection, entry: BundleEntry[], labels: string[]): Promise<BundleEntry[]> {
@@ -86,7 +83,7 @@ function plan(desired: DesiredResource, hits: readonly WithId<Resource>[], resou
   return { desired, stored, resource, change: hasContent(stored, resource) ? 'unchanged' : 'updated' };
 }
 
-/** Another deployment may be creating the same at this moment. */
+/** Another deployment may create the same resource at this moment. */
 function toEntry({ stored, resource, desired: { query } }: Step): BundleEntry {
   const type = resource.resourceType;
   return stored
@@ -97,7 +94,7 @@ function toEntry({ stored, resource, desired: { query } }: Step): BundleEntry {
     : { resource, request: { method: 'POST', url: type, ifNoneExist: query } };
 }
 
-/** Finds those of the desired resources that are stored, in one batch, and plans what has to be done. */
+/** Finds stored resources in one batch, and plans the changes. */
 async function planAll(connection: Connection, desiredResources: readonly DesiredResource[]): Promise<Step[]> {
   const searches = desiredResources.map(
     ({ resource, query }): BundleEntry => ({ request: { method: 'GET', url: `${resource.resourceType}?${query}` } }),
@@ -112,12 +109,10 @@ async function planAll(connection: Connection, desiredResources: readonly Desire
 }
 
 /**
- * Creates what is missing and updates what differs: one batch to look, one to write.
+ * Creates missing resources and updates different ones, with one batch that searches and one that writes.
  *
- * @param desiredResources - the desired resources
- * @param dryRun - whether to write nothing
- * @returns the ids, in the order of `all`; in a dry run `undefined` for what is not there
- * @throws Error naming the resource that the server refuses, or that is there more than once
+ * @returns the ids, in the order of `desiredResources`; in a dry run `undefined` for missing resources
+ * @throws Error naming the resource that the server refuses, or that exists more than once
  */
 export async function upsert(
   connection: Connection,

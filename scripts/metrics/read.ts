@@ -11,7 +11,7 @@ import { type RowCode, rowCodes } from '../../core/rows/row.ts';
 import { chunks } from '../../core/rows/search.ts';
 import { searchAll } from '../medplum/project.ts';
 
-/** What can wait, and for whom. */
+/** The queues, each with its meaning. */
 export const kinds = {
   notifications: 'events that are not delivered yet',
   jobs: 'asynchronous bookings that are not carried out yet',
@@ -20,25 +20,24 @@ export const kinds = {
   holds: 'appointments that are held and not booked yet (proposed)',
 } as const;
 
-/** A kind of what can wait. */
 export type Kind = keyof typeof kinds;
 
-/** How many wait, and how long the oldest of them has waited, in seconds; 0 where nothing waits. */
+/** Length of a queue, and the age of its oldest entry in seconds; 0 if it is empty. */
 export interface Queue {
   readonly count: number;
   readonly oldest: number;
 }
 
-/** What waits at one moment. */
+/** The queues at one moment. */
 export interface Snapshot {
   readonly waiting: Readonly<Record<Kind, Queue>>;
   /** Subscriptions by the status of their deliveries. */
   readonly subscriptions: ReadonlyMap<OutboxStatus, number>;
-  /** Seconds since Medplum's clock last started the Bot that retries; `undefined` if it never did. */
+  /** Seconds since Medplum last started the scheduled Bot retry-deliveries; `undefined` if it never did. */
   readonly clock: number | undefined;
 }
 
-/** How many searches one batch has. */
+/** Number of searches in one batch. */
 const CHUNK = 50;
 
 const noStore = { cache: 'no-store' } as const;
@@ -48,14 +47,14 @@ const since = (instant: string | undefined, now: number): number => {
   return Number.isFinite(age) ? Math.max(0, age) : 0;
 };
 
-/** Counts the appointments with a status, and looks at the one that has gone longest without a change. */
+/** Counts the appointments with a status, and reads the age of the one that is unchanged for longest. */
 async function queueOf(medplum: MedplumClient, status: Appointment['status'], now: number): Promise<Queue> {
   const first = { status, _sort: '_lastUpdated', _count: '1', _total: 'accurate' };
   const found = await medplum.search('Appointment', first, noStore);
   return { count: found.total ?? 0, oldest: since(found.entry?.[0]?.resource?.meta?.lastUpdated, now) };
 }
 
-/** Counts the requests whose deadline has passed, and looks at the one whose deadline passed first. */
+/** Counts the requests whose deadline has passed, and reads the earliest deadline. */
 async function readOverdue(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Queue> {
   const overdue = {
     code: rowCodes(['confirm'], config),
@@ -72,7 +71,7 @@ async function tasksOf(medplum: MedplumClient, code: RowCode, config: BookingCon
   return searchAll(medplum, 'Task', { code: rowCodes([code], config), ...more, _sort: '_lastUpdated' });
 }
 
-/** When the first undelivered event of each outbox came about. */
+/** The times of the first undelivered events of outboxes. */
 async function firstEvents(medplum: MedplumClient, queries: readonly string[]): Promise<string[]> {
   const found: (Resource | undefined)[] = [];
   for (const some of chunks(queries, CHUNK)) {
@@ -86,28 +85,28 @@ async function firstEvents(medplum: MedplumClient, queries: readonly string[]): 
   });
 }
 
-/** How the delivery of the events of one Subscription stands. */
+/** State of the delivery of a Subscription's events. */
 export interface Delivery extends Pick<Outbox, 'status' | 'events' | 'delivered' | 'error'> {
   /** Id of the Subscription. */
   readonly id: string;
-  /** Seconds since anything was done about it. */
+  /** Seconds since the last change. */
   readonly age: number;
 }
 
-/** Reads how the deliveries of all Subscriptions stand. */
+/** Reads the state of all Subscriptions' deliveries. */
 export const readDeliveries = async (medplum: MedplumClient, config: BookingConfig, now: number): Promise<Delivery[]> =>
   (await tasksOf(medplum, 'outboxes', config)).flatMap((task) =>
     [...outboxesOf(task).of].map(([id, outbox]) => ({ ...outbox, id, age: since(task.meta?.lastUpdated, now) })),
   );
 
-/** Reads which asynchronous bookings wait, and for how long. */
+/** Counts the waiting asynchronous bookings, and reads the age of the oldest. */
 export async function readJobs(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Queue> {
   const jobs = await tasksOf(medplum, 'book', config, { status: 'requested' });
   const ages = jobs.map((job) => Math.max(0, now - (waitsSince(job) ?? now)) / 1000);
   return { count: jobs.length, oldest: Math.max(0, ...ages) };
 }
 
-/** Reads how many seconds ago Medplum's clock last started the Bot that retries; `undefined` if it never did. */
+/** Seconds since Medplum last started the scheduled Bot retry-deliveries; `undefined` if it never did. */
 export async function readCronAge(
   medplum: MedplumClient,
   config: BookingConfig,
@@ -131,7 +130,7 @@ async function readNotifications(
 }
 
 /**
- * Reads what waits. It writes nothing.
+ * Reads the queues of an installation. It writes nothing.
  *
  * @param now - milliseconds since 1970 UTC
  * @throws Error when Medplum does not answer

@@ -1,10 +1,10 @@
 import { Gauge, Registry } from 'prom-client';
 import { type Kind, kinds, type Snapshot } from './read.ts';
 
-/** How long a result is reused, in milliseconds, so that several scrapers cost Medplum no more than one. */
+/** Milliseconds for which a result is reused, so that several scrapers cost Medplum no more than one. */
 const KEPT = 5_000;
 
-/** Reads at most once in a while, and once for all callers at the same time. */
+/** Reads at most once in this time, and once for all concurrent callers. */
 function remembered(read: () => Promise<Snapshot>, now: () => number): () => Promise<Snapshot> {
   let last: { readonly at: number; readonly snapshot: Promise<Snapshot> } | undefined;
   return () => {
@@ -20,9 +20,8 @@ function remembered(read: () => Promise<Snapshot>, now: () => number): () => Pro
 }
 
 /**
- * The metrics of what waits. Where it cannot be read there are none, and asking for them fails.
+ * The metrics of the queues. If they cannot be read, the request for metrics fails.
  *
- * @param read - what waits now
  * @param now - the clock, in milliseconds
  */
 export function waitingMetrics(read: () => Promise<Snapshot>, now: () => number = Date.now): Registry {

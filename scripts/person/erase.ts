@@ -10,7 +10,7 @@ import { rowSearch } from '../../core/rows/row.ts';
 import { callBot, expunge } from '../medplum/project.ts';
 import { countClinical, findPerson } from './read.ts';
 
-/** How to remove a person. */
+/** Options of an erasure. */
 export interface ErasureRun {
   readonly medplum: MedplumClient;
   readonly config: BookingConfig;
@@ -18,9 +18,9 @@ export interface ErasureRun {
   readonly id: string;
   /** Cancels open appointments and waiting asynchronous bookings. */
   readonly force: boolean;
-  /** Reports what would be done, and does nothing. */
+  /** Reports the changes without making them. */
   readonly dryRun: boolean;
-  /** How long what has read the person's data before may still write something of it, in milliseconds. */
+  /** Milliseconds to wait for writes of requests that have read the person's data before. */
   readonly underWay: number;
   /** Receives each step when it is done. */
   readonly onProgress: (line: string) => void;
@@ -34,14 +34,14 @@ export interface ErasureResult {
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
-/** @param since - in earlier rounds, whatever has not changed since this moment (milliseconds since 1970) was seen */
+/** @param since - earlier rounds have read everything that is unchanged since this moment (milliseconds since 1970) */
 async function plan({ medplum, config, id, force }: ErasureRun, since?: number): Promise<Erasure> {
   const { records, patientIds, keptPatients } = await findPerson(medplum, id, config, since);
   const clinical = await countClinical(medplum, patientIds, records, config);
   return planErasure(records, patientIds, { id, config, isForced: force, keptPatients, clinical, hash });
 }
 
-/** Cancels an appointment as staff would, and its slots with it. */
+/** Cancels an appointment as staff would; its slots are released. */
 async function cancel({ medplum, config }: ErasureRun, reference: string): Promise<void> {
   const id = reference.slice('Appointment/'.length);
   const patch = JSON.stringify([{ op: 'replace', path: '/status', value: 'cancelled' }]);
@@ -80,19 +80,21 @@ async function remove(run: ErasureRun, { reference, replacement }: Removal): Pro
   await expunge(medplum, type, id);
 }
 
-/** A Bot ends after ten seconds; the server may need some more to write what it has sent. */
+/** A Bot ends after ten seconds. The server may need some more to write its last requests. */
 export const UNDER_WAY = 15_000;
 
-/** How often what bookings and deliveries have written meanwhile is looked for again. */
+/** Maximum number of repetitions that search for data written by bookings and deliveries in the meantime. */
 const ROUNDS = 6;
 
-/** By how many milliseconds the clocks here and at the server may differ. */
+/** Maximum difference between the clocks of this machine and the server, in milliseconds. */
 const CLOCKS = 10 * 60_000;
 
 const handedOn = ({ reference }: Removal): string =>
   `${reference}: it was this person's before and is somebody else's now; a copy with another id has taken its place`;
 
-/** Makes the patients inactive: nobody books for them from then on, and what is booked meanwhile ends. */
+/**
+ * Makes the patients inactive. Nobody can book for them from then on, and bookings made in the meantime are cancelled.
+ */
 async function close({ medplum, onProgress }: ErasureRun, { removals }: Erasure): Promise<void> {
   const ids = removals.flatMap(({ reference }) => /^Patient\/(.+)$/.exec(reference)?.[1] ?? []);
   for (const id of ids) {
@@ -107,9 +109,9 @@ async function close({ medplum, onProgress }: ErasureRun, { removals }: Erasure)
 }
 
 /**
- * Removes a person from the data of the service, with all versions, and the patients once nothing else is left.
- * Pseudonymous appointments replace the real ones, so that bookings can still be counted. The command can be interrupted at
- * any time: the next run removes what is left.
+ * Removes a person from the data of the service, with all versions. The patients are removed last. Pseudonymous
+ * appointments replace the real ones, so that bookings can still be counted. After an interruption, the next run
+ * removes the rest.
  *
  * @throws Error when Medplum does not answer or refuses
  */
@@ -130,7 +132,7 @@ export async function erase(run: ErasureRun): Promise<ErasureResult> {
     }
     for (const reference of erasure.toCancel) {
       await cancel(run, reference).catch((error: unknown) => {
-        // What was booked meanwhile is cancelled because the patient is inactive, too.
+        // A booking made in the meantime is also cancelled because the patient is inactive.
         if (!isClosed || round > ROUNDS) {
           throw error;
         }

@@ -34,21 +34,20 @@ import { codesWhere, isRow, rowCodes } from '../../core/rows/row.ts';
 import { chunks } from '../../core/rows/search.ts';
 import { searchAll } from '../medplum/project.ts';
 
-/** How many ids one page of a search returns, and how many resources or versions: each may have a megabyte. */
+/** Number of ids in a page of a search, and of resources or versions: each may have a megabyte. */
 const IDS = '1000';
 const PAGE = 50;
 
-/** How many ids one search names, and how many entries one batch has. */
+/** Number of ids in one search, and of entries in one batch. */
 const CHUNK = 50;
 
-/** The maximum number of concurrent requests. */
 const CONCURRENCY = 4;
 
 const noStore = { cache: 'no-store' } as const;
 
 const codesWith = (contents: 'request' | 'reference') => codesWhere(({ person }) => person === contents);
 
-/** The search for the Tasks of the service with some contents. */
+/** Search for the Tasks of the service with this kind of content. */
 function tasksWith(contents: 'request' | 'reference', config: BookingConfig): Readonly<Record<string, string>> {
   return { code: rowCodes(codesWith(contents), config) };
 }
@@ -57,17 +56,16 @@ const onceEach = <T extends Resource>(all: readonly WithId<T>[]): WithId<T>[] =>
   ...new Map(all.map((one) => [one.id, one])).values(),
 ];
 
-/** What was found about a person. */
 interface FoundPerson {
   readonly records: PersonRecords;
   /** Ids of all patients that are this person, including deleted ones. */
   readonly patientIds: ReadonlySet<string>;
-  /** Those of them that still have a stored version. */
+  /** Patients with a stored version. */
   readonly keptPatients: readonly string[];
   readonly person: Person;
 }
 
-/** All resources that a search finds and that pass a test, each once. */
+/** The resources of a search that pass a test, without duplicates. */
 const search = async <T extends ResourceType>(
   medplum: MedplumClient,
   type: T,
@@ -76,7 +74,7 @@ const search = async <T extends ResourceType>(
 ): Promise<WithId<ExtractResource<T>>[]> =>
   onceEach(await searchAll(medplum, type, { _sort: '_lastUpdated', _count: String(PAGE), ...query }, isWanted));
 
-/** A search with many values for a parameter, divided into several searches. */
+/** Searches for many values of a parameter, divided into several searches. */
 async function searchAny<T extends ResourceType>(
   medplum: MedplumClient,
   type: T,
@@ -91,7 +89,7 @@ async function searchAny<T extends ResourceType>(
 }
 
 /**
- * Medplum's own records of who read or changed resources, if it stores them (`saveAuditEvents`).
+ * Medplum's audit events about resources, if it stores them (`saveAuditEvents`).
  *
  * @param references - `Type/id` of the resources
  */
@@ -103,7 +101,7 @@ export async function readAuditEvents(
   return onceEach(found);
 }
 
-/** Every stored version of a resource, the newest first; none if it was removed with its history or never existed. */
+/** All stored versions of a resource, the newest first. A resource that was expunged or never existed has none. */
 export async function versionsOf(medplum: MedplumClient, type: ResourceType, id: string): Promise<Resource[]> {
   const versions: Resource[] = [];
   for (let offset = 0; ; offset += PAGE) {
@@ -121,13 +119,13 @@ export async function versionsOf(medplum: MedplumClient, type: ResourceType, id:
   }
 }
 
-/** How many histories one batch reads, and how many versions of each; longer ones are read one by one. */
+/** Number of histories in one batch, and of versions of each. Longer histories are read one by one. */
 const HISTORIES = { atOnce: 10, versions: 5 } as const;
 
 const resourcesIn = (bundle: Resource | undefined): BundleEntry[] =>
   bundle?.resourceType === 'Bundle' ? (bundle.entry ?? []) : [];
 
-/** The histories of some resources, those without any stored version left out. */
+/** The histories of resources. Those without any stored version are left out. */
 async function readHistories<T extends ResourceType>(
   medplum: MedplumClient,
   type: T,
@@ -165,7 +163,7 @@ async function readHistories<T extends ResourceType>(
   return histories.flat();
 }
 
-/** The ids of the resources of a type that a search finds, and of those that were deleted. */
+/** The ids in the results of several searches for a type. */
 async function idsOf(
   medplum: MedplumClient,
   type: ResourceType,
@@ -179,7 +177,7 @@ async function idsOf(
 
 const deleted = { _deleted: 'true' } as const;
 
-/** The histories of some resources that pass a test, read in portions. */
+/** The histories in which a version passes a test, read in chunks. */
 async function historiesWhere<T extends ResourceType>(
   medplum: MedplumClient,
   type: T,
@@ -214,25 +212,25 @@ async function findPatients(medplum: MedplumClient, id: string): Promise<[Set<st
 const keysOf = (all: readonly WithId<Resource>[]): string[] =>
   all.map(({ resourceType, id }) => `${resourceType}/${id}`);
 
-/** Whether a Task is one of the service's, of a code with such contents. */
+/** Whether a Task belongs to the service and has this kind of content. */
 const isTaskWith = (contents: 'request' | 'reference', task: Task, config: BookingConfig): boolean =>
   isRow(task, codesWith(contents), config);
 
-/** What tells the versions of resources that name a person. */
+/** Criteria for versions of resources that name the person. */
 interface EarlierContext {
   readonly medplum: MedplumClient;
   readonly config: BookingConfig;
   readonly person: Person;
   /** The keys of the resources whose current versions name the person. */
   readonly known: ReadonlySet<string>;
-  /** Resources that have not changed since this moment cannot name the person; `undefined` if that is unknown. */
+  /** Resources that are unchanged since this moment cannot name the person; `undefined` if that is unknown. */
   readonly since: number | undefined;
   readonly messages: readonly string[];
 }
 
 /**
- * The resources that are deleted, or that somebody else has now, and of which a version names the person. Medplum searches
- * current versions only: the histories of all that the service may have written about the person are read.
+ * Resources that named the person in an earlier version, and are deleted or belong to another person now. Medplum
+ * searches current versions only. All histories that the service may have written about the person are therefore read.
  */
 async function findEarlier({ medplum, config, person, known, since, messages }: EarlierContext): Promise<History[]> {
   const changed: Record<string, string> = since === undefined ? {} : { _lastUpdated: `ge${formatInstant(since)}` };
@@ -278,10 +276,10 @@ async function findEarlier({ medplum, config, person, known, since, messages }: 
   ];
 }
 
-/** By how many milliseconds what was written with a patient may be older than the patient. */
+/** A resource about a patient may have been written before the patient, by at most this many milliseconds. */
 const TOGETHER = 60 * 60_000;
 
-/** When the patients were first stored; `undefined` if one of them has no version any more. */
+/** Time of the patients' first version; `undefined` if one of them has no version any more. */
 function firstStored(patients: readonly History<Patient>[], ids: ReadonlySet<string>): number | undefined {
   const first = patients.map(({ versions }) => parseInstant(versions.at(-1)?.meta?.lastUpdated));
   const all = first.flatMap((one) => one ?? []);
@@ -292,8 +290,8 @@ function firstStored(patients: readonly History<Patient>[], ids: ReadonlySet<str
  * Finds everything that the service stores about a person.
  *
  * @param id - of a patient; it may have been deleted
- * @param since - what has not changed since this moment (milliseconds since 1970) and names the person in earlier versions
- *   only is left out
+ * @param since - leaves out resources that are unchanged since this moment (milliseconds since 1970) and name the
+ *   person in earlier versions only
  * @throws Error when Medplum does not answer
  */
 export async function findPerson(
@@ -369,7 +367,7 @@ export async function findPerson(
   };
 }
 
-/** The service's own types, and what Medplum itself writes about a patient. */
+/** Types of the service alone, and Medplum's own records about a patient. */
 const known: ReadonlySet<string> = new Set([
   'Patient',
   'RelatedPerson',
@@ -378,10 +376,10 @@ const known: ReadonlySet<string> = new Set([
   'AuditEvent',
 ]);
 
-/** Types of which the service has some resources, and the clinic others. */
+/** Types with resources of the service and of the clinic. */
 const mixed = ['QuestionnaireResponse', 'Communication', 'Provenance', 'Task'] as const;
 
-/** The codes by which the service knows its Tasks and messages. */
+/** The codes that identify the Tasks and messages of the service. */
 function codingsOf(resource: Resource): Coding[] {
   const concepts =
     resource.resourceType === 'Task'
@@ -392,7 +390,7 @@ function codingsOf(resource: Resource): Coding[] {
   return (concepts ?? []).flatMap((concept) => concept?.coding ?? []);
 }
 
-/** How many resources of these types are about the patients and not the service's. */
+/** Counts the resources of mixed types about the patients that do not belong to the service. */
 async function countOthers(
   medplum: MedplumClient,
   patients: readonly string[],
@@ -412,8 +410,8 @@ async function countOthers(
 }
 
 /**
- * Counts the clinic's own records about a person: all resources in the compartments of the patients, and Tasks for them,
- * that are not the service's.
+ * Counts the clinic's own records about a person: resources in the compartments of the patients and Tasks for them,
+ * without those of the service.
  *
  * @param records - the service's own
  * @see https://hl7.org/fhir/R4/compartmentdefinition-patient.html

@@ -9,11 +9,10 @@ import { type ClientCredentials, createClient, credentialsOf, requireMembership 
 import { type Member, memberNamed, policyOf, type Role, rightsOf } from './members.ts';
 
 /**
- * Makes a client of the service, its membership and its rights.
+ * Creates a client of the service, its membership and its rights.
  *
  * @param name - a name that no ClientApplication of the project has
  * @param of - for a consumer: id or name of the requestor whose appointments it reads
- * @param isAssistant - whether it is an assistant
  * @returns the credentials of the client
  * @throws Error when the name is taken, the requestor is unknown, or the service is not deployed
  */
@@ -54,7 +53,7 @@ export async function addClient(
     await medplum.updateResource<ProjectMembership>({ ...rest, ...rights });
   }
   if (isAssistant) {
-    // Before its secret is handed out: nobody has ever used it as anything else.
+    // Tagged before its secret is issued: the client was never used as anything else.
     const tag = [...(client.meta?.tag ?? []), { system: ASSISTANT_TAG, code: 'assistant' }];
     const marked = await medplum.updateResource({ ...client, meta: { ...client.meta, tag } });
     return credentialsOf(marked);
@@ -62,7 +61,7 @@ export async function addClient(
   return credentialsOf(client);
 }
 
-/** Calls Medplum's `$rotate-secret`; servers that do not have it answer 404. */
+/** Calls Medplum's `$rotate-secret`. Servers without it return 404. */
 async function callRotate(
   { medplum }: Connection,
   id: string,
@@ -79,13 +78,12 @@ async function callRotate(
   }
 }
 
-/** What a rotation leaves behind. */
 interface Rotation extends ClientCredentials {
-  /** Whether the secret before this one still works. */
+  /** Whether the previous secret still works. */
   readonly isOldSecretValid: boolean;
 }
 
-/** Gives a client a new secret. Where the server supports it, the old one works until {@link retireSecret} ends it. */
+/** Gives a client a new secret. If the server supports it, the old one works until {@link retireSecret} ends it. */
 export async function rotateSecret(connection: Connection, client: WithId<ClientApplication>): Promise<Rotation> {
   const { id, secret } = credentialsOf(client);
   const rotated = await callRotate(connection, id, [{ name: 'secret', valueString: secret }]);
@@ -94,7 +92,7 @@ export async function rotateSecret(connection: Connection, client: WithId<Client
   return { ...credentialsOf(stored), isOldSecretValid: rotated !== undefined };
 }
 
-/** Ends the secret of a client before the current one, if there is one; returns a sentence that says so. */
+/** Ends the previous secret of a client, if there is one. Returns a sentence about the result. */
 export async function retireSecret(connection: Connection, client: WithId<ClientApplication>): Promise<string> {
   if (!client.retiringSecret) {
     return 'There is no old secret.';
@@ -103,7 +101,7 @@ export async function retireSecret(connection: Connection, client: WithId<Client
   return 'The old secret no longer works.';
 }
 
-/** How long the secret before a new one works, as a sentence. */
+/** A sentence about the validity of the previous secret. */
 export const oldSecretText = ({ isOldSecretValid }: Rotation, finish: string): string =>
   isOldSecretValid ? `The old one works until you run: ${finish} --finish` : 'The old one no longer works.';
 
@@ -118,10 +116,10 @@ async function endSubscriptions({ medplum }: Connection, { client }: Member, con
 }
 
 /**
- * Permanently ends a client's access: deletes it and its membership. Its bookings stay; its Subscriptions are
+ * Permanently ends a client's access: deletes it and its membership. Its bookings stay, and its Subscriptions are
  * switched off.
  *
- * @returns what was removed, and how many Subscriptions were switched off
+ * @returns the removed client, and the number of Subscriptions that were switched off
  */
 export async function removeClient(
   connection: Connection,
@@ -134,7 +132,7 @@ export async function removeClient(
   if (!member.isDeleted) {
     await medplum.deleteResource('ClientApplication', member.client.id);
   }
-  // The membership, by which it is found, goes last: if this is broken off, it can be repeated.
+  // The membership is deleted last: after an interruption, the next run finds the client by it.
   await medplum.deleteResource('ProjectMembership', member.membership.id);
   return { member, subscriptions };
 }

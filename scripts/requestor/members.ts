@@ -4,21 +4,21 @@ import { type PolicyName, policyTitle } from '../../profiles/access-policies.ts'
 import type { Connection } from '../medplum/connect.ts';
 import { searchAll } from '../medplum/project.ts';
 
-/** What a client of the service may be: it books, or it follows the bookings of one that does. */
+/** Role of a client: a requestor books, a consumer follows the bookings of a requestor. */
 export type Role = Extract<PolicyName, 'requestor' | 'consumer'>;
 
 /** A client of the service with its membership. */
 export interface Member {
   readonly role: Role;
-  /** Of one that was deleted in Medplum, whose membership was left, only the id is known. */
+  /** If the client was deleted in Medplum without its membership, only the id is known. */
   readonly client: WithId<ClientApplication>;
   readonly isDeleted: boolean;
   readonly membership: WithId<ProjectMembership>;
-  /** Of a consumer: reference to the ClientApplication whose appointments it reads. */
+  /** For a consumer: reference to the ClientApplication whose appointments it reads. */
   readonly consumerOf?: string | undefined;
 }
 
-/** Name of the parameter by which a consumer's membership says whose appointments it reads. */
+/** Name of the access parameter in a consumer's membership that names the requestor. */
 const PARAMETER = 'requestor';
 
 /**
@@ -35,7 +35,7 @@ export async function policyOf({ medplum }: Connection, role: Role): Promise<str
   return `AccessPolicy/${policy.id}`;
 }
 
-/** How a membership gets its rights: directly, or with a parameter. */
+/** The rights in a membership: an AccessPolicy, for a consumer with its parameter. */
 export function rightsOf(
   policy: string,
   consumerOf: string | undefined,
@@ -65,7 +65,7 @@ function consumerOf({ access = [] }: ProjectMembership): string | undefined {
   return parameters.find(({ name }) => name === PARAMETER)?.valueReference?.reference;
 }
 
-/** All clients that hold a policy of the service, ordered by name. */
+/** All clients with a policy of the service, ordered by name. */
 export async function members(connection: Connection): Promise<Member[]> {
   const [requestor, consumer, memberships] = await Promise.all([
     policyOf(connection, 'requestor'),
@@ -93,7 +93,7 @@ export async function members(connection: Connection): Promise<Member[]> {
 }
 
 /**
- * The one client of the service with this id or name.
+ * The client of the service with this id or name.
  *
  * @throws Error when there is none, or several have the name
  */

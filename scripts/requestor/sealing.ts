@@ -7,24 +7,24 @@ import type { Connection } from '../medplum/connect.ts';
 import type { ClientCredentials } from '../medplum/membership.ts';
 
 /**
- * System of the tags by which a ClientApplication remembers which of its secrets were handed out sealed, and with which key.
- * Only administrators can read them.
+ * System of the tags of a ClientApplication that record sealed secrets, each with its key. Only administrators can read
+ * them.
  */
 const SYSTEM = 'urn:appointment-booking:sealed-secret';
 
-/** How a secret was handed out: sealed with a key, or as Medplum has it. */
+/** State of an issued secret: sealed with a key, or Medplum's own. */
 export type SecretState = { readonly key: string } | 'unsealed';
 
 /** The states of a client's secrets. */
 export interface SecretStates {
   readonly current: SecretState;
-  /** Of the secret before it, while that still works. */
+  /** State of the previous secret, while it is valid. */
   readonly retiring?: SecretState;
-  /** Whether it can also log in with a key pair of its own: then it has what Medplum itself accepts. */
+  /** Whether it can also log in with its own key pair, which Medplum itself accepts. */
   readonly hasOwnKeys: boolean;
 }
 
-/** Names a secret without revealing it: secrets of Medplum are random numbers of 256 bits. */
+/** Identifies a secret without revealing it: secrets of Medplum are random numbers of 256 bits. */
 const nameOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url').slice(0, 22);
 
 const tagsOf = ({ meta }: ClientApplication) => (meta?.tag ?? []).filter(({ system }) => system === SYSTEM);
@@ -36,7 +36,7 @@ function stateOf(client: ClientApplication, secret: string): SecretState {
   return key === undefined ? 'unsealed' : { key };
 }
 
-/** How the secrets of a client were handed out, as far as its ClientApplication tells. */
+/** The states of a client's secrets, from its ClientApplication. */
 export function secretStates(client: ClientApplication): SecretStates {
   const { secret, retiringSecret, jwksUri } = client;
   return {
@@ -46,17 +46,17 @@ export function secretStates(client: ClientApplication): SecretStates {
   };
 }
 
-/** Whether a client holds nothing that Medplum itself would accept. */
+/** Whether Medplum itself accepts none of the client's credentials. */
 export function isSealed({ current, retiring, hasOwnKeys }: SecretStates): boolean {
   return current !== 'unsealed' && retiring !== 'unsealed' && !hasOwnKeys;
 }
 
 /**
- * Seals the secret of a client for it. This is recorded in its ClientApplication before the secret is handed out: if it
- * cannot be recorded, the secret counts as not sealed, and nothing is handed out.
+ * Seals the secret of a client. The ClientApplication records this before the secret is issued. If it cannot be
+ * recorded, the secret counts as not sealed, and is not issued.
  *
  * @param credentials - with Medplum's own secret
- * @returns the credentials to hand out
+ * @returns the credentials to issue
  */
 export async function sealCredentials(
   { medplum }: Pick<Connection, 'medplum'>,

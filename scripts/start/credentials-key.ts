@@ -17,8 +17,8 @@ function stored(file: string): string | undefined {
 }
 
 /**
- * The key that credentials of portals are sealed with, in base64: the one that the data folder of the embedded Medplum
- * keeps, so that credentials last as long as the clients that they belong to; a new one if there is none.
+ * The key that seals the credentials of portals, in base64. It is kept in the data folder of the embedded Medplum, so
+ * that credentials last as long as their clients. A missing key is created.
  *
  * @param dataFolder - without it the key is not kept
  */
@@ -31,7 +31,7 @@ export function keyOf(dataFolder: string | undefined): string {
   const key = randomBytes(32).toString('base64');
   if (dataFolder !== undefined && file !== undefined) {
     mkdirSync(dataFolder, { recursive: true });
-    // A half-written key would be worse than none.
+    // An incomplete key would be worse than none.
     writeFileSync(`${file}.new`, `${key}\n`, { mode: 0o600 });
     renameSync(`${file}.new`, file);
   }

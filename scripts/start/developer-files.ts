@@ -5,10 +5,10 @@ import { isObject } from '../../core/fhir/resource.ts';
 import { CLI_CONFIG, readCliConfig, writeCliConfig } from '../deploy/cli-config.ts';
 import type { Deployment } from '../deploy.ts';
 
-/** Where `npm start` keeps the configuration that it runs with, below the working folder. */
+/** Path of the configuration that `npm start` runs with, below the working folder. */
 const STARTED_CONFIG = '.sandbox/booking.config.json';
 
-/** Where `npm start` leaves the credentials of a portal for a shell, below the working folder. */
+/** Path of a portal's credentials for a shell, below the working folder. */
 const PORTAL_ENVIRONMENT = '.sandbox/portal.env';
 
 /** The working folder of a developer, and the settings from which the running configuration was made. */
@@ -18,12 +18,12 @@ export interface Developer {
 }
 
 /**
- * Writes down what a developer needs to deploy one changed Bot to the running embedded Medplum: the configuration it was
- * started with, and the ids of its Bots for Medplum's command line tool. A `medplum.config.json` of another server stays.
- * The credentials of a portal, for trying the interface, are left in a file for the shell.
+ * Writes the files with which a developer deploys one changed Bot to the running embedded Medplum: the configuration it
+ * was started with, and the ids of its Bots for Medplum's command line tool. A `medplum.config.json` of another server
+ * stays. Another file has the credentials of a portal for the shell.
  *
- * @param config - what `npm start` runs with: the settings, adapted to one machine
- * @returns the lines that say how to deploy a Bot, or why that is left out
+ * @param config - the configuration of `npm start`: the settings, adapted to one machine
+ * @returns lines that say how to deploy a Bot, or why `medplum.config.json` was kept
  */
 export function writeDeveloperFiles(
   { folder, settings }: Developer,

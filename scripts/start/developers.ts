@@ -6,11 +6,11 @@ import scalar from '@scalar/fastify-api-reference';
 import type { FastifyPluginAsync } from 'fastify';
 import { securityHeaders } from '../../packages/web/security.ts';
 
-/** What developers of portals see. */
+/** Content of the developers' page. */
 export interface DevelopersOptions {
   /** The OpenAPI description of the interface. */
   readonly description: Readonly<Record<string, unknown>>;
-  /** The credentials of a portal that the page begins with; whoever sees the page has them. */
+  /** The credentials of a portal, visible to everybody who opens the page. */
   readonly client: { readonly id: string; readonly secret: string };
   /** The folder of the documentation. */
   readonly docs: string;
@@ -22,8 +22,8 @@ Read on: [the guide, with every call and its answers](docs/portals.md) ·
 [notifications](docs/notifications.md) · [error codes](docs/errors.md) · [clients](docs/clients.md).`;
 
 /**
- * A page for developers of portals: every call of the interface, to read and to try, and the documentation as text. Everything
- * comes from the service itself, and the page calls nothing else.
+ * A page for developers of portals: every call of the interface, to read and to try, and the documentation as text. The
+ * page loads everything from the service, and calls nothing else.
  */
 export function developers({ description, client, docs }: DevelopersOptions): FastifyPluginAsync {
   return async (scope) => {

@@ -38,16 +38,15 @@ export function portsFrom(environment: Readonly<Record<string, string | undefine
   };
 }
 
-/** The configuration for a gateway on this machine, whatever address its real one has. */
+/** The configuration for a gateway on this machine. Its address replaces the configured one. */
 export const forPort = (config: BookingConfig, port: number): BookingConfig => ({
   ...config,
   baseUrl: `http://localhost:${port}${new URL(config.baseUrl).pathname}`,
 });
 
 /**
- * Reads how the embedded Medplum differs from its defaults: `SANDBOX_DATA`, the folder where it keeps its data;
- * `SANDBOX_BOT_BASE_URL`, the address at which Bots reach it; `SANDBOX_DELAY_SCALE`, by which the minutes of its clock and
- * the delays of its queue are multiplied.
+ * Reads options of the embedded Medplum: `SANDBOX_DATA`, the folder of its data; `SANDBOX_BOT_BASE_URL`, the address at
+ * which Bots reach it; `SANDBOX_DELAY_SCALE`, the factor for the minutes of its cron and the delays of its queue.
  *
  * @throws Error if the scale is not a positive number
  */
@@ -66,12 +65,12 @@ export function sandboxOptionsFrom(
   };
 }
 
-/** Loopback addresses, where a developer listens for notifications. */
+/** Loopback addresses, where a developer receives notifications. */
 const loopback = ['127.0.0.0/8', '::1/128'];
 
 /**
- * The configuration for trying the service out on one machine: notifications may go to it, without TLS too, and a
- * failed one is tried again after a second.
+ * The configuration for a trial on one machine. Notifications may go to this machine, also without TLS, and a failed
+ * one is repeated after a second.
  */
 export function forOneMachine(config: BookingConfig): BookingConfig {
   const { notifications } = config;
@@ -80,10 +79,10 @@ export function forOneMachine(config: BookingConfig): BookingConfig {
 }
 
 /**
- * What happens to portal credentials that are not sealed, from `PORTAL_CREDENTIALS`: `both`, the default on one machine, so
- * that the fixed tokens of the embedded Medplum work unchanged, or `sealed`, as a clinic runs it.
+ * Policy for unsealed portal credentials, from `PORTAL_CREDENTIALS`. `both` is the default on one machine, so that the
+ * fixed tokens of the embedded Medplum work. `sealed` is the setting of a clinic.
  *
- * @throws Error naming what is allowed
+ * @throws Error that lists the allowed values
  */
 export function unsealedFrom({
   PORTAL_CREDENTIALS: text,

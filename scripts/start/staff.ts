@@ -10,13 +10,13 @@ interface DemoPerson {
   readonly password: string;
 }
 
-/** Two of them, so that each sees what the other does. They exist in the embedded Medplum only. */
+/** Two people, so that each sees the changes of the other. They exist in the embedded Medplum only. */
 export const demoStaff: readonly DemoPerson[] = [
   { firstName: 'Maria', lastName: 'Keller', email: 'maria@clinic.example', password: 'front-desk' },
   { firstName: 'Jan', lastName: 'Brandt', email: 'jan@clinic.example', password: 'front-desk' },
 ];
 
-/** Invites the people of the demo clinic into the embedded Medplum, unless they are there. */
+/** Invites the people of the demo clinic into the embedded Medplum, unless they exist. */
 export async function ensureStaff(
   { medplum, projectId }: Connection,
   policies: Readonly<Partial<Record<PolicyName, string>>>,
