@@ -8,7 +8,6 @@ import { singlePage } from '../../packages/web/single-page.ts';
 import { emptyPresentation, maxLength, withPresentation } from './clinic/presentation.ts';
 import { type DeskSettings, FRONT_DESK_PATH, publicConfig } from './settings.ts';
 
-/** A region in a route: country, state, district. */
 const regionPattern = /^[A-Z]{2}(-[A-Z0-9]{1,4}){0,2}$/;
 
 const years = { first: 2000, last: 2100 };

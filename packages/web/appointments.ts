@@ -57,7 +57,6 @@ interface WishedVisit {
   /** Milliseconds since 1970 UTC. */
   readonly period: { readonly start: number; readonly end: number };
   readonly count: number;
-  /** Names of optional steps to leave out. */
   readonly without: readonly string[];
   /** Names of the steps to find without the others. */
   readonly only?: readonly string[] | undefined;

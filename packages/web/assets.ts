@@ -4,7 +4,6 @@ import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
 import { isObject } from '../../core/fhir/resource.ts';
 
-/** The files of a page, relative to the route of the application. */
 interface PageAssets {
   readonly script: string;
   readonly style?: string;

@@ -19,7 +19,6 @@ export interface Alternative {
   readonly slots: readonly string[];
   readonly start: number;
   readonly end: number;
-  /** The appointments of a whole visit. */
   readonly steps?: readonly ChosenStep[];
 }
 

@@ -235,7 +235,6 @@ export function possibleSubstitutes(schedules: readonly Schedule[], absent: read
 }
 
 interface Said {
-  /** Ids. */
   readonly schedules: readonly string[];
   readonly substitutes: readonly string[];
   readonly period: Interval;

@@ -14,7 +14,6 @@ export interface Entry extends Interval {
   readonly key: string;
   readonly kind: Kind;
   readonly appointment?: Appointment;
-  /** Slots of this calendar. */
   readonly slots: readonly Slot[];
 }
 

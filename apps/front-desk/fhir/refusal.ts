@@ -29,7 +29,6 @@ export function refusalOf(status: number, body: unknown, alternativeUrl: string)
   };
 }
 
-/** The kinds of refusals, each with its own advice. */
 type Situation = 'signed-out' | 'forbidden' | 'changed' | 'taken' | 'gone' | 'unreachable' | 'busy' | 'refused';
 
 /** The reasons of a refusal in words, for codes that people understand. */

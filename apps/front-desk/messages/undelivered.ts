@@ -16,7 +16,6 @@ export interface Undelivered {
   readonly appointment: Appointment | undefined;
   /** A personal offer that replaces the appointment. */
   readonly offer: Appointment | undefined;
-  /** Whether the appointment cannot take place because of an absence. */
   readonly isAbsence: boolean;
 }
 

@@ -57,7 +57,6 @@ export function entriesIn(resources: readonly unknown[], now: number, config: Pu
   });
 }
 
-/** The statuses of an appointment that takes place or took place. */
 const kept = 'booked,pending,arrived,checked-in,fulfilled';
 
 /** The search for the appointments of the current week, with the elements that `filledIn` needs. */

@@ -32,7 +32,7 @@ export interface AppointmentDetails {
   readonly consent: number | undefined;
   /** The appointments of its visit, itself included, sorted by time; empty for a single appointment. */
   readonly visit: readonly Appointment[];
-  /** The later appointments of its series that move along; absent if there are none. */
+  /** Its series from this appointment on; absent if there is nothing else to move. */
   readonly rest: RestOfSeries | undefined;
   readonly steps: readonly Step[];
   /** Names of portals, people and Bots, by id. */

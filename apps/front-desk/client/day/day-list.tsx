@@ -21,7 +21,6 @@ interface Line {
   readonly key: string;
   readonly time: string;
   readonly appointment: Appointment | undefined;
-  /** The kind, unless it is a booked appointment. */
   readonly kind: string | false;
   readonly note?: string | undefined;
 }

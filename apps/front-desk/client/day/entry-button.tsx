@@ -19,7 +19,6 @@ export const EntryButton = memo(function EntryButton({
   isTarget,
   onOpen,
 }: {
-  /** Key of the entry. */
   readonly id: string;
   /** Milliseconds since 1970 UTC. */
   readonly start: number;
@@ -28,16 +27,13 @@ export const EntryButton = memo(function EntryButton({
   /** Patient, or comment of the Slot; may be empty. */
   readonly name: string;
   readonly service: string;
-  /** Whether it overlaps another appointment on purpose. */
   readonly isOverbooked: boolean;
   readonly isInVisit: boolean;
-  /** Whether its change is not stored yet. */
   readonly isPending: boolean;
   /** Whether it can be dragged to another time. A button in the panel does the same. */
   readonly isMovable: boolean;
   /** Whether the Tab key reaches it; arrow keys go on from there. */
   readonly isTabStop: boolean;
-  /** Whether it is a free time for the appointment that is being moved. */
   readonly isTarget: boolean;
   readonly onOpen: (id: string) => void;
 }) {

@@ -10,7 +10,6 @@ import { useLoaded } from '../parts/use-loaded.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 
-/** The arrival times of waiting patients according to the histories, by appointment id. */
 function useArrivals(waiting: readonly Appointment[]): ReadonlyMap<string, number> {
   const ids = waiting.flatMap(({ id }) => id ?? []);
   const { value } = useLoaded(`arrivals ${waiting.map(({ id, meta }) => `${id}/${meta?.versionId}`)}`, async () => {

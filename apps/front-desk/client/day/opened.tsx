@@ -77,7 +77,6 @@ export function Opened({
   readonly entry: Entry | undefined;
   readonly data: CalendarData | undefined;
   readonly moving: AppointmentDetails | undefined;
-  /** The patient for whom a time is being chosen. */
   readonly person: Patient | undefined;
   readonly schedules: readonly Schedule[];
   readonly all: readonly Schedule[];

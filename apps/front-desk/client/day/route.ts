@@ -15,9 +15,7 @@ export interface DayRoute {
   readonly schedules: readonly string[];
   /** The open item: `Appointment/…`, `Slot/…`, `Block/new`, or `New/…` with a calendar and a time (`newAt`). */
   readonly open: string | undefined;
-  /** Id of the appointment that is being moved. */
   readonly moving: string | undefined;
-  /** Id of the patient for whom a time is being chosen. */
   readonly person: string | undefined;
 }
 

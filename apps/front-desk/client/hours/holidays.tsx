@@ -18,7 +18,6 @@ interface Country extends Region {
   readonly states: readonly Region[];
 }
 
-/** The countries, named and sorted in the language of the page. */
 function inOrder(countries: readonly Country[], language: string): Country[] {
   const names = new Intl.DisplayNames([language], { type: 'region', fallback: 'none' });
   const nameOf = ({ code, name }: Country): string => names.of(code.slice(0, 2)) ?? name;

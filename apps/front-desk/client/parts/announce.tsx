@@ -5,7 +5,6 @@ import { useTexts } from './use-texts.ts';
 
 /** A change that is written after some seconds, so that it can be undone. */
 interface Later {
-  /** Id of the changed resource. */
   readonly key: string;
   /** Description of the change for the user. */
   readonly text: string;

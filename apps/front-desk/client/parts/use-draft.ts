@@ -28,7 +28,6 @@ export function useDraft<T extends object>(key: string, initial: T) {
     [key],
   );
   const clear = useCallback(() => sessionStorage.removeItem(positionOf(key)), [key]);
-  /** Forgets the typed text: the form has the loaded values. */
   const reset = useCallback(() => {
     clear();
     setTyped({});

@@ -27,7 +27,6 @@ const NEWEST: Query = [
   ['_fields', 'id'],
 ];
 
-/** Maximum number of repeated reads for the same version of a search. */
 const MAX_TRIES = 3;
 
 /** Pause between two checks for changes, in milliseconds. */

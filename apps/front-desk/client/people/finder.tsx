@@ -23,7 +23,6 @@ interface Found {
   readonly more: string;
 }
 
-/** The appointment whose id or URL was typed. */
 function useNamed(text: string): readonly Found[] {
   const { language, appointment: words, status } = useTexts();
   const id = appointmentIdIn(text);

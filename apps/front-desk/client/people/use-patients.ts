@@ -31,7 +31,6 @@ async function searched(query: PatientQuery, count: number, signal: AbortSignal)
   return isRefusal(response) ? response : resourcesIn(response);
 }
 
-/** The patients of RelatedPersons with this phone number or address. */
 async function spokenFor(query: PatientQuery, signal: AbortSignal): Promise<unknown[] | Refusal> {
   const more = [
     ['_include', 'RelatedPerson:patient'],

@@ -38,7 +38,6 @@ export function OpenRequest({
   readonly request: Waiting;
   /** Name of the patient; may be empty. */
   readonly name: string;
-  /** Whether a reason is being typed. */
   readonly isDeclining: boolean;
   readonly onConfirm: () => void;
   readonly onDeclining: (isDeclining: boolean) => void;

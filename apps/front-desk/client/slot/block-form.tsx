@@ -76,7 +76,6 @@ export function BlockForm({
   onClose,
 }: {
   readonly schedules: readonly Schedule[];
-  /** Id of the preselected calendar. */
   readonly preset?: string | undefined;
   readonly time: Interval;
   readonly draftKey: string;

@@ -26,7 +26,6 @@ export function MovePanel({
 }: {
   readonly moving: AppointmentDetails;
   readonly slot: Slot;
-  /** Name of the Slot's calendar. */
   readonly calendar: string;
   /** The service would move it: the move is written unless it is undone. */
   readonly onJudged: () => void;

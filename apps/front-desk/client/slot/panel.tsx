@@ -123,9 +123,7 @@ export function SlotPanel({
   onBooked,
 }: {
   readonly entry: Entry;
-  /** The patient for whom staff looked for the time. */
   readonly person: Patient | undefined;
-  /** Whether the calendar still shows it. */
   readonly isThere: boolean;
   readonly calendar: string;
   readonly schedules: readonly Schedule[];
