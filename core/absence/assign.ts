@@ -1,42 +1,42 @@
 import { type Interval, overlaps } from '../time/interval.ts';
 
-/** Something that has only one use at a time: a place of a calendar, or a person. */
+/** Time of something that has only one use at a time: a lane of a calendar, or a person. */
 export interface Use extends Interval {
   readonly of: string;
 }
 
-/** What one appointment could become. */
+/** A candidate for one row. */
 export interface Choice {
   /** Choices with the same key exclude each other. */
   readonly key: string;
-  /** More than zero, and less than what it costs to choose nothing. */
+  /** More than zero, and less than the cost of no choice. */
   readonly cost: number;
-  /** Choices that use the same at the same time exclude each other, too. */
+  /** Choices with overlapping uses of the same thing exclude each other, too. */
   readonly uses: readonly Use[];
 }
 
-/** The choice that was taken for each row; `undefined` where there is none. */
+/** The choice of each row; `undefined` where there is none. */
 type Assignment<C extends Choice> = readonly (C | undefined)[];
 
-/** How many of its cheapest choices are considered for a row. */
+/** The most choices that are considered for a row, the cheapest first. */
 export const MAX_CHOICES = 400;
 
-/** How many choices are looked at, in all and for each choice that there is: it bounds the time. */
+/** The most choices that are tried, in total and for each choice. It bounds the time. */
 const MAX_LOOKS = { all: 2_000_000, each: 50 } as const;
 
 const excludes = (choice: Choice, other: Choice): boolean =>
   choice.key === other.key ||
   choice.uses.some((use) => other.uses.some((its) => use.of === its.of && overlaps(use, its)));
 
-/** What is assigned, and who uses what: it is improved step by step. */
+/** An assignment that is improved step by step. */
 class Improving<C extends Choice> {
   readonly #rows: readonly (readonly C[])[];
   readonly #none: number;
   readonly #chosen: (C | undefined)[];
   readonly #users = new Map<string, Set<number>>();
-  /** What was chosen before each change. */
+  /** The earlier choice for each change, to undo it. */
   readonly #changes: (readonly [row: number, choice: C | undefined])[] = [];
-  /** How many choices may still be looked at. */
+  /** The number of choices that may still be tried. */
   #left: number;
 
   constructor(rows: readonly (readonly C[])[], none: number) {
@@ -57,7 +57,9 @@ class Improving<C extends Choice> {
     }
   }
 
-  /** The rows, besides its own, whose choices a choice excludes; of too many only some. */
+  /**
+   * The other rows whose choices a choice excludes. The list may be incomplete if it is longer than `MAX_OUTSTANDING`.
+   */
   #excluded(row: number, choice: C): number[] {
     this.#left -= 1;
     const found: number[] = [];
@@ -80,9 +82,8 @@ class Improving<C extends Choice> {
   }
 
   /**
-   * Finds a place for a row whose choice was taken from it, at the least cost, if it costs less than so much.
-   *
-   * @returns what it costs more than it is worth to the others; `undefined` if it is not found
+   * Finds the cheapest choice for a row without one, if its cost is below the limit.
+   * @returns the change of the total cost; `undefined` if there is none
    */
   #place(row: number, limit: number, depth: number, kept: ReadonlySet<number>): number | undefined {
     for (const choice of this.#rows[row] ?? []) {
@@ -104,7 +105,7 @@ class Improving<C extends Choice> {
     return undefined;
   }
 
-  /** Takes a choice from others, who look for another one; if that costs too much, all stays as it was. */
+  /** Takes a choice from other rows, which look for another one. If that costs too much, it is undone. */
   #replace(
     row: number,
     choice: C,
@@ -135,7 +136,7 @@ class Improving<C extends Choice> {
     return undefined;
   }
 
-  /** Gives each row, in turn, what is better for all of them together, until nothing is. */
+  /** Improves one row after the other, as long as the total cost decreases. */
   improve(): Assignment<C> {
     for (let isBetter = true; isBetter && this.#left > 0; ) {
       isBetter = false;
@@ -157,18 +158,17 @@ class Improving<C extends Choice> {
   }
 }
 
-/** How many others may lose their choice so that one gets a better one. */
+/** The most rows that may lose their choice so that one gets a better one. */
 const MAX_OUTSTANDING = 2;
 
-/** How many others one after the other may have to look for another choice so that one gets a better one. */
+/** The longest chain of rows that look for another choice so that one gets a better one. */
 const DEPTH = 3;
 
 /**
- * Chooses one of its choices, or none, for each row, so that no two exclude each other, at a low sum of costs: each row takes
- * the cheapest choice that is left, or one whose users find another. Of random plans the sum is within two hundredths of the
- * least that is possible.
- *
- * @param none - what it costs to choose nothing for a row
+ * Assigns each row one of its choices, or none, so that no two exclude each other and the total cost is low. Each row
+ * takes the cheapest remaining choice, or one whose users find another. In random plans the total is at most 2 % above
+ * the minimum.
+ * @param none - the cost of a row without a choice
  */
 export function assign<C extends Choice>(all: readonly (readonly C[])[], none: number): Assignment<C> {
   const rows = all.map((choices) => choices.toSorted((one, other) => one.cost - other.cost).slice(0, MAX_CHOICES));

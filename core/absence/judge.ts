@@ -13,7 +13,7 @@ const typesOf = ({ schedule, services }: ScheduleServices): CodeableConcept[] =>
   ...services.flatMap(({ type }) => type ?? []),
 ];
 
-/** Whether what one Schedule offers is anything of what another one offers. */
+/** Whether a substitute has a service in common with the absent Schedules. A Schedule without service types has all. */
 function canReplace(substitute: ScheduleServices, absent: readonly ScheduleServices[]): boolean {
   const own = typesOf(substitute);
   return (
@@ -25,7 +25,7 @@ function canReplace(substitute: ScheduleServices, absent: readonly ScheduleServi
   );
 }
 
-/** What is wrong with the Schedules that a request names: they do not exist, or cannot take the place of others. */
+/** Checks the Schedules of a request: they must exist, and substitutes must be able to replace absent ones. */
 export function scheduleIssues(
   { schedules, substitutes }: AbsenceRequest,
   known: readonly ScheduleServices[],
@@ -56,9 +56,9 @@ export function scheduleIssues(
   ];
 }
 
-/** What is stored of what the plan of staff names. */
+/** The stored resources that the plan of staff names. */
 interface WishState {
-  /** Ids of the appointments that the plan is about, or that exist. */
+  /** By id: the affected appointments, or all that exist. */
   readonly appointments: ReadonlyMap<string, Appointment>;
   readonly slots: readonly Slot[];
   readonly schedules: readonly ScheduleServices[];
@@ -88,7 +88,7 @@ function proposalIssues({ appointment, proposal, path: expression }: Wish, state
   );
   const useless = own.filter((slot) => {
     const of = state.schedules.find(({ schedule }) => schedule.id === slot.schedule);
-    // Another whole visit was found among all who can fill its roles.
+    // The search for another whole visit has already checked all roles.
     return (
       about &&
       !proposal.isVisit &&
@@ -106,7 +106,7 @@ function proposalIssues({ appointment, proposal, path: expression }: Wish, state
   ];
 }
 
-/** What is wrong with the plan as staff have changed it. */
+/** Checks the changes that staff made to the plan. */
 export function wishIssues(wishes: readonly Wish[], state: WishState): Issue[] {
   const unknown = wishes.filter(({ appointment }) => !state.appointments.has(appointment));
   const clashes = wishes.filter(({ proposal }, index) =>

@@ -7,10 +7,9 @@ import { REPLACES } from '../fhir/reserved.ts';
 import type { Proposal } from './plan.ts';
 
 /**
- * The appointment that is offered in place of another one: everything that this says, at another time or with others.
- *
+ * The personal offer that replaces an appointment: the same elements, at another time or in other Schedules.
  * @param left - the Schedules that it no longer needs
- * @param joined - those that it needs now and did not before
+ * @param joined - the Schedules that it newly needs
  */
 export function replacementOffer(
   appointment: Appointment,
@@ -36,7 +35,7 @@ const texts = {
   withdraw: 'What was offered is no longer needed, or no longer possible.',
 } as const;
 
-/** Why the service cancels an appointment that cannot take place, or withdraws what it has offered. */
+/** The reason of a cancellation because of an absence, or of the withdrawal of a personal offer. */
 export function absenceReason(what: keyof typeof texts, config: BookingConfig): CodeableConcept {
   const coding = otherReason(config);
   return { ...(coding.length > 0 && { coding }), text: texts[what] };

@@ -12,25 +12,25 @@ import { contains, type Interval, overlaps } from '../time/interval.ts';
 import { DAY, localTimeOf } from '../time/time-zone.ts';
 import { assign, type Choice, MAX_CHOICES, type Use } from './assign.ts';
 
-/** How far after the last appointment that is affected other times are looked for, in milliseconds. */
+/** The time after the last affected appointment that is searched, in milliseconds. */
 export const LOOKED_AHEAD = 28 * DAY;
 
-/** A time begins at least so long from now, in milliseconds: its person has to hear of it. */
+/** The shortest notice of a new time, in milliseconds, because its person must be notified. */
 export const NOTICE = 2 * 3_600_000;
 
-/** What a change costs a patient, in points. Whoever cannot be placed costs more than anything else. */
+/** The cost of a change for a patient, in points. No new time costs more than any change. */
 const points = { otherPerson: 300, otherTime: 400, perDay: 20, perHourOfDay: 5, none: 100_000 } as const;
 
-/** The most points for how far away a time is: the order of the kinds of change stays. */
+/** The most points for the distance in time, so that it never outweighs the kind of change. */
 const FARTHEST = 600;
 
-/** What happens in place of an appointment that cannot take place. */
+/** The replacement of an appointment that cannot take place. */
 export interface Proposal extends Interval {
-  /** Id of the Schedule that takes the place of the one that is absent. */
+  /** Id of the Schedule that replaces the absent one. */
   readonly schedule: string;
   /** Ids of the Slots, of all Schedules that the appointment needs. */
   readonly slots: readonly string[];
-  /** Whether it is another whole visit in place of the one of which the appointment is a step; `schedule` is that of this step. */
+  /** Whether another whole visit replaces the one of this appointment. `schedule` is that of this step. */
   readonly isVisit?: boolean | undefined;
 }
 
@@ -39,23 +39,22 @@ export interface Absent extends Interval {
   readonly schedule: string;
 }
 
-/** What a plan is made from. */
+/** The input of a plan. */
 interface Planning {
   /** The appointments that cannot take place, in the order of the plan. */
   readonly affected: readonly Appointment[];
-  /** Those Slots that the affected appointments name. */
+  /** The Slots of the affected appointments. */
   readonly taken: readonly Slot[];
-  /** When which Schedule is absent. */
   readonly absent: readonly Absent[];
-  /** All Schedules concerned: those that are absent, those of the affected appointments, and the substitutes. */
+  /** All Schedules concerned: absent ones, those of the affected appointments, and substitutes. */
   readonly schedules: readonly ScheduleServices[];
-  /** Ids of the Schedules that may take the place of others. */
+  /** Ids of the Schedules that may replace others. */
   readonly substitutes: readonly string[];
   /** The free Slots of these Schedules. */
   readonly free: readonly Slot[];
   /** Other appointments of the patients. */
   readonly others: readonly Appointment[];
-  /** Whether one may be at a time in some Schedules, as a step of its visit; absent: none is a step. */
+  /** Whether an appointment fits its visit at a time in some Schedules; absent if none is a step. */
   readonly fits?: (appointment: Appointment, time: Interval, schedules: readonly Schedule[]) => boolean;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
@@ -66,10 +65,9 @@ export const patientsOf = ({ participant }: Appointment): string[] =>
   participant.flatMap(({ actor }) => (idIn(actor, 'Patient') ? (actor?.reference ?? []) : []));
 
 /**
- * How much less a patient gets than what was booked: the rule of cost.
- *
- * @param before - what the clocks of the clinic show when the appointment begins, as if it were UTC
- * @param after - the same of what takes its place
+ * The cost of a replacement, in points.
+ * @param before - local time of the appointment's start, as if it were UTC
+ * @param after - local time of the replacement's start
  */
 function costOf(before: number, after: number, isSamePerson: boolean): number {
   const person = isSamePerson ? 0 : points.otherPerson;
@@ -83,7 +81,7 @@ function costOf(before: number, after: number, isSamePerson: boolean): number {
   return 1 + person + points.otherTime + far;
 }
 
-/** The calendars of a plan, as the search for choices needs them. */
+/** The calendars of a plan, prepared for the search. */
 interface Calendars {
   readonly planning: Planning;
   readonly config: PublicConfig;
@@ -91,18 +89,17 @@ interface Calendars {
   /** The free Slots of each Schedule outside of its absence. */
   readonly free: ReadonlyMap<string, FreeSlots>;
   readonly taken: ReadonlyMap<string, CalendarSlot>;
-  /** What the clocks of the clinic show at a moment. */
+  /** The local time of the clinic at a moment. */
   readonly localTime: (time: number) => number;
 }
 
 /** Free Slots of a Schedule, in the order of time. */
 interface FreeSlots {
   readonly slots: readonly CalendarSlot[];
-  /** The length of the longest. */
+  /** The length of the longest one, in milliseconds. */
   readonly longest: number;
 }
 
-/** Those that overlap a time. */
 function slotsAt({ slots, longest }: FreeSlots, time: Interval): CalendarSlot[] {
   let [low, high] = [0, slots.length];
   while (low < high) {
@@ -122,7 +119,7 @@ function slotsAt({ slots, longest }: FreeSlots, time: Interval): CalendarSlot[] 
   return found;
 }
 
-/** A function that gives each answer only once. */
+/** Caches the results of a function. */
 function remembered(answer: (time: number) => number): (time: number) => number {
   const known = new Map<number, number>();
   return (time) => {
@@ -132,7 +129,7 @@ function remembered(answer: (time: number) => number): (time: number) => number 
   };
 }
 
-/** Whether nothing takes place in a Schedule at a time, or a part of it. */
+/** Whether an absence of a Schedule overlaps a time. */
 export const isAbsentAt = (schedule: string, time: Interval, absent: readonly Absent[]): boolean =>
   absent.some((one) => one.schedule === schedule && overlaps(one, time));
 
@@ -158,13 +155,13 @@ function calendarsOf(planning: Planning, config: PublicConfig): Calendars {
 const typesOf = (slot: CalendarSlot, schedule: Schedule | undefined): readonly CodeableConcept[] =>
   slot.services ?? schedule?.serviceType ?? [];
 
-/** What an appointment needs: for what, how long, and which Schedules. */
+/** The requirements of an appointment: service types, length and Schedules. */
 interface Needed extends Interval {
   readonly appointment: Appointment;
   readonly types: readonly CodeableConcept[];
   /** The Schedules that are absent at its time; there is at least one. */
   readonly absent: readonly string[];
-  /** The others. */
+  /** Its other Schedules. */
   readonly present: readonly string[];
 }
 
@@ -183,7 +180,7 @@ function neededBy(appointment: Appointment, { taken, byId, planning }: Calendars
   return { ...time, appointment, types, absent, present: schedules.filter((one) => !absent.includes(one)) };
 }
 
-/** Free Slots of a Schedule that cover a time, in steps in which they can be divided. */
+/** Free Slots of a Schedule that cover a time and can be divided there. */
 function coveringAt(
   schedule: string,
   time: Interval,
@@ -212,7 +209,7 @@ function coveringAt(
   return isExact ? chain : undefined;
 }
 
-/** The times at which an appointment could begin in a Schedule. */
+/** The possible starts of an appointment in a Schedule. */
 function startsIn(schedule: string, needed: Needed, { free, byId, config }: Calendars): Set<number> {
   const length = needed.end - needed.start;
   const of = byId.get(schedule);
@@ -231,12 +228,12 @@ function startsIn(schedule: string, needed: Needed, { free, byId, config }: Cale
   return starts;
 }
 
-/** What a part of a Slot uses of its calendar: time at its place, with the buffers of the service. */
+/** The use of a part of a Slot: time in its lane, with the buffers of the service. */
 function useOf(slot: CalendarSlot, time: Interval, { types }: Needed, { byId, config }: Calendars): Use {
   const of = byId.get(slot.schedule);
   const part = { start: Math.max(slot.start, time.start), end: Math.min(slot.end, time.end) };
   const around = of ? withBuffers(part, neededBuffers(of, slot, types, config)) : part;
-  // Offers that have no place yet lie beside each other.
+  // Published Slots without a lane can be used at the same time.
   return slot.lane === undefined ? { of: slot.id, ...part } : { of: `${slot.schedule}|${slot.lane}`, ...around };
 }
 
@@ -262,7 +259,7 @@ function optionAt(
   }
   const used = new Set([schedule]);
   for (const other of [...needed.present, ...alsoAbsent]) {
-    // What is absent, too, needs somebody else at that time, or another day.
+    // Another absent Schedule needs a substitute at that time, or a time outside of its absence.
     const candidates = needed.present.includes(other) ? [other] : [other, ...planning.substitutes];
     const covering = candidates
       .filter((one) => !used.has(one))
@@ -289,10 +286,10 @@ function optionAt(
   };
 }
 
-/** How many choices an appointment has at most, beyond one for each of the others. */
+/** The most choices of an appointment, beyond one for each of the others. */
 const MORE_CHOICES = 50;
 
-/** What could take the place of an appointment, the least change first. */
+/** The possible replacements of an appointment, the least change first. */
 function optionsFor(needed: Needed, calendars: Calendars, busy: readonly Interval[]): Option[] {
   const { planning, byId, config, localTime } = calendars;
   const { now } = planning;
@@ -303,7 +300,7 @@ function optionsFor(needed: Needed, calendars: Calendars, busy: readonly Interva
       return [];
     }
     const bounds = permittedStarts(effectivePolicy(of.schedule, of.services, config), now);
-    // Who comes at the same time has nothing to change.
+    // An appointment at the same time needs no notice.
     const isPossible = (start: number): boolean =>
       start === needed.start
         ? start > now
@@ -328,10 +325,9 @@ function optionsFor(needed: Needed, calendars: Calendars, busy: readonly Interva
 }
 
 /**
- * Plans what takes the place of appointments that cannot take place: for all of them together the least change, within
- * service, policy, what else the appointment needs, and the other appointments of its patient. Free time is used once.
- *
- * @returns a proposal for each affected appointment; `undefined` for those that cannot be placed
+ * Plans the replacements of affected appointments with the least change in total. It respects service, policy, the
+ * other Schedules of an appointment, and the other appointments of its patient. Free time is used once.
+ * @returns a proposal for each affected appointment; `undefined` for those without a replacement
  */
 export function planAbsence(planning: Planning, config: PublicConfig): (Proposal | undefined)[] {
   const calendars = calendarsOf(planning, config);

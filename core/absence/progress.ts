@@ -5,42 +5,42 @@ import type { PublicConfig } from '../fhir/artefacts.ts';
 import type { Absent } from './plan.ts';
 import { type Affected, type AffectedStatus, isAffected } from './rows.ts';
 
-/** What is known of an appointment that an absence affects. */
+/** The stored state of an affected appointment. */
 export interface Known {
   readonly row: Affected;
   readonly standing: AffectedStatus;
-  /** As it is stored; `undefined` if it was deleted. */
+  /** `undefined` if it was deleted. */
   readonly appointment: Appointment | undefined;
-  /** What is offered in its place. */
+  /** The personal offer that would replace it. */
   readonly offer: Appointment | undefined;
-  /** What is offered together with it: the other steps of a visit. */
+  /** The other personal offers of the visit. */
   readonly together: readonly Appointment[];
   /** The Slots of all of them. */
   readonly slots: readonly Slot[];
-  /** When which Schedule is absent, by all absences that are looked after. */
+  /** The absent times of Schedules, from all open absences. */
   readonly absent: readonly Absent[];
 }
 
-/** What is to be done next for an appointment. */
+/** The next action for an affected appointment. */
 export type Step =
   | { readonly do: 'nothing' }
-  /** It has ended so; an offer that stands is withdrawn. */
+  /** The row ends. An open personal offer is withdrawn. */
   | {
       readonly do: 'end';
       readonly as: Extract<AffectedStatus, 'moved' | 'declined' | 'call' | 'over'>;
       readonly withdraws: boolean;
     }
-  /** Whoever was to be called need not be called any more. */
+  /** The call by staff is no longer necessary. */
   | { readonly do: 'tick' }
   | { readonly do: 'offer' }
-  /** The time that was offered is itself absent by now, or staff have given it to somebody else. */
+  /** The offered time is itself absent by now, or staff gave it to another appointment. */
   | { readonly do: 'renew' }
   /** The appointment is cancelled. */
   | { readonly do: 'cancel' }
-  /** What was offered is booked although nobody has answered. */
+  /** The personal offer is booked without a reply. */
   | { readonly do: 'move' };
 
-/** How many times are offered at most, one after the other, because each is gone. */
+/** The most times that are offered to one person, one after the other, because each is gone. */
 export const MAX_TRIES = 3;
 
 const nothing: Step = { do: 'nothing' };
@@ -51,19 +51,18 @@ const end = (as: Extract<AffectedStatus, 'moved' | 'declined' | 'call' | 'over'>
   withdraws,
 });
 
-/** Whether an offer was accepted, whatever became of the appointment then: it is a hold no longer. */
+/** Whether a personal offer was accepted, whatever happened to the appointment afterwards. */
 const isAccepted = (offer: Appointment, config: PublicConfig): boolean => !isHold(offer, config);
 
-/** What follows from an offer to which nobody has answered in time. */
+/** The actions after a personal offer without a reply. */
 const inSilence = { keep: end('call'), cancel: { do: 'cancel' }, move: { do: 'move' } } as const satisfies Record<
   Affected['silence'],
   Step
 >;
 
 /**
- * What is to be done next for an appointment that an absence affects. It depends on what is stored alone: a run that is
- * interrupted, missed, or comes twice does no harm.
- *
+ * Decides the next action for an affected appointment. It depends only on stored data, so that interrupted, missed or
+ * repeated runs do no harm.
  * @param now - milliseconds since 1970 UTC
  */
 export function nextStep(known: Known, now: number, config: PublicConfig): Step {
@@ -71,7 +70,7 @@ export function nextStep(known: Known, now: number, config: PublicConfig): Step 
   const isStill = appointment !== undefined && isAffected(appointment, slots, absent);
   const isStanding = offer !== undefined && isOpenOffer(offer, now, config);
   if (standing === 'call') {
-    // What is held for somebody who is called goes with the appointment that it would replace.
+    // Time held for a person who must be called is released together with the appointment that it would replace.
     return isStill ? nothing : isStanding ? end('call', true) : { do: 'tick' };
   }
   if (standing !== 'waiting' && standing !== 'offered') {
@@ -96,7 +95,7 @@ export function nextStep(known: Known, now: number, config: PublicConfig): Step 
   return hasRunOut('offer', offer, now, config) ? inSilence[row.silence] : { do: 'cancel' };
 }
 
-/** Whether somebody has moved the appointment: it is not where the absence has found it. */
+/** Whether somebody has moved the appointment since the absence found it. */
 const isElsewhere = ({ row, appointment }: Known): boolean =>
   row.start !== undefined && appointment?.start !== undefined && Date.parse(appointment.start) !== row.start;
 

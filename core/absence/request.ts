@@ -9,44 +9,43 @@ import type { Interval } from '../time/interval.ts';
 import { YEAR } from '../time/time-zone.ts';
 import type { Proposal } from './plan.ts';
 
-/** What becomes of an appointment whose person does not answer to an offer. */
+/** The actions for an appointment if the personal offer gets no reply. */
 export const silences = ['keep', 'cancel', 'move'] as const;
 
-/** What becomes of an appointment whose person does not answer to an offer. */
 export type Silence = (typeof silences)[number];
 
-/** What staff want for one appointment. */
+/** The wish of staff for one appointment. */
 export interface Wish {
-  /** Its id. */
+  /** Id of the appointment. */
   readonly appointment: string;
-  /** `undefined`: nothing is offered; somebody calls. */
+  /** `undefined`: nothing is offered; staff call. */
   readonly proposal: Proposal | undefined;
   /** The FHIRPath of the entry. */
   readonly path: string;
 }
 
-/** A Schedule that is named. */
+/** A Schedule with the path where the request names it. */
 export interface NamedSchedule {
   readonly id: string;
   readonly path: string;
 }
 
-/** What is sent to `$absence`. */
+/** A request to `$absence`. All moments are in milliseconds since 1970 UTC. */
 export interface AbsenceRequest {
   readonly schedules: readonly NamedSchedule[];
   readonly substitutes: readonly NamedSchedule[];
   readonly period: Interval;
   readonly reason: string;
   readonly isDry: boolean;
-  /** What staff have changed in the plan. */
+  /** The changes that staff made to the plan. */
   readonly wishes: readonly Wish[];
-  /** With it the plan is confirmed. */
+  /** Its presence confirms the plan. */
   readonly silence: Silence | undefined;
-  /** When an absence that was announced ends after all; milliseconds since 1970 UTC, like all moments here. */
+  /** The early end of an existing absence. */
   readonly end: number | undefined;
 }
 
-/** How many of each may be sent, and how long a reason is. */
+/** Maximum numbers of parameters, and the maximum length of a reason in characters. */
 const most = { schedule: 100, substitute: 100, plan: 2_000, slot: 50, reason: 500 } as const;
 
 const malformed = (diagnostics: string, expression: string): Issue => ({
@@ -61,7 +60,7 @@ const missing = (diagnostics: string, expression: string): Issue => ({
   expression,
 });
 
-/** Reads one value, or says what is wrong with it. */
+/** Reads one value, or gives the issue with it. */
 type Read<T> = (sent: Readonly<Record<string, unknown>>, path: string, config: PublicConfig) => T | Issue;
 
 const isIssue = (value: unknown): value is Issue => isObject(value) && 'code' in value && 'diagnostics' in value;
@@ -89,7 +88,7 @@ const text: Read<string> = ({ valueString }, path) =>
 const silence: Read<Silence> = ({ valueCode }, path) =>
   silences.find((one) => one === valueCode) ?? malformed(`This must be one of ${silences.join(', ')}.`, path);
 
-/** A period of instants, or of days, on the clocks of the clinic; the last day belongs to it. */
+/** A period of instants or of days in the clinic's time zone. The last day is included. */
 const period: Read<Interval> = ({ valuePeriod }, path, { timeZone }) => {
   const { start, end } = isObject(valuePeriod) ? valuePeriod : {};
   const [from, to] = [start, end].map((value) => (typeof value === 'string' ? dateRange(value, timeZone) : undefined));
@@ -136,7 +135,7 @@ function all<T>(named: Named, name: string, read: Read<T>, issues: Issue[], conf
   });
 }
 
-/** Reads the one parameter of a name. */
+/** Reads a parameter that can be given once. */
 function single<T>(named: Named, name: string, read: Read<T>, issues: Issue[], config: PublicConfig): T | undefined {
   const [, second] = named.get(name) ?? [];
   if (second) {
@@ -174,7 +173,7 @@ function wish(
   issues: Issue[],
   config: PublicConfig,
 ): Wish[] {
-  // What the answer says besides can be sent back as it stands.
+  // A plan from a response can be sent back unchanged, so its other parts are allowed.
   const named = namedIn(partsOf(sent), `${path}.part`, ['appointment', 'proposal', 'reach', 'outcome'], issues);
   const appointment = single(named, 'appointment', reference('Appointment'), issues, config);
   const [first, second] = named.get('proposal') ?? [];
@@ -192,10 +191,9 @@ const names = ['schedule', 'period', 'reason', 'substitute', 'dry-run', 'plan', 
 
 /**
  * Reads the body of `$absence`.
- *
  * @param body - parsed JSON of any kind
  * @param now - milliseconds since 1970 UTC
- * @returns the request, if it could be read, and everything that is wrong with it
+ * @returns the request, if it could be read, and all its issues
  */
 export function parseAbsenceRequest(
   body: unknown,
@@ -266,6 +264,6 @@ export function parseAbsenceRequest(
   };
 }
 
-/** The key of an absence: the same Schedules for the same time. */
+/** The key of an absence: its Schedules and its time. */
 export const keyOf = ({ schedules, period: { start, end } }: Pick<AbsenceRequest, 'schedules' | 'period'>): string =>
   [...schedules.map(({ id }) => id).sort(), formatInstant(start), formatInstant(end)].join('/');

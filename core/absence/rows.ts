@@ -10,40 +10,37 @@ import { notifiedGroupOf } from '../visits/group.ts';
 import type { Absent, Proposal } from './plan.ts';
 import { type AbsenceRequest, keyOf, type Silence, silences } from './request.ts';
 
-/** How the person of an appointment hears of an offer: by the portal, by a message, or staff call. */
+/** The ways in which a person is notified: by the portal, by a message, or by a call from staff. */
 const reaches = ['portal', 'message', 'call'] as const;
 
-/** How the person of an appointment hears of an offer. */
 export type Reach = (typeof reaches)[number];
 
-/** What becomes of one appointment. */
+/** The plan for one appointment. */
 export interface Entry {
-  /** Its id. */
+  /** Id of the appointment. */
   readonly appointment: string;
   readonly reach: Reach;
   readonly proposal: Proposal | undefined;
 }
 
-/** How it ended for one appointment. */
+/** The final outcomes for an appointment. */
 const outcomes = ['moved', 'declined', 'call'] as const;
 
-/** How it ended for one appointment. */
 type Outcome = (typeof outcomes)[number];
 
-/** An absence: of which Schedules, and what is to be done about it. */
+/** An absence of Schedules, with its plan. */
 export interface Absence extends Pick<AbsenceRequest, 'period' | 'reason'> {
-  /** Ids. */
   readonly schedules: readonly string[];
   readonly substitutes: readonly string[];
   /** Ids of the Slots that block its time. */
   readonly blocks: readonly string[];
-  /** The plan, as far as its appointments have no rows yet. */
+  /** The plan for appointments without a row. */
   readonly plan: readonly Entry[];
   /** Absent until the plan is confirmed. */
   readonly silence: Silence | undefined;
 }
 
-/** What the row of an absence says where no reason was given. */
+/** The description of a row without a reason. */
 export const NO_REASON = 'Absence';
 
 const encode = ({ appointment, reach, proposal }: Entry): string =>
@@ -93,8 +90,7 @@ const idsNamed = (row: Task, name: string, type: 'Schedule' | 'Slot'): string[] 
   named(row, name).flatMap(({ valueReference }) => idIn(valueReference, type) ?? []);
 
 /**
- * The row of an absence: `draft` until its plan is confirmed, `in-progress` while it is looked after.
- *
+ * The row of an absence: `draft` until its plan is confirmed, then `in-progress` until it is over.
  * @param stored - the row that it replaces, if there is one
  */
 export function absenceRow(
@@ -123,7 +119,7 @@ export function absenceRow(
   return newRow('absence', more, config, stored);
 }
 
-/** What the row of an absence says. */
+/** Reads the row of an absence. */
 export function absenceOf(row: Task): Absence {
   const { description = '', executionPeriod } = row;
   const said = valueIn(row.input, 'silence')?.valueCode;
@@ -142,16 +138,16 @@ export function absenceOf(row: Task): Absence {
 export const openAbsences = (config: PublicConfig): string =>
   rowSearch(['absence'], { status: 'draft,in-progress' }, config);
 
-/** Whether a row is that of the absence that a request is about. */
+/** Whether a row is that of the requested absence. */
 export function isRowFor(row: Task, request: AbsenceRequest): boolean {
   const { schedules, period } = absenceOf(row);
   return keyOf({ schedules: schedules.map((id) => ({ id, path: '' })), period }) === keyOf(request);
 }
 
-/** The search for the row that all writers of rows of appointments write. */
+/** The search for the row that serves as a lock: every writer of rows of appointments changes it. */
 export const lockSearch = (config: PublicConfig): string => rowSearch(['absences'], {}, config);
 
-/** That row; with each change it is another one. */
+/** The lock row. Its sequence number increases with each change. */
 export const lockRow = (config: PublicConfig, stored?: Task): Task =>
   newRow(
     'absences',
@@ -162,21 +158,21 @@ export const lockRow = (config: PublicConfig, stored?: Task): Task =>
 
 const turnOf = (row: Task | undefined): number => valueIn(row?.input, 'turn')?.valueInteger ?? 0;
 
-/** What is looked after for one appointment. */
+/** The content of the row of an affected appointment. */
 export interface Affected extends Entry {
   readonly silence: Silence;
-  /** Id of the appointment that is offered. */
+  /** Id of the personal offer. */
   readonly offer: string | undefined;
-  /** How often something was offered, or was to be. */
+  /** The number of attempts to offer a time. */
   readonly tries: number;
-  /** When the appointment was to begin, when the absence found it; milliseconds since 1970 UTC. */
+  /** The start of the appointment when the absence found it; milliseconds since 1970 UTC. */
   readonly start: number | undefined;
 }
 
-/** How the row of an appointment stands. */
+/** The status of the row of an appointment. */
 export type AffectedStatus = 'waiting' | 'offered' | Outcome | 'over';
 
-/** The statuses of a row by how it stands; an appointment whose person is to be called is open until that is done. */
+/** The status of the Task by the status of the row. A row with a pending call stays open. */
 const statusOf: Readonly<Record<AffectedStatus, Task['status']>> = {
   waiting: 'requested',
   offered: 'in-progress',
@@ -186,7 +182,7 @@ const statusOf: Readonly<Record<AffectedStatus, Task['status']>> = {
   over: 'cancelled',
 };
 
-/** The new row of an appointment that an absence affects. */
+/** The new row of an affected appointment. */
 export function newAffected(
   { appointment, reach, proposal }: Entry,
   about: Appointment | undefined,
@@ -217,7 +213,7 @@ export function newAffected(
   return newRow('affected', more, config);
 }
 
-/** What a row of an appointment says; `undefined` if it cannot be read. */
+/** Reads the row of an affected appointment; `undefined` if it is malformed. */
 export function affectedOf(row: Task): Affected | undefined {
   const [entry] = decode(valueIn(row.input, 'plan')?.valueString);
   const said = valueIn(row.input, 'silence')?.valueCode;
@@ -232,7 +228,7 @@ export function affectedOf(row: Task): Affected | undefined {
   );
 }
 
-/** How the row of an appointment stands. */
+/** The status of the row of an affected appointment. */
 export function statusOfRow({ status, businessStatus, input }: Task): AffectedStatus {
   const said = businessStatus?.coding?.[0]?.code;
   const outcome = outcomes.find((one) => one === said);
@@ -245,9 +241,8 @@ export function statusOfRow({ status, businessStatus, input }: Task): AffectedSt
 const displays: Readonly<Record<Outcome, string>> = { moved: 'Moved', declined: 'Declined', call: 'To call' };
 
 /**
- * The row of an appointment with how it stands now.
- *
- * @param more - what else has changed; `offer` is a reference
+ * The row of an appointment with a new status.
+ * @param more - other changes; `offer` is a reference
  */
 export function withStatus(
   row: Task,
@@ -294,7 +289,10 @@ export const affectedOfAbsence = (id: string, config: PublicConfig): string =>
 export const openAffected = (config: PublicConfig): string =>
   rowSearch(['affected'], { status: 'requested,in-progress,ready' }, config);
 
-/** When which Schedule is absent, by the Slots that block it: whoever shortens or deletes one of them ends it. */
+/**
+ * The absent times of Schedules, according to the Slots that block them. Shortening or deleting such a Slot shortens or
+ * ends the absence.
+ */
 export function absentBy(blocks: readonly Slot[]): Absent[] {
   return blocks.flatMap((slot): Absent[] => {
     const schedule = idIn(slot.schedule, 'Schedule');
@@ -320,12 +318,12 @@ export function isAffected(appointment: Appointment, slots: readonly Slot[], abs
   );
 }
 
-/** One line of an answer. */
+/** One entry of a response. */
 export type Line = Entry & { readonly outcome?: AffectedStatus | undefined };
 
 const instantPart = (name: string, time: number): ParametersParameter => ({ name, valueInstant: formatInstant(time) });
 
-/** A proposal, as requests and answers of `$absence` name it. */
+/** A proposal in requests and responses of `$absence`. */
 export const proposalPart = ({ schedule, slots, start, end }: Proposal): ParametersParameter => ({
   name: 'proposal',
   part: [
@@ -348,7 +346,7 @@ function linePart({ appointment, reach, proposal, outcome }: Line): ParametersPa
   };
 }
 
-/** The answer of `$absence`. */
+/** The response of `$absence`. */
 export function absenceResponse(id: string | undefined, blocks: readonly string[], lines: readonly Line[]): Parameters {
   return {
     resourceType: 'Parameters',
@@ -360,7 +358,7 @@ export function absenceResponse(id: string | undefined, blocks: readonly string[
   };
 }
 
-/** The system of the identifier by which a Slot names the absence whose time it blocks. */
+/** The identifier system with which a Slot names its absence. */
 const URI = 'urn:ietf:rfc:3986';
 
 const UUID = 'urn:uuid:';
@@ -377,7 +375,7 @@ export const absenceIdsIn = ({ identifier = [] }: Slot): string[] =>
     system === URI && value?.startsWith(UUID) ? value.slice(UUID.length) : [],
   );
 
-/** The Slot that blocks the time of a Schedule, as staff would write it. */
+/** The Slot that blocks the time of a Schedule. It equals a block made by staff. */
 export function blockSlot(schedule: string, { start, end }: Interval, reason: string, id: string): Slot {
   return {
     resourceType: 'Slot',

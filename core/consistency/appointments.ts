@@ -24,7 +24,7 @@ const missingSlots: Rule = (appointment, slots, _state, context) => {
   ];
 };
 
-/** A Slot that several appointments hold has the status that the most binding of them needs. */
+/** A Slot that several appointments hold has the status of its strongest use. */
 const isNeeded = ({ id = '', status }: Slot, state: ResourceSet): boolean =>
   resourcesOfType(state, 'Appointment').some(
     (appointment) => neededSlotStatus(appointment) === status && slotIdsOf(appointment).includes(id),

@@ -10,7 +10,7 @@ import { issuesOfTakenTime } from './taken-time.ts';
 
 export type { ConsistencyContext, Finding };
 
-/** After how many milliseconds a job that was accepted should have been carried out, whatever came in between. */
+/** The age in milliseconds at which an accepted job counts as left over. */
 const OVERDUE = 10 * 60_000;
 
 function issuesOfTask(task: Task, state: ResourceSet, { now }: ConsistencyContext): Finding[] {
@@ -37,9 +37,9 @@ function referencesOfAppointments(state: ResourceSet): ReadonlySet<string | unde
 }
 
 /**
- * Looks for jobs that are not carried out, and for answers and patients that a booking has written but no appointment refers
- * to. A later booking may have replaced such answers and patients, so these are warnings. A patient counts only if a Bot is
- * known to have written it: requestors create patients themselves, too.
+ * Finds jobs that are not carried out, and QuestionnaireResponses and patients that a booking created but no
+ * appointment refers to. A later booking may have replaced these resources, so they are warnings. A patient counts only
+ * if a Bot is known to have written it, because requestors create patients themselves, too.
  */
 function findOrphans(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const jobs = resourcesOfType(state, 'Task').filter((task) => isRow(task, ['book'], context.config));
@@ -58,10 +58,9 @@ function findOrphans(state: ResourceSet, context: ConsistencyContext): Finding[]
 }
 
 /**
- * Checks that appointments, slots and what belongs to them agree. The state must hold all Appointments, Slots and Tasks that
- * are to be checked, and the resources of other types that these refer to.
- *
- * @returns what does not agree; nothing if all is well
+ * Checks that appointments, slots and related resources agree. The state must hold all Appointments, Slots and Tasks to
+ * be checked, and the resources of other types to which these refer.
+ * @returns the inconsistencies
  */
 export function checkConsistency(state: ResourceSet, context: ConsistencyContext): Finding[] {
   return [issuesOfAppointments, issuesOfSlots, issuesOfTakenTime, findOrphans].flatMap((check) =>

@@ -2,7 +2,7 @@ import type { Resource } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import { ownerOf } from '../fhir/tags.ts';
 
-/** What can be wrong with the stored bookings, and how bad that is: a warning may have a harmless reason. */
+/** The kinds of inconsistencies in stored bookings. A warning may have a harmless reason. */
 export const rules = {
   'slot-missing': { severity: 'error', display: 'An open appointment has no slot, or its slot does not exist' },
   'slot-status': { severity: 'error', display: 'The status of a slot does not match the status of its appointment' },
@@ -36,10 +36,8 @@ export const rules = {
   'patient-left-over': { severity: 'warning', display: 'No appointment refers to a patient that came with a booking' },
 } as const satisfies Record<string, { severity: 'error' | 'warning'; display: string }>;
 
-/** The name of a rule. */
 export type Rule = keyof typeof rules;
 
-/** An inconsistency that was found. */
 export interface Finding {
   readonly rule: Rule;
   readonly severity: 'error' | 'warning';
@@ -49,19 +47,18 @@ export interface Finding {
   readonly diagnostics: string;
 }
 
-/** What the check depends on besides the stored resources. */
+/** The inputs of the check besides the stored resources. */
 export interface ConsistencyContext {
   /** The moment of the check, in milliseconds since 1970 UTC. */
   readonly now: number;
   readonly config: PublicConfig;
   /**
-   * References to the Bots of the service, and to the client with which the gateway writes; where they are not known,
-   * every Bot counts as one of them.
+   * References to the Bots of the service, and to the gateway's client. If they are not known, every Bot counts as one
+   * of them.
    */
   readonly bots?: ReadonlySet<string>;
 }
 
-/** Makes a finding about a resource. */
 export function finding(rule: Rule, resource: string, diagnostics: string): Finding {
   return { rule, severity: rules[rule].severity, resource, diagnostics };
 }
@@ -75,8 +72,8 @@ export function isSubmitted(resource: Resource, { config }: ConsistencyContext):
 }
 
 /**
- * Whether the service wrote this version; `undefined` where Medplum does not show who did (it does to
- * administrators, with `X-Medplum: extended`).
+ * Whether the service wrote this version; `undefined` if Medplum does not show the author. It shows it to
+ * administrators, with `X-Medplum: extended`.
  */
 export function isByService({ meta }: Resource, { bots }: Pick<ConsistencyContext, 'bots'>): boolean | undefined {
   const author = meta?.author?.reference;

@@ -9,14 +9,14 @@ import { type Interval, overlaps } from '../time/interval.ts';
 import { type ConsistencyContext, type Finding, finding, isByService, keyOf } from './finding.ts';
 
 /**
- * Whether the service took a slot, not the clinic: a Bot has written it. Where Medplum does not show the author, a slot
- * counts as taken by the service if it is marked as an offer.
+ * Whether a Bot, not the clinic, wrote a slot. If Medplum does not show the author, a slot counts as taken by the
+ * service if it is marked as a bookable slot.
  */
 function isTakenByService(slot: Slot, context: ConsistencyContext): boolean {
   return isByService(slot, context) ?? isMarked(slot, context.config);
 }
 
-/** How many are named in one finding at most. */
+/** The most resources that one finding names. */
 const MAX_NAMED = 5;
 
 function listed(keys: readonly string[]): string {
@@ -57,9 +57,8 @@ function issuesOfParts(origin: string, parts: readonly CalendarSlot[]): Finding[
 }
 
 /**
- * Checks every slot: one that the service has taken must be held by one appointment, and the parts of what was one offer
- * must not overlap. Whether all of its time is offered that nothing takes is compared with the rules for publishing
- * (`published-differs`).
+ * Checks every slot. A slot that the service has taken must be held by one appointment, and the parts of a split slot
+ * must not overlap. Missing free time is found by comparison with the rules for publishing (`published-differs`).
  */
 export function issuesOfSlots(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const holders = holdersOf(resourcesOfType(state, 'Appointment'));

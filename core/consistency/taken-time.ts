@@ -9,9 +9,11 @@ import { type ConsistencyContext, type Finding, finding, type Rule } from './fin
 
 /** The Slots of a Schedule that are compared. */
 interface TakenSlots {
-  /** Slots that have taken the time of every lane from the start, without having been offered. */
+  /** External busy slots, which take the time of every lane. */
   readonly takings: readonly CalendarSlot[];
-  /** Slots that take only their own lane: booked, held or blocked offers, and what has taken one lane. */
+  /**
+   * Slots that take only their own lane: booked, held or blocked bookable slots, and external busy slots in one lane.
+   */
   readonly lanes: readonly CalendarSlot[];
   readonly free: readonly CalendarSlot[];
 }
@@ -28,7 +30,7 @@ function bySchedule(state: ResourceSet, { config }: ConsistencyContext): TakenSl
   });
 }
 
-/** The ids of the slots that may lie over others because they or their appointments say that they are an overbooking. */
+/** The ids of slots that may lie over others, because they or their appointments are marked as overbookings. */
 function overbooked(state: ResourceSet, { config }: ConsistencyContext): ReadonlySet<string> {
   const appointments = resourcesOfType(state, 'Appointment').filter((appointment) =>
     isOverbooking(appointment, config),
@@ -37,10 +39,10 @@ function overbooked(state: ResourceSet, { config }: ConsistencyContext): Readonl
   return new Set([...appointments.flatMap(slotIdsOf), ...slots.flatMap(({ id }) => id ?? [])]);
 }
 
-/** An appointment, or the time that one needs around it: nothing else may lie there. */
+/** Whether a slot belongs to an appointment or is a buffer of one: nothing else may lie there. */
 const isAppointment = (slot: CalendarSlot): boolean => isBooked(slot) || isBuffer(slot.resource);
 
-/** Which rule is broken by two Slots that take the same time; a block may lie over another block. */
+/** The rule that two overlapping Slots break. A block may lie over another block. */
 function ruleFor(slot: CalendarSlot, other: CalendarSlot): Rule | undefined {
   const [first, second] = [isBooked(slot), isBooked(other)];
   if (first ? isAppointment(other) : isAppointment(slot) && second) {
@@ -52,7 +54,10 @@ function ruleFor(slot: CalendarSlot, other: CalendarSlot): Rule | undefined {
 const show = ({ id, resource, start, end }: CalendarSlot): string =>
   `Slot/${id} (${resource.status}, ${formatInstant(start)} – ${formatInstant(end)})`;
 
-/** Compares takings with each other and with what is booked. Past ones can no longer be corrected and are left out. */
+/**
+ * Compares external busy slots with each other and with booked ones. Past ones can no longer be corrected and are left
+ * out.
+ */
 function doubled({ takings, lanes }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
   const later = takings.filter(({ end }) => end > now).sort((slot, other) => slot.start - other.start);
   return later.flatMap((external, index) =>
@@ -64,7 +69,7 @@ function doubled({ takings, lanes }: TakenSlots, onPurpose: ReadonlySet<string>,
   );
 }
 
-/** Finds overlapping booked Slots that were published for one place: it has room for one appointment at a time. */
+/** Finds overlapping booked Slots in one lane, which has room for one appointment at a time. */
 function doubledLanes({ lanes }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
   const published = lanes.filter((slot) => isBooked(slot) && slot.end > now);
   const byLane = Map.groupBy(published, ({ lane }) => lane);
@@ -83,7 +88,10 @@ function doubledLanes({ lanes }: TakenSlots, onPurpose: ReadonlySet<string>, now
   });
 }
 
-/** Free Slots over takings: they cannot be booked, and the service should have withdrawn them within seconds. */
+/**
+ * Finds free Slots over external busy slots. They cannot be booked, and the service should have withdrawn them within
+ * seconds.
+ */
 function offeredInVain({ takings, free }: TakenSlots, now: number): Finding[] {
   return free
     .filter(({ end }) => end > now)
@@ -93,7 +101,6 @@ function offeredInVain({ takings, free }: TakenSlots, now: number): Finding[] {
     });
 }
 
-/** Finds buffers of slots that no appointment holds. */
 function buffersLeftOver(state: ResourceSet, { config }: ConsistencyContext): Finding[] {
   const held = holdersOf(resourcesOfType(state, 'Appointment'));
   return resourcesOfType(state, 'Slot').flatMap((slot) => {
@@ -110,7 +117,7 @@ function buffersLeftOver(state: ResourceSet, { config }: ConsistencyContext): Fi
   });
 }
 
-/** Compares what takes the time of each Schedule, whoever created it, with the rest of its calendar. */
+/** Compares the Slots that take time in each Schedule with the rest of its calendar, whoever created them. */
 export function issuesOfTakenTime(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const onPurpose = overbooked(state, context);
   return [

@@ -9,26 +9,28 @@ import { markOf } from './plan.ts';
 import { type FoundVisit, inWhole, MAX_PERIOD } from './series.ts';
 import type { StepMark, Visit } from './visit.ts';
 
-/** The issues, with whole visits added to the first that proposes other times. */
+/** Adds whole visits to the first issue that proposes other times. */
 export function proposeWholes(issues: readonly Issue[], alternatives: readonly Alternative[]): Issue[] {
   const first = issues.find(({ code }) => proposing.has(code));
   return issues.map((issue) => (issue === first && alternatives.length > 0 ? { ...issue, alternatives } : issue));
 }
 
-/** How far ahead other visits are looked for, in days. */
+/** The days after the requested visit that are searched for others. */
 const AHEAD = 28;
 
 /** A request for a whole visit. */
 export interface WholeRequest {
   readonly request: BookRequest;
-  /** Id of the service. */
   readonly service: string;
   readonly steps: readonly string[];
   /** From the first appointment to the last. */
   readonly interval: Interval;
 }
 
-/** A request as one for a whole visit: several appointments that are steps of one; `undefined` if it is none. */
+/**
+ * Reads a request as one for a whole visit: several appointments that are steps of one visit; `undefined` for other
+ * requests.
+ */
 export function wholeIn(request: BookRequest, state: ResourceSet, config: PublicConfig): WholeRequest | undefined {
   const { appointments } = request;
   const marks = appointments.flatMap((appointmentRequest) => stepAsked(appointmentRequest, state, config) ?? []);
@@ -46,7 +48,7 @@ export function wholeIn(request: BookRequest, state: ResourceSet, config: Public
   return { request, service, steps, interval };
 }
 
-/** When other visits are looked for: from the time that was asked for on; if that has none, before it. */
+/** The periods to search for other visits: from the requested time on; if that has none, before it. */
 export function periodsFor({ interval: { start, end } }: WholeRequest, now: number): Interval[] {
   const until = Math.min(end + AHEAD * DAY, Math.max(start, now) + MAX_PERIOD);
   return [
@@ -55,7 +57,7 @@ export function periodsFor({ interval: { start, end } }: WholeRequest, now: numb
   ].filter((period) => period.start < period.end);
 }
 
-/** Visits that were found as alternatives to the one that was asked for: those with all of its steps. */
+/** The found visits that can replace the requested one: those with all of its steps. */
 export function wholesIn(found: readonly FoundVisit[], whole: WholeRequest, visit: Visit): Alternative[] {
   return found.flatMap((foundVisit) => {
     const steps = inWhole(foundVisit, whole.steps, visit).proposal.map(({ step, start, end, fillers }) => ({
@@ -70,7 +72,6 @@ export function wholesIn(found: readonly FoundVisit[], whole: WholeRequest, visi
   });
 }
 
-/** Which step of a visit an appointment of a request is to be, or is. */
 const stepAsked = (
   appointmentRequest: AppointmentRequest,
   state: ResourceSet,
@@ -78,7 +79,7 @@ const stepAsked = (
 ): StepMark | undefined =>
   markOf(appointmentRequest, findResource(state, 'Appointment', appointmentRequest.appointment.value.id ?? ''), config);
 
-/** The same request for another whole visit. */
+/** The request for another whole visit. */
 export const requestFor = (
   { steps = [] }: Alternative,
   request: BookRequest,

@@ -11,13 +11,13 @@ import { isInPool, type Pool, type Series, type Visit, type VisitStep } from './
 export interface StepTaken extends Interval {
   /** The name of the step; in a series `1`, `2` … */
   readonly step: string;
-  /** Those whose time the appointment takes, each once. */
+  /** The Schedules whose time the appointment takes, without duplicates. */
   readonly schedules: readonly Schedule[];
-  /** FHIRPath of the appointment; `STAYS` if it stays where it is. */
+  /** FHIRPath of the appointment; `STAYS` if it is not moved. */
   readonly path: string;
 }
 
-/** Stands for what stays where it is, in the paths of issues. */
+/** The path of appointments that are not moved, in issues. */
 export const STAYS = 'stays';
 
 const mismatch = (diagnostics: string, expression: string): Issue => ({
@@ -26,7 +26,7 @@ const mismatch = (diagnostics: string, expression: string): Issue => ({
   expression,
 });
 
-/** Whether each pool can be given a Schedule of its own, and none is left over. */
+/** Whether the Schedules fill the pools, exactly one for each pool. */
 function canFill(pools: readonly Pool[], schedules: readonly Schedule[]): boolean {
   const [pool, ...others] = pools;
   return pool === undefined
@@ -42,7 +42,7 @@ function canFill(pools: readonly Pool[], schedules: readonly Schedule[]): boolea
         );
 }
 
-/** The steps that must be over, where those that are left out are replaced by what they come after. */
+/** The names of the steps before a step. A step that is left out is replaced by the steps before it. */
 function needed(step: VisitStep, steps: readonly VisitStep[], isThere: (name: string) => boolean): string[] {
   return step.after.flatMap((name) => {
     const visitStep = steps.find((one) => one.name === name);
@@ -51,8 +51,7 @@ function needed(step: VisitStep, steps: readonly VisitStep[], isThere: (name: st
 }
 
 /**
- * The steps of a visit without those that are left out: what came after one of these comes after what it came after.
- *
+ * The steps of a visit without those that are left out. A step after one of these comes after its predecessors instead.
  * @param isThere - whether a step, by its name, takes place
  */
 export function stepsWith<T extends VisitStep>(steps: readonly T[], isThere: (name: string) => boolean): T[] {
@@ -61,7 +60,7 @@ export function stepsWith<T extends VisitStep>(steps: readonly T[], isThere: (na
     .map((step) => ({ ...step, after: [...new Set(needed(step, steps, isThere))] }));
 }
 
-/** The visit with exactly some of its steps; of a series from the first of them to the last. */
+/** The visit with exactly these steps; of a series from the first of them to the last. */
 export function partOf(visit: Visit, names: readonly string[]): Visit {
   const numbers = names.map(Number);
   return {
@@ -74,7 +73,7 @@ export function partOf(visit: Visit, names: readonly string[]): Visit {
   };
 }
 
-/** The names that are none of a step of a visit; those of the appointments of a series are `1`, `2` … */
+/** The names that are no steps of a visit. The steps of a series are `1`, `2` … */
 export const unknownSteps = ({ steps, series }: Visit, names: readonly string[]): string[] =>
   names.filter((name) =>
     series ? !/^[1-9][0-9]?$/.test(name) || Number(name) > series.count : !steps.some((step) => step.name === name),
@@ -98,7 +97,9 @@ function gapIssues(step: VisitStep, taken: StepTaken, before: readonly (VisitSte
   ];
 }
 
-/** Of a step and the one in whose Schedule it shall be, the one that is elsewhere: what stays is right where it is. */
+/**
+ * The one of two steps with the same Schedule (`sameAs`) that is at fault. An appointment that is not moved never is.
+ */
 function apartFromSame(
   { sameAs, at }: VisitStep & { at: StepTaken },
   all: readonly (VisitStep & { at: StepTaken })[],
@@ -141,8 +142,8 @@ function stepIssues(steps: readonly VisitStep[], taken: readonly StepTaken[], pa
 }
 
 /**
- * How much later than in an exact series an occurrence is, if the series began on the first day: what the clocks show
- * counts, so that a series keeps its time of the day when they change.
+ * The deviation of an occurrence from a regular series that began on the first day, in milliseconds. It compares local
+ * times, so that a series keeps its time of the day when the clocks change.
  */
 function deviation({ step, start }: StepTaken, { every }: Series, timeZone: string): number {
   return localTimeOf(timeZone, start) - Number(step) * every * DAY;
@@ -184,12 +185,11 @@ function seriesIssues(series: Series, visit: Visit, taken: readonly StepTaken[],
 }
 
 /**
- * What is wrong with appointments that are to be one visit: steps that are missing, unknown or named twice, their order,
- * gaps, lengths and pools; in a series, the distance of its appointments. Of a series any number may be booked.
- *
- * @param taken - what is booked together, and on a move also the appointments that stay
- * @param timeZone - in which a series keeps its time of the day
- * @param path - FHIRPath of what is sent, for what no single appointment is to blame for
+ * Checks the appointments of one visit: steps that are missing, unknown or named twice, their order, gaps, lengths and
+ * pools; in a series, the distance of its appointments. Any number of appointments of a series may be booked.
+ * @param taken - the requested appointments, and on a move also those that stay
+ * @param timeZone - a series keeps its time of the day in it
+ * @param path - FHIRPath of the request, for issues that concern several appointments
  * @returns `visit-mismatch` for each problem
  */
 export function visitIssues(visit: Visit, taken: readonly StepTaken[], timeZone: string, path: string): Issue[] {
@@ -202,7 +202,7 @@ export function visitIssues(visit: Visit, taken: readonly StepTaken[], timeZone:
   ];
 }
 
-/** Whether a step of a visit can be at another time, or with others, while the rest stays where it is. */
+/** Whether a step of a visit can move to another time or other Schedules while the rest stays. */
 export function stepFits(visit: Visit, moved: StepTaken, staying: readonly StepTaken[], timeZone: string): boolean {
   const all = [moved, ...staying];
   const steps = stepsWith(visit.steps, (name) => all.some(({ step }) => step === name));
@@ -210,7 +210,10 @@ export function stepFits(visit: Visit, moved: StepTaken, staying: readonly StepT
   return issues.every(({ expression = '' }) => expression.startsWith(STAYS) && expression !== `${STAYS}.start`);
 }
 
-/** The time that must be free between two steps of one visit at the same place: their buffers count once. */
+/**
+ * The time that must be free between two steps of one visit in the same lane, in milliseconds. Their buffers count
+ * once.
+ */
 export function bufferBetween(buffers: Buffers, next: Buffers): number {
   return Math.max(buffers.after, next.before);
 }

@@ -26,8 +26,7 @@ function readMark(parts: unknown): StepMark | undefined {
 }
 
 /**
- * Which step of a visit an appointment that is sent says it is.
- *
+ * Reads the visit step that a submitted appointment names.
  * @param appointment - of any content
  * @param path - of the appointment
  * @returns the step, or a `malformed-request` if its extension cannot be read; neither if it has none
@@ -51,7 +50,7 @@ export function readStepMark(
     : { issues: [{ code: 'malformed-request', diagnostics, expression: `${path}.extension[${index}]` }] };
 }
 
-/** What all appointments have in common that were booked together: the value of their identifier LocalVisitGroup. */
+/** The value of the identifier LocalVisitGroup, which all appointments of a visit share. */
 export function visitGroupOf({ identifier }: Appointment, config: PublicConfig): string | undefined {
   const system = artefactUri(config, 'LocalVisitGroup');
   const all: readonly ({ system?: string; value?: string } | null)[] = Array.isArray(identifier) ? identifier : [];
@@ -61,27 +60,30 @@ export function visitGroupOf({ identifier }: Appointment, config: PublicConfig):
 const isOccurrence = ({ extension }: Appointment): boolean =>
   extension?.some(({ url }) => url === RECURRENCE_ID) ?? false;
 
-/** The group of an appointment of which people are told as one visit: not one of a series, which are apart from each other. */
+/**
+ * The group of an appointment that is notified together with the others of its visit. Appointments of a series are
+ * notified one by one.
+ */
 export const notifiedGroupOf = (appointment: Appointment, config: PublicConfig): string | undefined =>
   isOccurrence(appointment) ? undefined : visitGroupOf(appointment, config);
 
-/** The group of an appointment that is one of a series; `undefined` if it is none. */
+/** The group of an appointment of a series; `undefined` for other appointments. */
 export const seriesOf = (appointment: Appointment, config: PublicConfig): string | undefined =>
   isOccurrence(appointment) ? visitGroupOf(appointment, config) : undefined;
 
-/** The visit that a service asks for, if it was read and can be used. */
+/** The visit definition of a service, if it was read and is valid. */
 export function visitOf(service: string, services: ResourceSet | undefined, config: PublicConfig): Visit | undefined {
   const found = services && findResource(services, 'HealthcareService', service);
   return found && readVisit(found, config).visit;
 }
 
-/** Whether an appointment was confirmed and has begun: it took place, whatever becomes of the rest of its visit. */
+/** Whether an appointment was confirmed and has begun. It counts as past, whatever happens to the rest of its visit. */
 export const wasHeld = ({ status, start }: Appointment, now: number): boolean =>
   status === 'booked' && (parseInstant(start) ?? now) <= now;
 
 /**
- * Whether requestors may move and cancel an appointment without the others that were booked with it. Steps stay together
- * also when their service asks for no visit any more.
+ * Whether requestors may move and cancel an appointment without the others of its visit. Steps stay together even if
+ * their service no longer has a visit definition.
  */
 export function isByItself(appointment: Appointment, services: ResourceSet | undefined, config: PublicConfig): boolean {
   const mark = stepOf(appointment, config);
@@ -90,8 +92,8 @@ export function isByItself(appointment: Appointment, services: ResourceSet | und
 }
 
 /**
- * The other open appointments that were booked together with one, as far as they were read; of what is offered, the others
- * that are offered with it.
+ * The other open appointments of a visit that were read. For a personal offer, these are the other personal offers of
+ * the visit.
  */
 export function otherAppointmentsOf(
   appointment: Appointment,

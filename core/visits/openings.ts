@@ -24,30 +24,28 @@ import { DAY, localTimeOf } from '../time/time-zone.ts';
 import { type CandidateSchedule, type CandidateTime, type Computation, firstFrom, type OpenStep } from './search.ts';
 import { isInPool, type Pool, type VisitStep } from './visit.ts';
 
-/** A Schedule with what decides when it can be booked. */
+/** A Schedule with the rules of its bookable times. */
 export interface Bookable {
   readonly schedule: Schedule & { readonly id: string };
-  /** The services that it offers. */
   readonly services: readonly HealthcareService[];
-  /** When an appointment may start. */
+  /** The bounds of an appointment's start. */
   readonly bounds: StartBounds;
   /** The longest appointment that fits in one Slot, and the shortest that takes part of one; milliseconds. */
   readonly longest: number;
   readonly shortest: number;
-  /** In which steps a Slot made by hand can be divided. */
+  /** The steps in which a Slot made by hand can be divided, in milliseconds. */
   readonly step: number;
-  /** Time that somebody is about to take. */
   readonly reservations?: readonly Reservation[];
 }
 
-/** When visits are looked for, and who asks. */
+/** The conditions of a search for visits. */
 export interface Frame {
   readonly period: Interval;
   /** The hours of the day within which each appointment must be: since midnight, in milliseconds. */
   readonly hours: Interval;
-  /** Actors of Schedules, `Type/id`: where one of them can fill a role, nobody else does. */
+  /** Wanted actors of Schedules, `Type/id`. If one of them can fill a role, no others do. */
   readonly actors: readonly string[];
-  /** Who pays: what does not serve that is not offered. */
+  /** Slots that do not serve this payer kind are left out. */
   readonly payerKind?: Coding | undefined;
   readonly role: Role;
   readonly now: number;
@@ -55,9 +53,8 @@ export interface Frame {
 }
 
 /**
- * The Schedules in which this caller can book something now, by their ids: those that are open, whose policy is valid.
- *
- * @param services - all that these Schedules name, as far as the caller may see them
+ * The Schedules in which this caller can book now, by their ids: they are active, and their policy is valid.
+ * @param services - the visible services of these Schedules
  */
 export function bookableSchedules(
   schedules: readonly Schedule[],
@@ -80,7 +77,9 @@ export function bookableSchedules(
   );
 }
 
-/** The Schedules of a pool, those that are preferred first; where a wished for actor is among them, only these. */
+/**
+ * The Schedules of a pool in the order of preference. If a wanted actor has one, only Schedules of wanted actors count.
+ */
 export function poolOf(pool: Pool, bookable: ReadonlyMap<string, Bookable>, { actors }: Frame): Bookable[] {
   const all =
     pool.kind === 'schedules'
@@ -92,7 +91,7 @@ export function poolOf(pool: Pool, bookable: ReadonlyMap<string, Bookable>, { ac
   return wished.length > 0 ? wished : all;
 }
 
-/** How long a step is in a Schedule, in milliseconds; `undefined`: as long as each Slot. */
+/** The length of a step in a Schedule, in milliseconds; `undefined` if it is the length of each Slot. */
 function durationIn({ schedule, services }: Bookable, step: VisitStep): number | undefined {
   const [pool] = step.pools;
   const service = pool?.kind === 'service' ? services.find(({ id }) => id === pool.service) : undefined;
@@ -112,23 +111,22 @@ function isFor({ resource, services }: CalendarSlot, pool: Pool, config: PublicC
   );
 }
 
-/** Whether a Slot serves who pays, as `$book` checks it; staff serve whom they like. */
+/** Whether a Slot serves the payer kind, with the same rule as `$book`. Staff are exempt. */
 function isServed(slot: CalendarSlot, { schedule, services }: Bookable, pool: Pool, frame: Frame): boolean {
   const { payerKind, role, config } = frame;
   const types = serviceTypesIn([[...(slot.services ?? []), ...(schedule.serviceType ?? [])]], [pool]);
   return !payerKind || role === 'repository' || servesPayerKind(payerKind, slot, types, services, config);
 }
 
-/** The free Slots of one Schedule for a role, with what is needed around an appointment in them. */
+/** The free Slots of one Schedule for a role, with the buffers of an appointment in them. */
 interface Free {
   readonly bookable: Bookable;
   readonly rank: number;
-  /** By start. */
   readonly slots: readonly CalendarSlot[];
-  /** How long the longest of them is. */
+  /** The length of the longest one, in milliseconds. */
   readonly reach: number;
   readonly buffersOf: (slot: CalendarSlot) => Buffers;
-  /** The time that somebody is about to take, as Slots. */
+  /** Reservations, as Slots. */
   readonly reserved: readonly CalendarSlot[];
 }
 
@@ -144,7 +142,7 @@ function rememberedBuffers({ schedule, services }: Bookable, config: PublicConfi
   };
 }
 
-/** Where in a Slot an appointment can start: a published one is taken from its start, another one in steps. */
+/** The possible starts in a Slot. A published one is taken from its start, another one in steps. */
 function* startsIn(slot: CalendarSlot, { step }: Bookable, config: PublicConfig): Generator<number> {
   const isPublished = publishedKeyOf(slot.resource, config) !== undefined;
   for (let start = slot.start; start < slot.end; start += isPublished ? slot.end - slot.start : step) {
@@ -152,7 +150,7 @@ function* startsIn(slot: CalendarSlot, { step }: Bookable, config: PublicConfig)
   }
 }
 
-/** Whether `$book` would take a time from these Slots of a Schedule, by the lengths of the Schedule. */
+/** Whether `$book` would accept a time in these Slots, by the lengths of the Schedule. */
 function isDivisible(slots: readonly CalendarSlot[], { start, end }: Interval, { step, shortest, longest }: Bookable) {
   const length = end - start;
   return (
@@ -165,7 +163,7 @@ function isDivisible(slots: readonly CalendarSlot[], { start, end }: Interval, {
   );
 }
 
-/** Of Slots by start, none of them longer than `reach`, those that overlap a time. */
+/** The Slots that overlap a time. They must be ordered by start, and none may be longer than `reach`. */
 function overlapping<T extends Interval>({ start, end }: Interval, slots: readonly T[], reach: number): T[] {
   const found: T[] = [];
   for (let at = firstFrom(slots, start - reach + 1); at < slots.length; at++) {
@@ -180,7 +178,7 @@ function overlapping<T extends Interval>({ start, end }: Interval, slots: readon
   return found;
 }
 
-/** The Slots that a time is taken from, if they are there: one, or several that follow one another. */
+/** The Slots that cover a time: one, or several that follow one another. */
 function slotsFor(
   interval: Interval,
   { bookable, slots, reach }: Free,
@@ -192,7 +190,7 @@ function slotsFor(
   return chain && isDivisible(chain, interval, bookable) ? chain : undefined;
 }
 
-/** Whether an appointment is within the hours of the day that are wished for. */
+/** Whether an appointment is within the wanted hours of the day. */
 function isWithinHours({ start, end }: Interval, { hours, config: { timeZone } }: Frame): boolean {
   if (hours.start <= 0 && hours.end >= DAY) {
     return true;
@@ -202,7 +200,7 @@ function isWithinHours({ start, end }: Interval, { hours, config: { timeZone } }
   return local >= midnight + hours.start && local + (end - start) <= midnight + hours.end;
 }
 
-/** Whoever fills a role of an appointment, if `$book` takes it there now. */
+/** The candidate Schedule for a role, if `$book` would accept it now. */
 function fillerOf(interval: Interval, free: Free, { now }: Frame, slots: readonly CalendarSlot[]) {
   const { bookable, rank, buffersOf, reserved } = free;
   const { bounds, schedule } = bookable;
@@ -218,7 +216,7 @@ function fillerOf(interval: Interval, free: Free, { now }: Frame, slots: readonl
     : { schedule: schedule.id, rank, lane: slot.lane, slots: slots.map(({ id }) => id), buffers };
 }
 
-/** Those who can fill a role at a time. */
+/** The candidate Schedules of a role at a time. */
 function fillersAt(interval: Interval, all: readonly Free[], frame: Frame): CandidateSchedule[] {
   return all.flatMap((free) => {
     const slots = slotsFor(interval, free);
@@ -226,19 +224,18 @@ function fillersAt(interval: Interval, all: readonly Free[], frame: Frame): Cand
   });
 }
 
-/** What is known of the free Slots of some Schedules. */
+/** The free Slots of some Schedules that were read so far. */
 interface KnownSlots {
   /** By the id of the Schedule, by start. */
   readonly slots: ReadonlyMap<string, readonly CalendarSlot[]>;
-  /** Those that start before are known; infinite if all of the period are. */
+  /** All Slots that start before this moment are known; infinite if all Slots of the period are. */
   readonly until: number;
 }
 
 /**
- * When a step can take place, as far as its Slots are known: all that `$book` would take from this caller now.
- *
- * @param bookable - the Schedules that the caller may see, and can book in
- * @param isDue - whether it should let others go first
+ * The candidate times of a step in the known Slots: all times that `$book` would accept from this caller now.
+ * @param bookable - the visible Schedules in which the caller can book
+ * @param isDue - whether it should yield
  */
 export function* openStep(
   step: VisitStep,
@@ -272,7 +269,7 @@ export function* openStep(
       if (isDue()) {
         yield;
       }
-      // Without a length it is as long as the Slot: nobody gets the rest of one.
+      // A step without a length takes the whole Slot, because nobody could book the rest.
       for (const start of duration === undefined ? [slot.start] : startsIn(slot, free.bookable, config)) {
         const interval = { start, end: duration === undefined ? slot.end : start + duration };
         const isInside = start >= period.start && interval.end <= period.end;
@@ -306,16 +303,15 @@ export function* openStep(
   const durations = first.map(({ bookable: one }) => durationIn(one, step) ?? DAY);
   const longest = Math.max(step.duration ?? 0, ...durations);
   const shortest = Math.min(step.duration ?? DAY, ...durations.map((one) => (one === DAY ? 60_000 : one)));
-  // Those that take several Slots are known once the last of these is.
+  // A time that takes several Slots is known once the last of these is.
   const knownUntil =
     until === Number.POSITIVE_INFINITY || first.length === 0 ? Number.POSITIVE_INFINITY : until - longest;
   return { ...step, openings, knownUntil, shortest, longest };
 }
 
 /**
- * The service types of an appointment: of each calendar the first that is coded and fits the role.
- *
- * @param named - by calendar what its Slot names, and then what its Schedule does
+ * The service types of an appointment: from each calendar the first coded one that fits the role.
+ * @param named - for each calendar the types of its Slot, followed by those of its Schedule
  */
 export function serviceTypesIn(
   named: readonly (readonly CodeableConcept[])[],
