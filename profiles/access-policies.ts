@@ -73,13 +73,11 @@ function callableBots(config: BookingConfig, names: readonly string[] = callable
 const taggedWith = (resourceType: ResourceType, requestor: string, config: BookingConfig): string =>
   `${resourceType}?_tag=${artefactUri(config, 'LocalRequestor')}|${requestor}`;
 
-/** Constraints that keep the links of a type unchanged. */
 function keepsLinks(type: 'replaces' | 'replaced-by'): string[] {
   const of = (patient: string): string => `${patient}.link.where(type = '${type}').other.reference`;
   return [`${of('%after')}.all($this in ${of('%before')})`, `${of('%before')}.all($this in ${of('%after')})`];
 }
 
-/** A string literal of FHIRPath. */
 const literal = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 /** Constraint on a resource's narratives: each is safe to display, or was there before. */

@@ -7,7 +7,6 @@ import type { Profile } from './structure-definition.ts';
 
 /** An extension has a value of one type, or parts: nested extensions, listed in the description. */
 type Extension = Pick<Profile, 'title' | 'description'> & {
-  /** The elements that may carry it. */
   readonly context: readonly string[];
 } & (
     | {
@@ -15,7 +14,6 @@ type Extension = Pick<Profile, 'title' | 'description'> & {
         readonly constraint?: ElementDefinition['constraint'];
         readonly more?: readonly Difference[];
       }
-    /** Minimum number of parts. */
     | { readonly parts: number }
   );
 

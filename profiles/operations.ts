@@ -20,7 +20,6 @@ const taken = (
   { min = 0, max = '1', ...more }: Partial<Parameter> = {},
 ): Parameter => ({ name, use: 'in', min, max, ...(type && { type }), ...more, documentation });
 
-/** An output parameter. */
 const returned = (type: Parameter['type'], documentation: string): Parameter => ({
   name: 'return',
   use: 'out',
@@ -63,11 +62,9 @@ function operation(
   };
 }
 
-/** Reference to the Bot of an operation, once it is deployed. */
 const carriedOutBy = (bot: string | undefined): Pick<OperationDefinition, 'extension'> =>
   bot === undefined ? {} : { extension: [{ url: OPERATION_IMPLEMENTATION, valueReference: { reference: bot } }] };
 
-/** Parameters for the people of an appointment. */
 const persons = (config: BookingConfig): Parameter[] => [
   taken(
     'patient',

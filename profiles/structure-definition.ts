@@ -7,11 +7,9 @@ import { applyDifferential, type Difference, pathOf } from './snapshot.ts';
 /** A profile or an extension, in the terms of the installation's configuration. */
 export interface Profile {
   readonly artefact: Artefact;
-  /** The profiled FHIR type. */
   readonly type: string;
   readonly title: string;
   readonly description: string;
-  /** For an extension: the elements that may carry it. */
   readonly context?: readonly string[];
   readonly differential: readonly Difference[];
 }

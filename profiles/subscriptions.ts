@@ -7,7 +7,6 @@ import { rowCodes } from '../core/rows/row.ts';
 
 type Author = 'service' | 'others';
 
-/** A condition on which Medplum starts a Bot. */
 interface Trigger {
   readonly bot: BotName;
   readonly reason: string;
@@ -64,7 +63,6 @@ const isRequestorsBooking = (config: BookingConfig): string => {
   return `(%previous.id.empty() and ${isBy('')} or ${wasHeld} and ${isBy(' and version = %previous.meta.versionId')})`;
 };
 
-/** The Subscriptions that start the Bots of the service, by name. */
 const triggers = {
   'task-requested': {
     bot: 'process-booking',

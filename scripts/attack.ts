@@ -143,7 +143,6 @@ function summaryOf({ rounds, operations, booked, told, undecided, ignored }: Att
   ].join('\n');
 }
 
-/** The server under attack and its clients. */
 interface Subject {
   readonly baseUrl: string;
   readonly staffUrl?: string;

@@ -6,7 +6,6 @@ import * as readers from './bench/readers.ts';
 import * as releaseDay from './bench/release-day.ts';
 import * as writes from './bench/writes.ts';
 
-/** The measurements, by name. */
 const cases = {
   bookings,
   operations,

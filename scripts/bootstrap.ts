@@ -12,7 +12,6 @@ import { withSlash } from './medplum/http.ts';
 import { type ClientCredentials, createClient, credentialsOf, requireMembership } from './medplum/membership.ts';
 import { type ProjectWishes, withWishes } from './medplum/project-features.ts';
 
-/** Name of the ClientApplication that deploys the service. */
 const ADMINISTRATOR = 'Appointment booking: administrator';
 
 export interface BootstrapOptions extends ProjectWishes {

@@ -8,7 +8,6 @@ import { wholeNumber } from './cli/whole-number.ts';
 
 const minutes = wholeNumber(0, 1440);
 
-/** Adds the options for opening hours. */
 function withHours(command: Command): Command {
   return command
     .option('--hours <text>', 'weekly opening hours: "mon-fri 09:00-12:30; wed 14:00-18:00"')

@@ -140,7 +140,6 @@ const progress = ({ check, verdict }: Result): void => {
   process.stderr.write(`${verdict.padEnd(9)} ${check.name}\n`);
 };
 
-/** The two parties, logged in. */
 async function parties(given: ConformanceArguments) {
   const { baseUrl, staffUrl } = given;
   const env = process.env;

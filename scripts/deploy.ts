@@ -58,13 +58,11 @@ export interface DeployOptions extends Credentials {
    * The bundles of the Bots; built from `bots/` when absent, or when the gateway has a client, whose id is built into them.
    */
   readonly code?: Readonly<Record<BotName, string>>;
-  /** Reports the changes without making them. */
   readonly dryRun?: boolean;
   /** Path for the configuration of Medplum's command line tool; `undefined`: it is not written. */
   readonly cliConfig?: string | undefined;
   /** Path of the configuration, for `cliConfig`. */
   readonly configPath?: string | undefined;
-  /** Receives each line of the report as soon as it is known. */
   readonly log: (line: string) => void;
 }
 
@@ -72,9 +70,7 @@ export interface DeployOptions extends Credentials {
 export interface Deployment {
   readonly connection: Connection;
   readonly counts: Counts;
-  /** Id of each AccessPolicy. */
   readonly policies: Readonly<Partial<Record<PolicyName, string>>>;
-  /** Id of each Bot. */
   readonly bots: Readonly<Partial<Record<BotName, string>>>;
   /** Id of the ClientApplication of a gateway that runs Bots itself. */
   readonly gatewayClient: string | undefined;
@@ -124,7 +120,6 @@ async function codeFor({ code }: DeployOptions, config: BookingConfig): Promise<
   return code && !config.gatewayClient ? code : buildBots(config);
 }
 
-/** References to the authors of the service's writes. */
 function authorsOf(bots: readonly string[], config: BookingConfig): string[] {
   const gateway = gatewayAuthor(config);
   return [...bots, ...(gateway ? [gateway] : [])];

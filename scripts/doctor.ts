@@ -20,7 +20,6 @@ import { terminologyChecks } from './doctor/terminology.ts';
 import { type Credentials, logIn } from './medplum/connect.ts';
 import { requesterFor } from './medplum/http.ts';
 
-/** The checks, in the order of the report. */
 const checks: readonly Check[] = [
   ...serverChecks,
   ...projectChecks,

@@ -23,7 +23,6 @@ async function main(given: CredentialArguments & { origin?: string }): Promise<v
   console.log(`DESK_CLIENT_ID=${await ensurePageClient(connection, new URL(address).origin)}`);
 }
 
-/** Name of the client of the page in Medplum. */
 const NAME = 'Appointment booking: front desk page';
 
 /** How long a sign-in lasts: a working day. */

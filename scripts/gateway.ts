@@ -24,7 +24,6 @@ import { portOf } from './start/settings.ts';
 /** Maximum time until Medplum reports that it is healthy, in milliseconds. */
 const HEALTH_LIMIT = 5_000;
 
-/** @throws Error that says how to set the address */
 function medplumUrl(address: string | undefined): string {
   if (!address || !isAddress(address)) {
     throw new Error(

@@ -8,7 +8,6 @@ import { openApiFile } from './generate/openapi-file.ts';
 import { packageFiles } from './generate/package-files.ts';
 import { searchDefinitionsModule } from './generate/search-definitions.ts';
 
-/** The generated files, by path. */
 const files: Readonly<Record<string, () => string>> = {
   'docs/errors.md': errorsPage,
   'docs/openapi.json': openApiFile,

@@ -68,7 +68,6 @@ async function returned(given: CredentialArguments): Promise<void> {
   );
 }
 
-/** Calls the deployed Bot and returns its result. */
 async function ask(given: CredentialArguments, said: Readonly<Record<string, string>>) {
   const { medplum, config } = await open(given);
   const parameter = Object.entries(said).map(([name, valueString]) => ({ name, valueString }));

@@ -30,7 +30,7 @@ function idOf(reference: string): string {
 /**
  * A person's data in the service, in every stored version, and the audit events of reads and changes, as one Bundle.
  *
- * @throws Error when nothing is known of the patient, or Medplum does not answer
+ * @throws Error when nothing is known of the patient, or Medplum does not respond
  */
 export async function exportPerson(
   medplum: Parameters<typeof findPerson>[0],

@@ -16,7 +16,6 @@ function printCredentials(name: string, { id, secret }: ClientCredentials): void
   console.log(`${name}\n  client id      ${id}\n  client secret  ${secret}\nThe secret is not shown again.`);
 }
 
-/** Role of a new client. */
 interface Added {
   readonly consumerOf?: string;
   readonly assistant?: boolean;

@@ -30,7 +30,6 @@ interface Clearing {
   readonly config: BookingConfig;
   /** Resources last changed before this time, in milliseconds since 1970 UTC, are removed. */
   readonly cutoff: number;
-  /** Counts without removing anything. */
   readonly dryRun: boolean;
   /** Receives, after each page, how many of a kind were removed. */
   readonly onProgress: (kind: Leftover, count: number) => void;
@@ -94,7 +93,7 @@ async function clearSlots(
  * Removes data of the service that is no longer needed, with all versions, page by page. It may run at any time,
  * together with bookings and other runs. After an interruption, the next run continues.
  *
- * @throws Error when Medplum does not answer or refuses
+ * @throws Error when Medplum does not respond or refuses
  */
 export async function clear(clearing: Clearing): Promise<void> {
   await clearTasks(clearing, 'jobs', endedJobsQuery(clearing.cutoff, clearing.config));

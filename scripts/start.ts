@@ -87,7 +87,6 @@ function printAddresses(
   log(`  ${'Administrator'.padEnd(14)}  ${sandbox.clientId}  ${sandbox.clientSecret}`);
 }
 
-/** The Bots that the gateway runs itself, if the configuration says so. */
 async function gatewayBots(
   { connection, gatewayClient }: Deployment,
   config: BookingConfig,
@@ -100,7 +99,6 @@ async function gatewayBots(
   return hostBots(config, baseUrl, { clientId: id, clientSecret: secret });
 }
 
-/** Enables sign-in at the front desk for the people of the demo clinic. */
 async function prepareFrontDesk({ connection, policies }: Deployment, { baseUrl }: BookingConfig): Promise<string> {
   await ensureStaff(connection, policies);
   return ensurePageClient(connection, new URL(baseUrl).origin);

@@ -79,7 +79,6 @@ async function openFolder(
   return { ...(await openJournal(folder)), key: await readFile(path, 'utf8') };
 }
 
-/** The unfinished jobs of the last run. */
 function unfinished(entries: readonly JournalEntry[]): Job[] {
   const jobs = new Map<string, Job>();
   for (const event of entries.flatMap((entry) => entry.jobs ?? [])) {

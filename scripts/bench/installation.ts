@@ -6,7 +6,6 @@ export interface Installation {
   readonly base: string;
   /** FHIR base address of the Medplum server behind it, without a trailing slash. */
   readonly medplum: string;
-  /** All gateways. */
   readonly gateways: readonly string[];
   /**
    * Bearer tokens of a requestor and of staff. Some measurements need more (otherwise empty): another requestor, the

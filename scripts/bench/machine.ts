@@ -36,10 +36,8 @@ async function describeCircumstances({ medplum }: Installation, now: number) {
   };
 }
 
-/** The load average of this machine over the last minute. */
 const load = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10;
 
-/** A table of figures. */
 interface Figures {
   /** Title of the table, in one line. */
   readonly what: string;
@@ -47,7 +45,6 @@ interface Figures {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Prints figures and the circumstances of the measurement. */
 type Print = (figures: Figures) => void;
 
 /**

@@ -96,10 +96,8 @@ function sweep({ installation, config }: Target): [string, Operation][] {
   return tokens.admin === '' ? [] : [["the minute's sweep", run]];
 }
 
-/** Number of warm-up rounds, which do not count. */
 const WARM_UP = 5;
 
-/** An installation and its operations. */
 interface Side {
   readonly operations: readonly [string, Operation][];
   readonly installation: Installation;

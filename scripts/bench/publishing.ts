@@ -22,7 +22,6 @@ interface PublishingArguments {
   readonly rounds: number;
 }
 
-/** Working days in the nearest two weeks. */
 const WORKING_DAYS = 10;
 
 /** Maximum time until the nearest two weeks are published, in milliseconds. */

@@ -31,11 +31,9 @@ interface Answered {
   readonly took: number;
 }
 
-/** The outcome of a release day. */
 interface ReleaseDayResult {
   /** Request, status, number, p50, p95 and the longest in milliseconds. */
   readonly rows: readonly string[][];
-  /** Bookings that were confirmed (201). */
   readonly booked: number;
   /** Times that more than one appointment holds. */
   readonly twice: number;
@@ -78,10 +76,8 @@ function resultOf(
 /** Maximum length of a bookable time. Times are shorter if a calendar has many in a day. */
 const MAX_LENGTH = 20 * 60_000;
 
-/** Number of concurrent requests that create the patients. */
 const CONCURRENCY = 8;
 
-/** Creates calendars with free times on one day, a year from now. */
 async function release(installation: Installation, times: number, calendars: number): Promise<readonly Slot[]> {
   const first = Math.ceil(Date.now() / DAY) * DAY + 365 * DAY;
   const each = Math.ceil(times / calendars);

@@ -6,7 +6,6 @@ import { topicUrl } from '../../core/notifications/subscription/topics.ts';
 import { resourceIn, send, wait } from './http.ts';
 import type { Installation } from './installation.ts';
 
-/** Receives notifications and responds at once. */
 interface Receiver {
   readonly url: string;
   /** Number of notifications, and the time of the last one by `performance.now()`. */

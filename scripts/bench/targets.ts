@@ -94,7 +94,7 @@ export const bookThroughGateway: Way<Bookable> = (place, { base, tokens }, confi
 /**
  * Books an appointment through the gateway, as a portal.
  *
- * @throws Error with the answer if it was refused
+ * @throws Error with the response if it was refused
  */
 export const bookAs = async ({ base, tokens }: Installation, appointment: Appointment): Promise<Appointment> =>
   resourceIn('Appointment', await send('POST', `${base}/Appointment/$book`, tokens.portal, appointment));
@@ -102,7 +102,7 @@ export const bookAs = async ({ base, tokens }: Installation, appointment: Appoin
 /**
  * Cancels an appointment through the gateway, as a portal.
  *
- * @throws Error with the answer if it was refused
+ * @throws Error with the response if it was refused
  */
 export async function cancelAs({ base, tokens }: Installation, { id, meta }: Appointment): Promise<void> {
   const patch = [

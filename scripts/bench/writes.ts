@@ -17,7 +17,6 @@ const observation = ({ patient: { id } }: BenchBooking): Observation => ({
   subject: { reference: `Patient/${id}` },
 });
 
-/** The written resources, by their names in the table. */
 const kinds: Readonly<Record<string, (place: BenchBooking) => Resource>> = {
   'Appointment that takes time': ({ slot, patient: { id }, byRule }) => ({
     resourceType: 'Appointment',

@@ -21,7 +21,6 @@ const inputs = [
   'scripts/build/web.ts',
 ];
 
-/** Files that also get a compressed version. */
 const compressible = /\.(js|css|svg)$/;
 
 async function filesOf(patterns: readonly string[]): Promise<string[]> {
@@ -95,7 +94,6 @@ async function buildAll(files: readonly string[], output: string): Promise<Metaf
   return metafile;
 }
 
-/** Removes files of an earlier build. */
 async function removeOthers(output: string, built: ReadonlySet<string>): Promise<void> {
   const files = await filesOf([`${output}/*/*`]);
   const old = files.filter((file) => !built.has(file.replace(/[.](br|gz)$/, '')));

@@ -96,7 +96,6 @@ async function practitioner(session: Session, name: string): Promise<string> {
   return `Practitioner/${id}`;
 }
 
-/** The specialties of all services, each once. */
 const specialtiesOf = (services: readonly HealthcareService[]): CodeableConcept[] => [
   ...new Map(services.flatMap(({ specialty = [] }) => specialty.map((one) => [JSON.stringify(one), one]))).values(),
 ];

@@ -4,7 +4,6 @@ import { type Calendars, nameOf } from './read.ts';
 
 type StoredSchedule = Calendars['schedules'][number];
 
-/** The target of a command: one schedule, or a service with its schedules. */
 type Target =
   | { readonly kind: 'schedule'; readonly schedule: StoredSchedule; readonly schedules: readonly StoredSchedule[] }
   | {

@@ -1,9 +1,7 @@
 import { pathToFileURL } from 'node:url';
 
-/** An error of the operating system, for example of a port that is taken. */
 type SystemError = Error & { readonly code?: string; readonly port?: number };
 
-/** Remedies for errors of the operating system, by code. */
 const remedies: Readonly<Record<string, (error: SystemError) => string>> = {
   EADDRINUSE: ({ port }) =>
     `Port ${port} is in use. Stop the program that uses it, or choose another port: PORT for the gateway, METRICS_PORT ` +
@@ -12,7 +10,6 @@ const remedies: Readonly<Record<string, (error: SystemError) => string>> = {
     port === undefined ? message : `This user may not open port ${port}: choose one above 1023 (PORT).`,
 };
 
-/** An error as a sentence that names a remedy. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) {
     return String(error);

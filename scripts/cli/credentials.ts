@@ -8,7 +8,6 @@ export interface CredentialArguments {
   readonly baseUrl?: string;
   readonly clientId?: string;
   readonly clientSecret?: string;
-  /** Path of the installation's configuration. */
   readonly config?: string;
 }
 

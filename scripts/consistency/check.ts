@@ -76,12 +76,10 @@ async function serviceBots(medplum: MedplumClient, config: BookingConfig): Promi
 /** The result of a check. */
 export interface Check {
   readonly findings: readonly Finding[];
-  /** Number of resources read. */
   readonly checked: number;
   readonly state: ResourceSet;
 }
 
-/** The schedules to check, and the callback for progress. */
 interface Scope {
   /** References to the schedules to check; without any, the whole project. */
   readonly schedules?: readonly string[];
@@ -168,7 +166,6 @@ function reportRepair({ mended, failures, left }: Repair): string {
   return `${parts.join('\n\n')}\n\n${report(left)}`;
 }
 
-/** Shows the progress of a long run on a terminal, every hundred schedules. */
 function showProgress(done: number, all: number): void {
   if (done > 0 && done % 100 === 0) {
     console.error(`${done} of ${all}`);

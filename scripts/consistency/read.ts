@@ -29,7 +29,6 @@ function ofType<T extends ResourceType>(found: Found, type: T) {
   return [...found.values()].flatMap((resource) => (isResource(resource, type) ? [resource] : []));
 }
 
-/** Reads all resources of the bookings in a project. */
 async function readAll({ search }: Source, config: BookingConfig, found: Found): Promise<void> {
   const external = { _tag: `${config.metaTagSystem}|${EXTERNAL_TAG}` };
   keep(found, await search('Slot', {}));
@@ -48,7 +47,6 @@ async function readSchedules({ search }: Source, schedules: readonly string[], f
   }
 }
 
-/** Types that bookings refer to. */
 const referred = ['Slot', 'Schedule', 'Appointment', 'Patient', 'RelatedPerson', 'QuestionnaireResponse'] as const;
 
 function referencesIn(resources: Iterable<Resource>): Set<string> {

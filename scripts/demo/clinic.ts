@@ -110,7 +110,6 @@ const practiceSettings: Readonly<Record<keyof typeof specialties, string>> = {
   paediatrics: 'KIJU',
 };
 
-/** The specialty of a schedule, coded. */
 function specialty(config: BookingConfig, { specialty: name }: DemoSchedule): CodeableConcept[] {
   const own = concept(config, 'LocalSpecialty', name, specialties[name]);
   const system = config.appointmentRules?.specialty[0]?.systems[0];

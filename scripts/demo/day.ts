@@ -49,7 +49,6 @@ Tim Berger 2003-08-15 Sprained ankle`
 /** Index of the patient who cancels. */
 const CANNOT_COME = 3;
 
-/** The next free Slots of a calendar. */
 const nextTimes = ({ medplum }: Connection, schedule: string, from: number, count: number): Promise<WithId<Slot>[]> =>
   medplum.searchResources(
     'Slot',

@@ -66,7 +66,6 @@ export function artefactsBeforeBots(artefacts: Artefacts, stored = forValidation
   ];
 }
 
-/** References to the Bots that exist. */
 type BotReferences = Readonly<Partial<Record<BotName, string>>>;
 
 /** The operations, each with its Bot. */

@@ -8,7 +8,6 @@ import type { Connection } from '../medplum/connect.ts';
 import { searchAll } from '../medplum/project.ts';
 import type { Report } from '../medplum/report.ts';
 
-/** Deployed resources to remove. */
 interface Removal {
   readonly subscriptions: readonly WithId<Subscription>[];
   readonly operations: readonly WithId<OperationDefinition>[];

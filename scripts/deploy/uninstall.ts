@@ -9,9 +9,7 @@ import { findDeployed, remove } from './removal.ts';
 
 export interface UninstallOptions extends Credentials {
   readonly config: BookingConfig;
-  /** Reports the changes without making them. */
   readonly dryRun?: boolean;
-  /** Receives each line of the report as soon as it is known. */
   readonly log: (line: string) => void;
 }
 

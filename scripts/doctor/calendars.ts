@@ -14,7 +14,6 @@ interface Silent {
   readonly reason: string;
 }
 
-/** An actor, or a room, that several schedules name. */
 interface Shared {
   readonly actor: string;
   readonly schedules: readonly string[];
@@ -101,7 +100,6 @@ const isPlace = ({ actor }: Shared): boolean => /^(?:Location|Device|HealthcareS
 const readShared = async ({ medplum, config }: Installation): Promise<Shared[]> =>
   sharedActors(await readCalendars(medplum, config));
 
-/** References to busy Slots with a doubtful meaning. */
 interface Doubtful {
   readonly ofNobody: readonly string[];
   readonly ofOneService: readonly string[];

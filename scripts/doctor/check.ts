@@ -68,7 +68,6 @@ export const warning = (found: string, help: string): DoctorResult => ({ level: 
 
 export const error = (found: string, help: string): DoctorResult => ({ level: 'error', found, help });
 
-/** The response to a transaction that must fail. */
 interface Attempt {
   readonly status: number;
   readonly text: string;

@@ -63,7 +63,6 @@ async function readKeys({ gatewayUrl }: Installation): Promise<readonly string[]
   return keys?.flatMap(({ kid }) => (kid.startsWith(KEY_PREFIX) ? [kid.slice(KEY_PREFIX.length)] : []));
 }
 
-/** Reads the secrets of the portals. */
 async function readCredentials(installation: Installation): Promise<CredentialsState> {
   const { medplum, me } = installation;
   const [keys, all] = await Promise.all([readKeys(installation), members({ medplum, projectId: me.project.id })]);

@@ -7,7 +7,6 @@ import { type Check, check, type DoctorResult, error, type Installation, named, 
 
 const PENDING = /^would be (created|updated|removed) {2}(.*)$/;
 
-/** The words for each change that a deployment would make. */
 const pendingTexts: Readonly<Record<string, string>> = {
   created: 'missing',
   updated: 'out of date',

@@ -4,7 +4,6 @@ import { parseJson } from '../../core/fhir/json.ts';
 import { hostOf, reachOf } from '../../core/notifications/subscription/endpoint-policy.ts';
 import { type Check, check, type DoctorResult, type Installation, ok, warning } from './check.ts';
 
-/** A host name of Medplum, and its IP addresses on this machine. */
 interface MedplumHost {
   readonly host: string;
   readonly addresses: readonly string[];
@@ -28,7 +27,6 @@ export function assessExposure(hosts: readonly MedplumHost[]): DoctorResult {
 
 const discoverySchema = z.object({ issuer: z.url() });
 
-/** The issuer in Medplum's tokens, if it is published. */
 async function readIssuer({ requestAnonymously }: Installation): Promise<string | undefined> {
   const { text } = await requestAnonymously('.well-known/openid-configuration');
   return discoverySchema.safeParse(parseJson(text)).data?.issuer;

@@ -7,13 +7,11 @@ import { type HttpResponse, requesterFor } from '../medplum/http.ts';
 import { membershipOf } from '../medplum/membership.ts';
 import { type Check, check, type DoctorResult, error, type Installation, ok, warning } from './check.ts';
 
-/** The gateway's own description. */
 interface GatewayState {
   /** Address of the call. */
   readonly calledAt: string;
   /** Status of `/readyz`, which shows whether it reaches Medplum; `undefined`: no response. */
   readonly ready: number | undefined;
-  /** Runtime of the Bots. */
   readonly bots: string | undefined;
   /** Address in its CapabilityStatement. */
   readonly address: string | undefined;
@@ -73,7 +71,6 @@ async function readGateway({ gatewayUrl, config }: Installation): Promise<Gatewa
   return { calledAt: gatewayUrl, ready: ready?.status, bots, address: metadata && addressIn(metadata) };
 }
 
-/** The client of a gateway that runs Bots itself. */
 interface GatewayClientState {
   readonly isThere: boolean;
   /** Its membership in the project; without one it has no access. */

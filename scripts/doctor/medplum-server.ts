@@ -38,7 +38,6 @@ async function readVersion({ request }: Installation): Promise<string | undefine
   return versionIn(parseJson(text));
 }
 
-/** The resources left by a transaction that must fail. */
 interface Remains {
   readonly status: number;
   /** Number of resources stored despite the error. */

@@ -11,7 +11,6 @@ import { byId } from '../../core/rows/resource-set.ts';
 import { searchAll } from '../medplum/project.ts';
 import { type Check, check, type DoctorResult, error, type Installation, ok } from './check.ts';
 
-/** The resources that can have a booking policy. */
 interface Holders {
   readonly schedules: readonly Schedule[];
   readonly services: readonly HealthcareService[];

@@ -52,9 +52,7 @@ export function assessFeatures(
   return missing.some(([feature]) => indispensable.includes(feature)) ? error(found, help) : warning(found, help);
 }
 
-/** Whether changes made directly in Medplum are checked. */
 interface PreCommit {
-  /** The project's setting. */
   readonly isSet: boolean;
   /**
    * The response to a write that the Bot validate-appointment refuses; `undefined` if a trial would leave data behind.
@@ -82,11 +80,9 @@ export function assessPreCommit({ isSet, answer }: PreCommit): DoctorResult {
       );
 }
 
-/** The limits that the server publishes. */
 interface Quota {
   /** Points left to these credentials in this minute, from the header `RateLimit`; `undefined`: there are no limits. */
   readonly remaining?: number | undefined;
-  /** The project's own setting. */
   readonly setting?: number | undefined;
 }
 
@@ -144,7 +140,6 @@ async function readQuota(installation: Installation): Promise<Quota> {
   };
 }
 
-/** Settings for messages to people, besides the features. */
 interface MessageWays {
   readonly secrets: NonNullable<Project['secret']>;
   /** Whether the Bot `send-messages` is an administrator of the project. */

@@ -5,7 +5,6 @@ import { RESOURCE_USAGE } from '../../profiles/terminology.ts';
 import { searchAll } from '../medplum/project.ts';
 import { type Check, check, type DoctorResult, type Installation, ok, warning } from './check.ts';
 
-/** Resources with codes of services, and the existing code systems. */
 interface Coded {
   readonly schedules: readonly Schedule[];
   readonly services: readonly HealthcareService[];
@@ -38,7 +37,6 @@ function systemsOf(
   return systems;
 }
 
-/** Errors in the code systems of one resource type. */
 function problemsOf(type: string, systems: ReadonlyMap<string, string>, found: Coded, config: BookingConfig): string[] {
   return [...systems].flatMap(([system, resource]) => {
     const known = found.codeSystems.filter(({ url }) => url === system);

@@ -43,7 +43,6 @@ function portalOptions(config: BookingConfig, settings: PortalSettings): PortalO
   };
 }
 
-/** The portal for patients in front of this service. */
 function portalApplication(config: BookingConfig, settings: PortalSettings): Application {
   const options = portalOptions(config, settings);
   return {
@@ -54,7 +53,6 @@ function portalApplication(config: BookingConfig, settings: PortalSettings): App
   };
 }
 
-/** Settings of the sign-in at the front desk. */
 interface FrontDeskSettings {
   /** Id of the ClientApplication of the page (`npm run front-desk`). */
   readonly clientId: string;

@@ -52,7 +52,6 @@ export function logLevelFrom({ LOG_LEVEL: text }: Environment, usual: string): s
   return text || usual;
 }
 
-/** Reads a whole number above zero. */
 function positive(name: string, text: string, most: number = Number.MAX_SAFE_INTEGER): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1 || value > most) {

@@ -65,7 +65,6 @@ function boundTo({ type, binding }: ElementDefinition): string {
   return `=${name}`;
 }
 
-/** Medplum's additions to FHIR's elements. */
 const ofMedplum = /^Meta\.(project|author|onBehalfOf|accounts?|compartment|deleted)$/;
 
 function describe(element: ElementDefinition): string {
@@ -87,7 +86,6 @@ function tablesOf(type: string): Map<string, string[]> {
 
 const isDataType = (type: string): boolean => /^[A-Z][A-Za-z]*$/.test(type) && type !== 'Resource';
 
-/** The elements of all types that the roots need, in FHIR's order. */
 function allTables(): Map<string, string[]> {
   const tables = new Map<string, string[]>();
   const waiting: string[] = [...roots, ...bases];

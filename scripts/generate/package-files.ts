@@ -7,7 +7,6 @@ import { buildArtefacts } from '../../profiles/artefacts.ts';
 import { metadata } from '../../profiles/metadata.ts';
 import { packageBundle } from '../build/package.ts';
 
-/** The presets whose artefacts are shipped as files. */
 const shipped = Object.keys(presets) as (keyof typeof presets)[];
 
 const json = (resource: Resource): string => `${JSON.stringify(resource, undefined, 2)}\n`;

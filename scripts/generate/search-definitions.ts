@@ -9,7 +9,6 @@ import { servedTypeNames } from '../../gateway/served-types.ts';
 
 const defined = (readJson('fhir/r4/search-parameters.json') as Bundle<SearchParameter>).entry ?? [];
 
-/** The canonical URL of FHIR R4's definition of a parameter of a type. */
 function urlOf(type: string, code: string): string | undefined {
   return defined.find(({ resource }) => resource?.code === code && resource.base?.some((base) => base === type))
     ?.resource?.url;

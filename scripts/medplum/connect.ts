@@ -19,7 +19,6 @@ export interface Connection {
   readonly projectId: string;
 }
 
-/** Features without which the service does not run. */
 const neededFeatures = ['bots', 'transaction-bundles'] as const;
 
 const meSchema = z.object({
@@ -78,7 +77,6 @@ function explain(error: unknown, { baseUrl }: Credentials): Error {
   );
 }
 
-/** @throws Error if the server is older than what the service needs */
 async function requireVersion(medplum: MedplumClient): Promise<void> {
   const version = versionIn(await medplum.get('healthcheck').catch(() => undefined));
   if (isTooOld(version)) {

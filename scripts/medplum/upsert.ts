@@ -26,7 +26,6 @@ export interface DesiredResource<T extends Resource = Resource> {
   readonly merge?: (desired: T, stored: Resource, others: readonly Resource[]) => T;
 }
 
-/** The planned change of a desired resource, and the stored one, if there is one. */
 interface Step {
   readonly desired: DesiredResource;
   readonly change: Exclude<Change, 'removed'>;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** The oldest version of Medplum that can run the service. */
 const OLDEST_VERSION = '5.1';
 
 const healthSchema = z.object({ version: z.string() });

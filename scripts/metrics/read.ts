@@ -37,7 +37,6 @@ export interface Snapshot {
   readonly clock: number | undefined;
 }
 
-/** Number of searches in one batch. */
 const CHUNK = 50;
 
 const noStore = { cache: 'no-store' } as const;
@@ -87,7 +86,6 @@ async function firstEvents(medplum: MedplumClient, queries: readonly string[]): 
 
 /** State of the delivery of a Subscription's events. */
 export interface Delivery extends Pick<Outbox, 'status' | 'events' | 'delivered' | 'error'> {
-  /** Id of the Subscription. */
   readonly id: string;
   /** Seconds since the last change. */
   readonly age: number;
@@ -133,7 +131,7 @@ async function readNotifications(
  * Reads the queues of an installation. It writes nothing.
  *
  * @param now - milliseconds since 1970 UTC
- * @throws Error when Medplum does not answer
+ * @throws Error when Medplum does not respond
  */
 export async function readWaiting(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Snapshot> {
   const deliveries = readDeliveries(medplum, config, now);

@@ -14,15 +14,12 @@ import { countClinical, findPerson } from './read.ts';
 export interface ErasureRun {
   readonly medplum: MedplumClient;
   readonly config: BookingConfig;
-  /** Id of the patient. */
   readonly id: string;
   /** Cancels open appointments and waiting asynchronous bookings. */
   readonly force: boolean;
-  /** Reports the changes without making them. */
   readonly dryRun: boolean;
   /** Milliseconds to wait for writes of requests that have read the person's data before. */
   readonly underWay: number;
-  /** Receives each step when it is done. */
   readonly onProgress: (line: string) => void;
 }
 
@@ -113,7 +110,7 @@ async function close({ medplum, onProgress }: ErasureRun, { removals }: Erasure)
  * appointments replace the real ones, so that bookings can still be counted. After an interruption, the next run
  * removes the rest.
  *
- * @throws Error when Medplum does not answer or refuses
+ * @throws Error when Medplum does not respond or refuses
  */
 export async function erase(run: ErasureRun): Promise<ErasureResult> {
   const { medplum, config } = run;

@@ -38,7 +38,6 @@ import { searchAll } from '../medplum/project.ts';
 const IDS = '1000';
 const PAGE = 50;
 
-/** Number of ids in one search, and of entries in one batch. */
 const CHUNK = 50;
 
 const CONCURRENCY = 4;
@@ -292,7 +291,7 @@ function firstStored(patients: readonly History<Patient>[], ids: ReadonlySet<str
  * @param id - of a patient; it may have been deleted
  * @param since - leaves out resources that are unchanged since this moment (milliseconds since 1970) and name the
  *   person in earlier versions only
- * @throws Error when Medplum does not answer
+ * @throws Error when Medplum does not respond
  */
 export async function findPerson(
   medplum: MedplumClient,

@@ -79,7 +79,6 @@ async function callRotate(
 }
 
 interface Rotation extends ClientCredentials {
-  /** Whether the previous secret still works. */
   readonly isOldSecretValid: boolean;
 }
 

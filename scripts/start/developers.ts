@@ -8,11 +8,9 @@ import { securityHeaders } from '../../packages/web/security.ts';
 
 /** Content of the developers' page. */
 export interface DevelopersOptions {
-  /** The OpenAPI description of the interface. */
   readonly description: Readonly<Record<string, unknown>>;
   /** The credentials of a portal, visible to everybody who opens the page. */
   readonly client: { readonly id: string; readonly secret: string };
-  /** The folder of the documentation. */
   readonly docs: string;
 }
 

@@ -2,7 +2,6 @@ import { normalizeOperationOutcome } from '@medplum/core';
 import type { PolicyName } from '../../profiles/access-policies.ts';
 import type { Connection } from '../medplum/connect.ts';
 
-/** A person of the demo clinic, who signs in at the front desk. */
 interface DemoPerson {
   readonly firstName: string;
   readonly lastName: string;

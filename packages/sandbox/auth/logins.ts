@@ -5,7 +5,6 @@ import { resourcesOf, type UnitOfWork } from '../storage/unit-of-work.ts';
 import { isPassword } from './passwords.ts';
 import { isSame } from './tokens.ts';
 
-/** The body of `POST /auth/login`. */
 interface LoginRequest {
   readonly clientId?: string | undefined;
   readonly email: string;

@@ -64,7 +64,6 @@ function clientOf(
   return isUsable ? (sessions.client(given.id, given.secret) ?? refusal('Invalid secret')) : refusal('Invalid client');
 }
 
-/** The fields that all token responses share. */
 function tokenResponse({ platform }: Services, { project, profile }: ProjectMembership) {
   return {
     project,

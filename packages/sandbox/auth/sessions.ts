@@ -28,7 +28,6 @@ export interface Sessions {
   authenticate(authorization: string | undefined, isExtended: boolean): Session | undefined;
   /** The session of a member that is already authenticated. */
   of(membership: WithId<ProjectMembership>, isExtended: boolean): Session | undefined;
-  /** The ClientApplication with this id and secret. */
   client(id: string, secret: string): WithId<ClientApplication> | undefined;
 }
 

@@ -11,7 +11,6 @@ interface Claims {
   /** In a binding token only: the Subscription to which a websocket may be bound, and the membership. */
   readonly subscription_id?: string | undefined;
   readonly membership_id?: string | undefined;
-  /** The sign-in of a person. */
   readonly session_id?: string | undefined;
   /** In a refresh token only: it gives new tokens but no access. */
   readonly refresh_secret?: string | undefined;

@@ -13,7 +13,6 @@ const mailShape = z.looseObject({
   subject: z.string({ error: 'Subject is required' }).min(1, { error: 'Subject is required' }),
 });
 
-/** The mail server in the secrets of a project. */
 function mailServerOf({ secret = [] }: Project) {
   const secretOf = (name: string) => secret.find((one) => one.name === name);
   const [host, port] = [secretOf('smtpHost')?.valueString, secretOf('smtpPort')?.valueInteger];

@@ -60,7 +60,6 @@ function isDue(bot: Bot, minute: Date): boolean {
   return Boolean(bot.cronString && parseCron(bot.cronString)?.(minute));
 }
 
-/** The running schedule of the Bots that have a `cronString`. */
 interface Cron {
   close(): void;
 }

@@ -11,7 +11,6 @@ export interface Job {
   readonly interaction: Interaction;
   /** Instant of the change, ISO 8601 in UTC. */
   readonly requestTime: string;
-  /** Number of failed runs. */
   readonly attemptsMade: number;
   /** Earliest time of the next run, in milliseconds since 1970-01-01T00:00:00Z. */
   readonly notBefore: number;

@@ -29,7 +29,6 @@ function ownHeaders(subscription: Subscription): Record<string, string> {
   );
 }
 
-/** The headers with which a Subscription reports a change, to a Bot or to an address. */
 function hookHeaders(
   subscription: Subscription,
   { interaction, jobId }: Job,

@@ -102,7 +102,6 @@ export class SandboxRepository extends FhirRepository {
     return writeResource(this.context, resource, { isNew, ifMatch, search: find });
   }
 
-  /** The meaning of a busy Slot (`Platform`). */
   get scheduling(): Platform['scheduling'] {
     return this.platform.scheduling;
   }

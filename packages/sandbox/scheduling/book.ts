@@ -140,7 +140,6 @@ async function calendarsOf(
   return { service, calendars: await readCalendars(repository, references, paths, service, 'HealthcareService') };
 }
 
-/** The statuses that `$book` and `$hold` write. */
 const written = {
   book: { appointment: 'booked', busy: 'busy' },
   hold: { appointment: 'pending', busy: 'busy-tentative' },

@@ -33,7 +33,6 @@ const CHANGE = 60 * MINUTE;
 
 const instant = (time: number): string => new Date(time).toISOString();
 
-/** The service types of a service, each with a reference to it. */
 function serviceTypeOf(service: WithId<HealthcareService>): CodeableConcept[] {
   const extension = { url: SERVICE, valueReference: createReference(service) };
   return (service.type ?? [{}]).map((concept) => ({
@@ -164,7 +163,6 @@ async function ignoredSlots(repository: SandboxRepository, query: URLSearchParam
   return new Set((found.slot ?? []).map((slot) => resolveId(slot)));
 }
 
-/** The requested number of weeks of a series; default 1. */
 function weeksIn(query: URLSearchParams): number {
   const count = query.has('occurrence-count') ? Number(query.get('occurrence-count')) : undefined;
   if (count !== undefined && !isSeriesLength(count)) {

@@ -51,7 +51,6 @@ function matches(
   return found;
 }
 
-/** A deleted resource in a search result: its type, id and time. */
 const withoutMark = ({ resourceType, id, meta }: StoredResource): StoredResource =>
   rowOf({ type: resourceType, id }, { lastUpdated: meta?.lastUpdated });
 

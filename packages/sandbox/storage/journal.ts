@@ -17,7 +17,6 @@ export interface Journal {
   append(entry: JournalEntry): void;
   /** Resolves when everything appended so far is on disk; rejects when it cannot be written. */
   flushed(): Promise<void>;
-  /** Writes the queued entries and closes the file. */
   close(): Promise<void>;
 }
 

@@ -12,7 +12,6 @@ export interface ValueIndex {
 
 /** All versions of all resources, in memory. Readers name the commit whose state they read. */
 export interface Store {
-  /** Resources that are never stored. */
   readonly cache: Cache;
   /** Number of the newest commit; 0 when nothing was ever written. */
   commit(): number;
@@ -35,7 +34,6 @@ export interface Store {
   inOrder<T extends Write>(type: ResourceType, versions: readonly T[]): T[];
   /** Makes all writes visible at once. */
   apply(writes: readonly Write[]): void;
-  /** Forgets a resource with all its versions. */
   expunge(type: ResourceType, id: string): void;
 }
 

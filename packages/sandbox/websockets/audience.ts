@@ -10,7 +10,6 @@ import type { BindingClaims } from './binding-token.ts';
 
 /** Decides who is notified, by the members of the project and their rights. */
 export interface Audience {
-  /** Whether the project of a resource has websockets. */
   isEnabled(resource: StoredResource): boolean;
   /** Whether the member who bound a Subscription may still receive notifications. */
   isMember(claims: BindingClaims): boolean;

@@ -11,7 +11,6 @@ interface WebsocketOptions {
   readonly subscriptions: WebsocketSubscriptions;
   readonly tokens: Pick<Tokens, 'verify'>;
   readonly logger: SandboxLogger;
-  /** Milliseconds from one heartbeat to the next. */
   readonly heartbeatMilliseconds: number;
 }
 

@@ -6,7 +6,6 @@ import { type Change, type StoredResource, subjectOf } from '../storage/change.t
 import { type Audience, concerns } from './audience.ts';
 import type { BindingClaims } from './binding-token.ts';
 
-/** The source of the ids, times and addresses of Bundles. */
 type BundleSource = Pick<Platform, 'now' | 'newId' | 'baseUrl'>;
 
 type Entry = NonNullable<Bundle['entry']>[number];
@@ -29,12 +28,10 @@ function statusOf(
   };
 }
 
-/** The message after a websocket was bound to a Subscription. */
 function handshakeBundle(source: BundleSource, subscriptionId: string): Bundle {
   return bundle(source, [{ resource: statusOf(source, 'handshake', subscriptionId) }]);
 }
 
-/** The message that lists the Subscriptions of a websocket that still exist. */
 function heartbeatBundle(source: BundleSource, subscriptionIds: Iterable<string>): Bundle {
   return bundle(
     source,
@@ -73,7 +70,6 @@ export interface WebsocketSubscriptions {
   unbind(listener: Listener, claims: BindingClaims): void;
   /** Ends all bindings of a closed websocket, and their Subscriptions. */
   leave(listener: Listener): void;
-  /** Sends a heartbeat to every bound websocket. */
   heartbeat(): void;
   /** Notifies websockets of committed changes, in the order of the calls. */
   notify(changes: readonly Change[]): void;
@@ -81,7 +77,6 @@ export interface WebsocketSubscriptions {
   countOf(user: string): number;
 }
 
-/** State of a Subscription since its last binding. */
 interface Active {
   readonly criteria: string;
   readonly claims: BindingClaims;

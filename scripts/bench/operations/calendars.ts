@@ -17,7 +17,6 @@ const TIMES_A_DAY = 5;
 /** Number of days: twelve weeks, from the day after tomorrow on. */
 const DAYS = 84;
 
-/** The searched calendars of a service, with the same size in every run. */
 interface SearchedCalendars {
   /** The condition of a search for slots of the service, by its type. */
   readonly ofService: string;
