@@ -4,7 +4,7 @@ import { type Problem, problemsIn } from '../../packages/web/refusal.ts';
 
 /** The HTTP interface with the rights of one assistant. */
 export interface Client {
-  /** The name of the assistant's client; its tokens are bound to it. */
+  /** Tokens are bound to this name. */
   readonly name: string;
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;
 }
@@ -20,7 +20,7 @@ const MOST = '1000';
 
 type Found<T extends ResourceType> = Promise<ExtractResource<T> | Refusal>;
 
-/** The calls of the tools. */
+/** The calls of the tools to the HTTP interface. */
 export interface Service {
   readonly read: <T extends ResourceType>(type: T, id: string) => Found<T>;
   readonly search: <T extends ResourceType>(
@@ -30,10 +30,7 @@ export interface Service {
   readonly hold: (body: object) => Found<'Appointment'>;
 }
 
-/**
- * @param baseUrl - FHIR base address of the service
- * @param alternative - URL of the extension with the alternative times of a refusal
- */
+/** @param alternative - URL of the extension with the alternative times of a refusal */
 export function serviceFor({ fetch }: Client, baseUrl: string, alternative: string): Service {
   async function call<T extends ResourceType>(type: T, path: string, body?: object): Found<T> {
     const unreachable = new Response('{}', { status: 503 });

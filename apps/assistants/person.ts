@@ -63,9 +63,8 @@ const MOST_ADDRESSES = 10_000;
 /**
  * Limits the requests for consent to each address.
  *
- * @param now - returns milliseconds since 1970 UTC
- * @returns a function that counts a request to a person; it returns a function that undoes this, or `undefined` if the
- * limit is reached
+ * @returns a function that counts a request to a person; it returns an undo function, or `undefined` if the limit is
+ * reached
  */
 export function createQuestions(now: () => number) {
   const asked = new Map<string, readonly number[]>();

@@ -15,7 +15,6 @@ export interface FoundTime {
 
 const isTime = (value: unknown): value is FoundTime => isObject(value) && Array.isArray(value.slots);
 
-/** Ids of a held appointment and of its service. */
 interface Hold {
   readonly appointment: string;
   readonly service: string;
@@ -36,11 +35,7 @@ export const MAX_TOKEN_LENGTH = 2_000;
 
 export type Tokens = ReturnType<typeof createTokens>;
 
-/**
- * Creates the tokens of found times and holds. A token is valid only for the client that received it.
- *
- * @param now - returns milliseconds since 1970 UTC
- */
+/** Creates the tokens of found times and holds. A token is valid only for the client that received it. */
 export function createTokens(seal: Seal, now: () => number) {
   const close = (kind: string, client: string, value: unknown): string =>
     seal.seal(JSON.stringify(value), `${kind} ${client}`);
@@ -56,7 +51,6 @@ export function createTokens(seal: Seal, now: () => number) {
       return isTime(time) && Number(until) > now() ? time : undefined;
     },
     sealHold: ({ appointment, service }: Hold, client: string) => close('hold', client, [appointment, service]),
-    /** The hold of a token; `undefined` if the token is invalid or another client's. */
     openHold: (hold: string, client: string): Hold | undefined => {
       const [appointment, service] = open('hold', client, hold);
       return isId(appointment) && isId(service) ? { appointment, service } : undefined;

@@ -15,9 +15,7 @@ import { actorIn, type FoundTime, MAX_TOKEN_LENGTH, servesService, type Tokens, 
 
 /** The clinic's service. */
 export interface Clinic {
-  /** FHIR base address of the service. */
   readonly baseUrl: string;
-  /** IANA name of the clinic's time zone. */
   readonly timeZone: string;
   /** Languages of the clinic's messages. */
   readonly languages: readonly string[];
@@ -51,14 +49,12 @@ interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly title: string;
   readonly description: string;
   readonly input: Input;
-  /** Whether the tool is read-only. */
   readonly isReading: boolean;
   readonly run: (input: z.infer<Input>, context: ToolContext) => Promise<ToolResult>;
 }
 
 const [MOST_SCHEDULES, MOST_TIMES] = [200, 50];
 
-/** Maximum period of a search, in days. */
 const MAX_DAYS = 31;
 
 const DAY = 86_400_000;
@@ -81,7 +77,7 @@ const shown = (time: FoundTime, context: ToolContext) => ({
   end: local(formatInstant(time.end), context),
 });
 
-/** Converts a refusal; its alternative times become time tokens. */
+/** The alternative times of a refusal become time tokens. */
 function refused({ refused: problems }: Refusal, service: string, context: ToolContext): ToolResult {
   const alternatives = problems
     .flatMap((problem) => problem.alternatives)
@@ -241,7 +237,6 @@ function offeredUntil({ extension }: Appointment, { clinic: { extensions } }: To
   return reason === 'assistant' ? parseInstant(extensionIn(extension, extensions.heldUntil)?.valueInstant) : undefined;
 }
 
-/** The state of an appointment for its assistant. */
 function stateOf(appointment: Appointment, context: ToolContext): ToolResult {
   const { status, extension } = appointment;
   const [start, end] = [appointment.start, appointment.end].map((one) => local(one, context));

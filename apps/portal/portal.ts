@@ -14,7 +14,7 @@ import { createUpdates, type PortalUpdates } from './updates/updates.ts';
 
 /** The configuration of a portal. */
 export interface PortalOptions {
-  /** FHIR base address of the clinic's booking service. */
+  /** FHIR base URL of the clinic's booking service. */
   readonly baseUrl: string;
   /** The client that the clinic has registered for the portal. */
   readonly clientId: string;
@@ -24,7 +24,7 @@ export interface PortalOptions {
   /** Path of the portal's pages below the origin, for example `/portal`. */
   readonly path: string;
   readonly clinic: string;
-  /** IANA name of the clinic's time zone. */
+  /** IANA name. */
   readonly timeZone: string;
   /** URLs of the service's extensions, from the clinic's metadata. */
   readonly extensions: ExtensionUrls;
@@ -54,7 +54,7 @@ export interface PortalOptions {
   readonly now?: () => number;
 }
 
-/** The default of `bookingsPerHour`. */
+/** Default of `bookingsPerHour`. */
 export const BOOKINGS_PER_HOUR = 12;
 
 /** The state and services that all pages of the portal share. */
@@ -75,9 +75,7 @@ export interface Portal {
   readonly services: (key?: string) => Promise<readonly BookableService[] | Refusal>;
   /** The practitioners of a service's Schedules, by actor; `client` reads the people that are not cached. */
   readonly doctors: (service: BookableService, client: BookingService) => Promise<ReadonlyMap<string, Doctor>>;
-  /**
-   * The picture of a Practitioner, or the logo of an Organization; `undefined` if the current version is another one.
-   */
+  /** The picture of a person, or the logo of the clinic; `undefined` if there is none of this version. */
   readonly picture: (
     type: 'Practitioner' | 'Organization',
     id: string,
@@ -86,7 +84,6 @@ export interface Portal {
   ) => Promise<Picture | undefined>;
   /** The clinic; elements that its Organization lacks are `undefined`. */
   readonly clinic: () => Promise<Partial<Clinic> & Pick<Clinic, 'phone'> & { readonly name: string }>;
-  /** The Questionnaire of a service, if the clinic has one. */
   readonly questionnaire: (service: BookableService) => Promise<Questionnaire | undefined | Refusal>;
 }
 
@@ -98,7 +95,6 @@ const KEEP = 5_000;
 const KEEP_LONGER = 60_000;
 const MANY = 500;
 
-/** Maximum of cached values; the oldest is removed first. */
 const MAX_REMEMBERED = 200;
 
 /**
@@ -138,7 +134,6 @@ function remember<T, K extends { readonly key: string }>(
   };
 }
 
-/** Maximum of cached pictures; the oldest is removed first. */
 const MAX_PICTURES = 100;
 
 function pictures(logo: string | undefined): Portal['picture'] {

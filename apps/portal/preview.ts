@@ -15,12 +15,9 @@ import { formValues } from './visit/form.ts';
 
 /** A presentation of the clinic that is not stored yet. */
 interface Shown {
-  /** The Organization with the presentation. */
   readonly organization: Organization;
   readonly language: string;
-  /** Instructions for patients before they come. */
   readonly bring: string | undefined;
-  /** IP address of the person who looks at the preview. */
   readonly ip: string;
 }
 

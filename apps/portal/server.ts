@@ -21,7 +21,6 @@ import { SESSION_LENGTH } from './session/session.ts';
  * Whether a form was sent from a page of the portal. Browsers set both headers themselves, and no page can forge them.
  * A request with neither is refused.
  *
- * @param origin - of the portal, as browsers reach it
  * @see https://www.w3.org/TR/fetch-metadata/
  */
 function isFromOwnPage({ headers }: Pick<FastifyRequest, 'headers'>, origin: string): boolean {
@@ -29,10 +28,8 @@ function isFromOwnPage({ headers }: Pick<FastifyRequest, 'headers'>, origin: str
   return site === undefined ? headers.origin === origin : site === 'same-origin';
 }
 
-/** The largest form, in bytes. */
 const FORM_BYTES = 64 * 1024;
 
-/** Lifetime of a draft, in milliseconds. */
 const DRAFT_LENGTH = 3_600_000;
 
 /** Factor on the request limit for cheap requests: a page asks for updates every three seconds. */
@@ -169,7 +166,7 @@ class RefusedRequest extends Error {
   }
 }
 
-/** Limits the concurrent requests of one visitor, because all visitors share the portal's permits at the clinic. */
+/** Limits the concurrent requests of one visitor, because all visitors share the portal's limit at the clinic. */
 function limitAtOnce(most: number) {
   const running = new Map<string, number>();
   const add = (name: string, more: number): void => {

@@ -18,13 +18,11 @@ export interface Outcome {
   /** The request or the awaited notification, with placeholders filled in. */
   readonly sent: string;
   readonly answer: KitResponse;
-  /** The expectations that are not met. */
   readonly failed: readonly Expectation[];
   /** Values for placeholders of later steps. */
   readonly kept: Data;
 }
 
-/** Pause between attempts, in milliseconds. */
 const PAUSE = 100;
 
 const nothing: KitResponse = { status: 0, header: {}, text: 'nothing arrived', resource: undefined };

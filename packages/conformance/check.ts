@@ -51,7 +51,7 @@ export type Step = RequestStep | NotificationStep;
 
 /** A scenario of gematik's public test suite that a check covers. */
 interface Scenario {
-  /** Tag of the feature, as stage 5 names it. */
+  /** Tag of stage 5. */
   readonly feature: string;
   readonly scenario: string;
 }
@@ -60,7 +60,6 @@ interface Scenario {
 export interface Check {
   /** Unique, in kebab case; related checks have the same prefix. */
   readonly name: string;
-  /** Default: MUST. */
   readonly level?: Level;
   /** The behaviour of a conformant service. */
   readonly rule: string;
@@ -68,7 +67,6 @@ export interface Check {
   readonly section: string;
   /** The stages with the rule; default: all, and the specification. */
   readonly stages?: readonly Stage[];
-  /** Resources that must exist before the check. */
   readonly needs?: readonly Need[];
   readonly steps: readonly Step[];
   /** Name of an alternative check: one of the two must pass. */
@@ -93,11 +91,7 @@ export function isNotification(step: Step): step is NotificationStep {
 
 const isStage = (value: unknown): value is Stage => typeof value === 'string' && Object.hasOwn(presets, value);
 
-/**
- * The stage that an installation of this project claims by its preset.
- *
- * @param settings - the parsed configuration file
- */
+/** The stage that an installation of this project claims by its preset. `settings` is the parsed configuration file. */
 export function stageOf(settings: unknown): Stage {
   const preset = isObject(settings) ? settings.preset : undefined;
   return isStage(preset) ? preset : 'default';

@@ -25,7 +25,6 @@ const removed: readonly ResourceType[] = [
 /** A search for resources that depend on a created one. */
 interface Part {
   readonly of: ResourceType;
-  /** Search parameter. */
   readonly query: string;
   /** The referring element (FHIRPath): a server that ignores the parameter also finds resources of others. */
   readonly element: string;
@@ -49,7 +48,6 @@ function note(ledger: Ledger, resource: unknown): void {
   }
 }
 
-/** The Patient that a booking has created. */
 function patientIn(body: unknown, resource: unknown): unknown {
   const isHandedOver =
     isResource(body, 'Parameters') && body.parameter?.some(({ name, resource: one }) => name === 'patient' && one);
@@ -145,7 +143,6 @@ async function refusedOf(
   return left;
 }
 
-/** Maximum of dependent resources. */
 const MAX_PARTS = 2_000;
 
 /** Whether an element (FHIRPath) refers to a resource, ignoring the server's address and the version. */
@@ -154,11 +151,7 @@ const refersTo = (resource: object, element: string, reference: string): boolean
     `/${one}`.replace(/\/_history\/.*$/, '').endsWith(`/${reference}`),
   );
 
-/**
- * Records resources that depend on created ones, even if no response contained them.
- *
- * @returns the failed searches with reasons
- */
+/** Records dependent resources, even if no response contained them. Returns the failed searches with reasons. */
 async function noteParts(type: ResourceType, client: Client, { made }: Ledger): Promise<Left[]> {
   const part = parts[type];
   if (!part) {

@@ -28,7 +28,6 @@ export interface Client {
   readonly send: (request: Sent) => Promise<KitResponse>;
 }
 
-/** Limits of a response: milliseconds and bytes. */
 interface Patience {
   readonly timeout: number;
   readonly mostBytes: number;
@@ -38,11 +37,7 @@ export const patience: Patience = { timeout: 60_000, mostBytes: 32_000_000 };
 
 const DEPTH = 64;
 
-/**
- * Reads the body of a response.
- *
- * @throws Error if it is longer than `mostBytes`
- */
+/** @throws Error if the body is longer than `mostBytes` */
 async function textOf({ body }: Response, mostBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -75,7 +70,6 @@ function unwrapped(body: unknown): unknown {
   return result ?? body;
 }
 
-/** Type and id of a created resource, from its `Location`. */
 function resourceAt(location: string): unknown {
   const [address = ''] = location.split('/_history/');
   const [id, resourceType] = address.split('/').reverse();
@@ -156,9 +150,8 @@ export function clientOf(baseUrl: string, token?: string | (() => Promise<string
 }
 
 /**
- * Reads the entries of all pages of a Bundle, up to a maximum. A repeated or empty page ends it.
- *
- * @returns the response, if a page was refused
+ * Reads the entries of all pages of a Bundle, up to a maximum. A repeated or empty page ends it. Returns the response
+ * if a page was refused.
  */
 export async function entriesOf(
   client: Client,
@@ -185,7 +178,6 @@ export async function entriesOf(
   return { entries, isCut: false };
 }
 
-/** Maximum of `Retry-After`, in seconds. */
 const MAX_WAIT = 30;
 
 /** Seconds before the next attempt: `Retry-After`, or one. */

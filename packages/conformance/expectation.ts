@@ -35,7 +35,6 @@ export const resource = (type: ResourceType): Expectation => ({
   holds: (response) => isResource(response.resource, type),
 });
 
-/** Escapes a value for a FHIRPath string. */
 const quotable = (value: string): string => value.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
 
 const holdsFor = (expression: string, one: object, data: Data): boolean =>

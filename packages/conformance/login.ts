@@ -1,7 +1,6 @@
 import { type Client, clientOf, patience, reach } from './client.ts';
 import { isObject, parseJson } from './resource.ts';
 
-/** The credentials of a party. */
 interface Login {
   readonly baseUrl: string;
   readonly token?: string | undefined;
@@ -41,7 +40,6 @@ async function discover(baseUrl: string): Promise<string> {
   throw new Error(`${baseUrl} does not say where tokens are issued. Name the token endpoint, or give a token.`);
 }
 
-/** A token and the time of its renewal, in milliseconds since 1970 UTC. */
 interface Token {
   readonly token: string;
   readonly until: number;

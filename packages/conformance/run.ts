@@ -26,10 +26,8 @@ export interface Result {
   readonly duration: number;
 }
 
-/** The service under test, and the means of the test. */
 interface Subject {
   readonly stage: Stage;
-  /** Profiles, extensions and code systems of the service. */
   readonly config: BookingConfig;
   readonly requestor: Client;
   readonly staff?: Client;
@@ -119,7 +117,6 @@ export interface Findings {
   readonly left: readonly Left[];
 }
 
-/** A check with a step by staff also needs staff access. */
 const needsOf = (check: Check): Check => {
   const byStaff = check.steps.some((step: Step) => !isNotification(step) && step.by === 'staff');
   return byStaff ? { ...check, needs: ['staff', ...(check.needs ?? [])] } : check;

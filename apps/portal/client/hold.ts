@@ -70,7 +70,6 @@ export function countDown(panel: HTMLElement): void {
   });
 }
 
-/** Prolongs the hold without leaving the page; `undefined` if that fails. */
 async function prolong(form: HTMLFormElement): Promise<Record<string, string> | undefined> {
   try {
     // The form has a button named `action`, which hides the property.

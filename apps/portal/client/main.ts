@@ -90,11 +90,7 @@ function fillInWhoTypes(form: HTMLFormElement): void {
   follow();
 }
 
-/**
- * Reports the page's height to the embedding site, if it is a site of the clinic and has requested it.
- *
- * @param origins - origins of the clinic's sites
- */
+/** Reports the page's height to the embedding site, if it is a site of the clinic and has requested it. */
 function tellHeight(origins: readonly string[]): void {
   let site: string | undefined;
   const tell = (): void => {
@@ -118,7 +114,6 @@ function nameZone(note: HTMLElement): void {
   note.hidden = inZone(note.dataset.zone) === inZone();
 }
 
-/** Prevents double submission, and shows progress on the button. */
 function sendOnce(form: HTMLFormElement): void {
   let isSent = false;
   form.addEventListener('submit', (event) => {

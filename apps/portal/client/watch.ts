@@ -73,7 +73,6 @@ function showPlainTitle(): void {
   }
 }
 
-/** Replaces the personal offers after a change, and announces it. */
 function showOffers(found: HTMLElement | null, news: HTMLElement): void {
   const offers = document.getElementById('offers');
   if (offers && found && offers.innerHTML !== found.innerHTML) {

@@ -4,7 +4,6 @@ import { type Picture, pictureIn } from './pictures.ts';
 
 /** The clinic, as it presents itself to patients. Elements that its Organization lacks are `undefined`. */
 export interface Clinic {
-  /** The id of its Organization. */
   readonly id: string;
   readonly name: string | undefined;
   readonly logo: Picture | undefined;
@@ -45,11 +44,7 @@ const pageIn = (value: unknown): string | undefined => {
 export const logoOf = ({ extension }: Organization, url: string | undefined): Picture | undefined =>
   pictureIn(partsOf(extension, url).map(({ valueAttachment }) => valueAttachment));
 
-/**
- * Selects the clinic's Organization: the first with the presentation extension, else the first.
- *
- * @param url - URL of the presentation extension
- */
+/** Selects the clinic's Organization: the first with the presentation extension `url`, else the first. */
 export function clinicOf(organizations: readonly Organization[], url: string | undefined): Clinic | undefined {
   const chosen = organizations.find(({ extension }) => partsOf(extension, url).length > 0);
   const organization = chosen ?? organizations[0];
@@ -75,7 +70,7 @@ export function clinicOf(organizations: readonly Organization[], url: string | u
 
 type Colour = readonly number[];
 
-/** Relative luminance (WCAG 2.2). */
+/** WCAG 2.2. */
 function luminance(colour: Colour): number {
   const [red = 0, green = 0, blue = 0] = colour.map((part) =>
     part <= 0.03928 * 255 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4,

@@ -4,9 +4,9 @@ import { DAY, instantOf, isShownTwice, localTimeOf } from '../../../core/time/ti
 /** The local time of the clinic, as patients read it. */
 export interface Clock {
   readonly timeZone: string;
-  /** The local day of an instant, for example `2027-03-28`. */
+  /** For example `2027-03-28`. */
   readonly dayOf: (time: number) => string;
-  /** The local hour of an instant, 0 to 23. */
+  /** 0 to 23. */
   readonly hourOf: (time: number) => number;
   /** The first instant of a local day, some days later. */
   readonly startOf: (day: string, daysLater?: number) => number;
@@ -22,7 +22,7 @@ export interface Clock {
   readonly shortDay: (time: number) => string;
   /** `09:30`; with the name of the zone's offset where the clocks show this time twice on that day. */
   readonly time: (time: number) => string;
-  /** The name of the zone at an instant, for example `Central European Summer Time`. */
+  /** For example `Central European Summer Time`. */
   readonly zoneName: (time: number) => string;
 }
 

@@ -6,7 +6,6 @@ import { type BookableService, locationText } from './services.ts';
 
 /** The practitioner of a Schedule. */
 export interface Doctor {
-  /** The id of the Practitioner. */
   readonly id: string;
   readonly picture: Picture | undefined;
   readonly place: string | undefined;
@@ -14,7 +13,6 @@ export interface Doctor {
   readonly languages: readonly string[];
 }
 
-/** Maximum of practitioners that are read for a service. */
 const MOST = 100;
 
 const idsOf = (type: string, references: readonly string[]): string[] =>

@@ -32,9 +32,7 @@ export interface BookableSchedule {
   readonly isRefilled: boolean;
   /** Duration of an appointment, in minutes; `undefined`: the whole Slot. */
   readonly minutes: number | undefined;
-  /** Name and address of the Location. */
   readonly place: string | undefined;
-  /** URL of a map of the Location. */
   readonly map: string | undefined;
   /** Instructions for patients, for example what to bring. */
   readonly bring: string | undefined;
@@ -45,9 +43,7 @@ export interface BookableSchedule {
 
 /** The requirements of a service with several appointments. */
 export interface VisitNeeds {
-  /** Id of the HealthcareService. */
   readonly service: string;
-  /** Names of the optional steps. */
   readonly optional: readonly string[];
   /** Number of appointments and milliseconds from the first to the last; absent: steps of one visit. */
   readonly series: { readonly count: number; readonly length: number } | undefined;
@@ -90,11 +86,7 @@ export const payersIn = (extension: readonly Extension[] | undefined, url: strin
 export const isServed = (payers: readonly Extension[], payer: Extension | undefined): boolean =>
   payer === undefined || payers.length === 0 || payers.some((extension) => codeOf(extension) === codeOf(payer));
 
-/**
- * Returns the services that a payer kind can book.
- *
- * @param code - of the payer kind; an unknown code selects all services
- */
+/** Returns the services that a payer kind can book; an unknown code selects all. */
 export function servicesFor(
   services: readonly BookableService[],
   code: string | undefined,
@@ -108,10 +100,8 @@ export function servicesFor(
   });
 }
 
-/** The longest text about a service, in characters. */
 const MAX_TEXT = 4_000;
 
-/** Page size of the searches. */
 const MOST = '500';
 
 const keyOf = ({ system = '', code }: Coding): string => `${system}|${code}`;
@@ -254,7 +244,6 @@ function visitsOf({ services }: Found, urls: Urls, offers: readonly BookableServ
   });
 }
 
-/** Merges the Schedules of the same service. */
 function combine(offers: readonly BookableService[]): BookableService[] {
   const found = new Map<string, BookableService>();
   for (const offer of offers) {

@@ -26,7 +26,6 @@ const MAX_SCHEDULES = 200;
 
 const MINUTE = 60_000;
 
-/** Maximum of times of one Slot. */
 const MAX_PARTS = 200;
 
 /** Whether a Slot names the service and the visitor's payer kind. A Slot that names none serves all. */
@@ -96,7 +95,6 @@ export async function refusalOf(
 /**
  * Reads the free Slots of Schedules and divides them into times.
  *
- * @param schedules - at least one
  * @param from - milliseconds since 1970 UTC
  * @param to - milliseconds since 1970 UTC, not included
  * @param most - number of Slots that are enough

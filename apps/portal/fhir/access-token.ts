@@ -10,7 +10,6 @@ interface Credentials {
 export interface AccessTokens {
   /** @throws Error if the clinic's server issues no token */
   readonly current: () => Promise<string>;
-  /** Forgets a token that was refused. */
   readonly refuse: (token: string) => void;
 }
 

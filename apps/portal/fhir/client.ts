@@ -12,7 +12,6 @@ export interface Refusal {
   readonly problems: readonly Problem[];
 }
 
-/** The resource of a response, or the refusal. */
 type Answer<T extends ResourceType> = ExtractResource<T> | Refusal;
 
 export function isRefusal(answer: object): answer is Refusal {
@@ -24,7 +23,6 @@ export function has({ problems }: Refusal, ...codes: readonly string[]): boolean
   return problems.some(({ code }) => code !== undefined && codes.includes(code));
 }
 
-/** The new time of an appointment that is moved. */
 type Moved = Required<Pick<Appointment, 'start' | 'end'>> & { readonly slot: string };
 
 /** Requests one appointment, or several of which all or none are made. The response to the latter is a Bundle. */
@@ -37,7 +35,6 @@ export interface BookingService {
     type: ResourceType,
     query: Readonly<Record<string, string | string[]>>,
   ) => Promise<Answer<'Bundle'>>;
-  /** Reads the page of a `next` link. */
   readonly follow: (url: string) => Promise<Answer<'Bundle'>>;
   /** `$hold` and `$book` are repeated if there was no response. Therefore each appointment must have an identifier. */
   readonly hold: Ask;
@@ -49,22 +46,17 @@ export interface BookingService {
   /** Creates a Subscription, or updates it if it has an id. */
   readonly subscribe: (subscription: Subscription) => Promise<Answer<'Subscription'>>;
   /**
-   * Sends a person's reply to a message, by the token of its link. Without a reply it reads the message's state only.
-   *
-   * @param to - the new time if the person moves the appointment
+   * Sends a person's reply, by the token of the message's link. Without a reply it only reads. `to` is the new time of
+   * a move.
    */
   readonly answer: (token: string, answer?: string, to?: Moved) => Promise<Answer<'Parameters'>>;
-  /** Reads the calendar feed of a secret link. */
   readonly feed: (token: string) => Promise<Answer<'Parameters'>>;
   readonly cancel: (appointment: Appointment) => Promise<Answer<'Appointment'>>;
-  /**
-   * A client with the rate limit of one visitor. If `isEnough` returns true, the request is refused with status 429.
-   */
+  /** A client for one visitor. If `isEnough` returns true, requests are refused with status 429. */
   readonly countedBy: (isEnough: () => Promise<boolean>) => BookingService;
 }
 
 interface ServiceOptions {
-  /** FHIR base address of the clinic's service. */
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -81,7 +73,7 @@ interface Call {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Pauses before the retries, in milliseconds. */
+/** Milliseconds. */
 const pauses: readonly number[] = [200, 800];
 
 /** Statuses after which the same request may succeed later. */

@@ -19,11 +19,10 @@ export interface Visit {
   readonly session: Session;
   /** Time of the request, in milliseconds since 1970 UTC. Resources that the request reads are not older. */
   readonly at: number;
-  /** The path and query of the request. */
+  /** Path and query. */
   readonly url: string;
   readonly query: FormValues;
   readonly form: FormValues;
-  /** The `id` parameter of the path. */
   readonly id: string;
   /** The form as it was filled in before another time was chosen. */
   readonly draft: FormValues | undefined;
@@ -44,7 +43,6 @@ export const cookies = {
   link: 'portal_link',
 } as const;
 
-/** The longest form that a cookie holds, in characters. */
 const MAX_KEPT = 2_500;
 
 /** Whether a form is short enough for a cookie. */
@@ -77,7 +75,6 @@ export type Reply = Changes &
     | { readonly kind: 'redirect'; readonly to: string }
     /** Content that is the same for everybody, at an address that changes with the content. */
     | { readonly kind: 'asset'; readonly mediaType: string; readonly content: Buffer | string }
-    /** The script for sites that show the portal in a frame. */
     | { readonly kind: 'embed'; readonly script: string }
     | { readonly kind: 'part'; readonly body: Html }
     | { readonly kind: 'data'; readonly data: Readonly<Record<string, string | boolean>> }

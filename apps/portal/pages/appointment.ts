@@ -35,9 +35,8 @@ ${step.where && html`<br>${step.where}${mapLink(visit, step.map)}`}${step.state 
 }
 
 /**
- * The state of an appointment with its details. The script replaces it after a change.
- *
- * @param watch - URL that reports changes
+ * The state of an appointment with its details. The script replaces it after a change; `watch` is the URL that reports
+ * one.
  */
 export function statePart(visit: Visit, view: AppointmentView, watch: string): Html {
   const { texts, clock } = visit;
@@ -72,9 +71,8 @@ ${(view.notes || (isOpen && view.bring)) && html`<h2>${texts.appointment.notes}<
 /** A personal link to appointments. */
 export interface PersonalLink {
   readonly url: string;
-  /** End of its validity, in milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly until: number;
-  /** Number of its appointments. */
   readonly count: number;
   /** E-mail address of the patient; empty if unknown. */
   readonly email: string;
@@ -147,7 +145,6 @@ export const offersPart = (visit: Visit, offers: readonly AppointmentView[]): Ht
 export interface AppointmentPage {
   readonly link: PersonalLink;
   readonly watch: string;
-  /** Personal offers for the appointment. */
   readonly offers: readonly AppointmentView[];
   readonly news?: AppointmentNews | undefined;
   readonly refusal?: RefusalReason | undefined;
@@ -227,9 +224,7 @@ ${isPossible && html`<button class="danger">${refusal ? texts.again : yes}</butt
 export interface Movable
   extends Pick<AppointmentView, 'start' | 'end'>,
     Partial<Pick<AppointmentView, 'what' | 'withWhom' | 'steps'>> {
-  /** URL of its page. */
   readonly own: string;
-  /** The service of the new time, if known. */
   readonly service?: BookableService | undefined;
 }
 

@@ -20,19 +20,15 @@ export interface KnownPatient {
 export interface DetailsPage {
   readonly service: BookableService;
   readonly time: ChosenTime;
-  /** Whether the clinic's staff confirm the booking. */
   readonly isRequest: boolean;
   /** End of the hold, in milliseconds since 1970 UTC; `undefined` if it has ended. */
   readonly heldUntil: number | undefined;
-  /** Result of the last attempt to prolong the hold. */
   readonly holdNews: string | undefined;
   readonly questions: QuestionForm | undefined;
-  /** URL of the clinic's privacy notice. */
   readonly privacy: string | undefined;
   /** Patients whose details need not be entered again. */
   readonly known: readonly KnownPatient[];
   readonly state: FormState;
-  /** The sealed booking, sent with the form. */
   readonly sealed: string;
   readonly refusal?:
     | { readonly reason: RefusalReason; readonly alternatives: readonly ChosenTime[] | undefined }
@@ -48,10 +44,7 @@ ${chosenSteps(visit, time)}
 <p>${service.name}${schedule?.name && schedule.name !== service.name && html`<br>${schedule.name}`}</p>`;
 }
 
-/**
- * A hold can be prolonged in this time before its end, in milliseconds. It can be prolonged once, so earlier would gain
- * less.
- */
+/** A hold can be prolonged only once, so this is offered in its last minutes. In milliseconds. */
 export const LAST_MINUTES = 180_000;
 
 /** The end of the hold and the button to prolong it. The script counts down and warns. */

@@ -13,7 +13,6 @@ export interface TextField {
   readonly name: string;
   readonly label: string;
   readonly type: 'text' | 'date' | 'email' | 'tel' | 'url' | 'time' | 'datetime-local';
-  /** Whether the browser requires a value. */
   readonly isRequired: boolean;
   /** Whether the label says "optional"; default: the opposite of `isRequired`. */
   readonly isOptional?: boolean;

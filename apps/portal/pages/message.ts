@@ -7,7 +7,6 @@ import { phoneLine } from './layout.ts';
 /** The possible replies to a message of the clinic. */
 export const messageAnswers = ['come', 'cancel', 'move', 'stop', 'start'] as const;
 
-/** What a person can answer to a message of the clinic. */
 type MessageReply = (typeof messageAnswers)[number];
 
 /** The appointment of a message, and the replies that the service accepts. */
@@ -22,7 +21,6 @@ export interface RepliableMessage {
  * The page of a message's link. Only its buttons send a reply, so that link scanners send none.
  *
  * @param phone - the clinic's telephone, if the page cannot do what the person needs
- * @param done - the reply that was sent, or its refusal
  */
 export function messagePage(
   visit: Visit,

@@ -34,7 +34,7 @@ export function otherTimes(visit: Visit, times: readonly ChosenTime[], service?:
     : html`<p>${texts.alternatives.none}</p>`;
 }
 
-/** The hidden fields of a form that holds a time. */
+/** The hidden fields that name the service of a form. */
 export const bookingFields = ({ key, payer }: BookableService): Html =>
   html`<input type="hidden" name="service" value="${key}">${payer && html`<input type="hidden" name="payer" value="${payer.valueCoding?.code}">`}`;
 

@@ -14,16 +14,14 @@ type Query = Readonly<Record<string, string | undefined>>;
 /** The content of the page of bookable times. */
 interface TimesPage {
   readonly service: BookableService;
-  /** The payer kinds to choose from. */
   readonly payers: ReadonlyMap<string, Extension>;
   /** The selected Schedule; `undefined`: any. */
   readonly schedule: BookableSchedule | undefined;
-  /** The bookable times of the span, by local day. */
+  /** By local day. */
   readonly days: ReadonlyMap<string, readonly FreeTime[]>;
   readonly day: string | undefined;
-  /** Whether no day was selected. */
   readonly isFirst: boolean;
-  /** The practitioners of the Schedules, by actor. */
+  /** By actor. */
   readonly doctors: ReadonlyMap<string, Doctor>;
   /** Whether the span is a month; `first` is its first day. */
   readonly isMonth: boolean;
@@ -33,11 +31,9 @@ interface TimesPage {
   readonly first: string;
   /** First day of the span, if it is not today. */
   readonly from: string | undefined;
-  /** First and last day of the date field. */
   readonly today: string;
   readonly last: string;
   readonly isComplete: boolean;
-  /** First days of the previous and the next span. */
   readonly earlier: string | undefined;
   readonly later: string | undefined;
   /** The next bookable time after a span without any. */
@@ -61,7 +57,6 @@ function address({ portal }: Visit, page: TimesPage, query: Query): string {
   return `${portal.options.path}/times?${new URLSearchParams(known).toString()}`;
 }
 
-/** The kept parameters as hidden fields. */
 const hiddenFields = (page: TimesPage, query: Query = {}): Content =>
   Object.entries({ ...choiceOf(page), ...query }).map(
     ([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`,
@@ -113,7 +108,7 @@ function personSearch({ texts, portal }: Visit, page: TimesPage): Html | false {
   );
 }
 
-/** The choice of the practitioner, which keeps the selected day. */
+/** The links keep the selected day. */
 function personChoice(visit: Visit, page: TimesPage): Html | false {
   const { texts } = visit;
   const { schedule: chosen, people, from, day, who } = page;
@@ -134,7 +129,6 @@ ${others.length > 0 && html`<details${who !== '' && html` open`}><summary>${text
 const EARLIEST = 4;
 const MANY = 8;
 
-/** Buttons for the earliest times of all practitioners. */
 function earliestTimes(visit: Visit, page: TimesPage): Html | false {
   const { texts, say, clock } = visit;
   const { schedule, isFirst, days, day, service } = page;
@@ -172,14 +166,12 @@ ${content}
 </form>`;
 }
 
-/** A month as a table; days with bookable times are links. */
 function monthGrid(visit: Visit, page: TimesPage): Html {
   const { texts, say, clock } = visit;
   const { first, days, day, from } = page;
   const start = clock.startOf(first);
   const isOfMonth = (one: string): boolean => one.slice(0, 7) === first.slice(0, 7);
   const dates = Array.from({ length: 31 }, (_, index) => clock.dayOf(clock.startOf(first, index))).filter(isOfMonth);
-  // Weeks begin on Monday.
   const empty = (new Date(`${first}T00:00:00Z`).getUTCDay() + 6) % 7;
   const cell = (one: string | undefined): Html => {
     const times = days.get(one ?? '');
@@ -198,7 +190,6 @@ function monthGrid(visit: Visit, page: TimesPage): Html {
 <tbody>${weeks.map((week) => html`<tr>${week.map(cell)}</tr>`)}</tbody></table>`;
 }
 
-/** The form for the first day, and the link between month and two weeks. */
 function dateChoice(visit: Visit, page: TimesPage): Html {
   const { texts, portal } = visit;
   const { isMonth, from, today, last } = page;
@@ -227,7 +218,6 @@ ${dateChoice(visit, page)}
 </section>`;
 }
 
-/** The parts of a day, with the hour of their end. */
 const parts = [
   ['morning', 12],
   ['afternoon', 17],
@@ -252,7 +242,6 @@ function shownTimes(page: TimesPage, times: readonly FreeTime[]): readonly FreeT
   return moments.flatMap((own, index) => (index % step === 0 ? (own[index % own.length] ?? []) : []));
 }
 
-/** Groups times by person, or by part of the day. */
 function groupsOf({ texts, clock }: Visit, isByPerson: boolean, times: readonly FreeTime[]): [string, FreeTime[]][] {
   if (isByPerson) {
     const bySchedule = Map.groupBy(times, ({ schedule }) => schedule);

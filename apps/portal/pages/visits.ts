@@ -31,7 +31,7 @@ interface VisitsPage {
   readonly visits: readonly ProposedVisit[];
   /** Whether the search was incomplete. */
   readonly isCutShort: boolean;
-  /** Names of the optional steps, and of those that are left out. */
+  /** Names of steps. */
   readonly optional: readonly string[];
   readonly without: readonly string[];
   readonly today: string;
@@ -39,15 +39,11 @@ interface VisitsPage {
   readonly from: string | undefined;
   readonly earlier: string | undefined;
   readonly later: string | undefined;
-  /** Start of the next visit after the span. */
   readonly next: number | undefined;
-  /** The visit to be moved. */
   readonly move: AppointmentView | undefined;
-  /** The series to be moved. */
   readonly rest: RestOfSeries | undefined;
 }
 
-/** The parameter `all` of the page's URLs. */
 const allOf = (rest: RestOfSeries | undefined): string | undefined =>
   rest && (rest.stays.length > 0 ? 'usual' : 'stays');
 

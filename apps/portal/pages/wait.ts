@@ -13,14 +13,12 @@ import { refusalNote } from './taken.ts';
 /** The content of the waitlist form. */
 export interface WaitPage {
   readonly service: BookableService;
-  /** The selected Schedule; `undefined`: any. */
   readonly schedule: BookableSchedule | undefined;
   /** The current appointment, for which an earlier time is wanted. Its patient is not asked for again. */
   readonly standing: AppointmentView | undefined;
   readonly known: readonly KnownPatient[];
   /** The clinic's consent text, as a question. */
   readonly questions: QuestionForm | undefined;
-  /** URL of the clinic's privacy notice. */
   readonly privacy: string | undefined;
   readonly state: FormState;
   readonly refusal?: RefusalReason | undefined;

@@ -41,7 +41,6 @@ function snapshots(portal: Portal, folder: string) {
   };
 }
 
-/** Sends a public file: compressed if accepted, 304 if the reader has it. */
 async function send(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -66,7 +65,6 @@ async function send(
     : reply.send(text);
 }
 
-/** Sends an OperationOutcome; `code` is of FHIR's issue-type. */
 function refuse(reply: FastifyReply, status: 404 | 503, code: 'not-found' | 'transient', diagnostics: string) {
   const outcome = { resourceType: 'OperationOutcome', issue: [{ severity: 'error', code, diagnostics }] };
   return reply

@@ -26,7 +26,7 @@ export interface PublishedFile {
 export interface Snapshot {
   /** Milliseconds since 1970 UTC. */
   readonly at: number;
-  /** The NDJSON files. */
+  /** NDJSON. */
   readonly files: ReadonlyMap<PublishedType, PublishedFile>;
   /** Start of the last published Slot, in milliseconds since 1970 UTC, if there are more. */
   readonly until: number | undefined;
@@ -80,7 +80,6 @@ function published(
   };
 }
 
-/** A free Slot with its booking link. */
 function offered({ id, schedule, start, end, serviceType }: Slot, linkOf: (id: string) => string): object {
   const types = listOf(serviceType).map(({ coding, text }) => ({ coding, text }));
   return {

@@ -119,7 +119,6 @@ function wordsOf(response: QuestionnaireResponseItemAnswer, yesNo: readonly [str
   return valueCoding ? (valueCoding.display ?? valueCoding.code ?? '') : String(Object.values(rest)[0] ?? '');
 }
 
-/** The narrative of the QuestionnaireResponse. */
 function narrative(items: readonly QuestionnaireResponseItem[], yesNo: readonly [string, string]): string {
   const lines = (list: readonly QuestionnaireResponseItem[]): ReturnType<typeof html>[] =>
     list.flatMap(({ text, answer = [], item = [] }) => [
@@ -129,12 +128,7 @@ function narrative(items: readonly QuestionnaireResponseItem[], yesNo: readonly 
   return html`<div xmlns="http://www.w3.org/1999/xhtml">${lines(items)}</div>`.text;
 }
 
-/**
- * Converts the answers; `undefined` if there are none.
- *
- * @param yesNo - translations of yes and no
- * @param authored - FHIR instant
- */
+/** Converts the answers; `undefined` if there are none. `authored` is a FHIR instant. */
 export function toQuestionnaireResponse(
   form: QuestionForm,
   { items }: FormAnswers,

@@ -1,4 +1,3 @@
-/** A condition on the form field of another question. */
 interface Condition {
   readonly field: string;
   readonly operator: string;
@@ -26,7 +25,6 @@ const some =
   (values, value) =>
     values.some((one) => test(compare(one, value)));
 
-/** The operators of `Questionnaire.item.enableWhen`. */
 const operators: Readonly<Record<string, Operator>> = {
   exists: (values, value) => values.length > 0 === (value === 'true'),
   '=': some((order) => order === 0),

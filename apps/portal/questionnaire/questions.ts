@@ -68,7 +68,7 @@ const controls: readonly string[] = [
   'open-choice',
 ] satisfies Control[];
 
-/** Limits; the rest of a larger Questionnaire is not shown. */
+/** The rest of a larger Questionnaire is not shown. */
 const most = { depth: 6, items: 60, options: 100, length: 4_000 } as const;
 
 function optionsOf({ answerOption }: QuestionnaireItem): Option[] {
@@ -98,7 +98,6 @@ function controlOf({ type }: QuestionnaireItem, options: readonly Option[]): Con
   return control === undefined || (control === 'choice' && options.length === 0) ? 'unsupported' : control;
 }
 
-/** Converts the value of a condition to that of the form field. */
 function conditionValue(condition: QuestionnaireItemEnableWhen, question: Question): string {
   const { answerBoolean, answerDecimal, answerInteger, answerDate, answerDateTime, answerTime, answerString } =
     condition;

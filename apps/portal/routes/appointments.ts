@@ -50,11 +50,7 @@ const mayRead = ({ session, portal }: Pick<Visit, 'session' | 'portal'>, appoint
     session.appointments.includes(id),
   );
 
-/**
- * Searches the appointments of the visitor. Holds are left out unless they are personal offers.
- *
- * @param mayShow - default: the session has access to the appointment
- */
+/** Searches the appointments that the session has access to. Holds are left out unless they are personal offers. */
 export async function search(
   visit: Pick<Visit, 'portal' | 'session'>,
   query: Readonly<Record<string, string>>,
@@ -145,7 +141,6 @@ async function offersTo(visit: Visit, own: readonly Own[]): Promise<Own[] | Refu
   return isRefusal(found) ? found : found.filter(({ view }) => view.offer);
 }
 
-/** Adds the position to a waitlist entry. */
 async function withPosition({ portal }: Visit, { appointment, view }: Own): Promise<AppointmentView> {
   if (view.state !== 'waiting') {
     return view;
@@ -157,7 +152,6 @@ async function withPosition({ portal }: Visit, { appointment, view }: Own): Prom
   return { ...view, place: place?.valuePositiveInt, isTold };
 }
 
-/** All appointments of the visitor, with the personal offers. */
 async function allOwn(visit: Visit): Promise<readonly Own[] | Refusal> {
   const { appointments } = visit.session;
   const named = appointments.length > 0 ? await search(visit, { _id: appointments.join(',') }) : [];
@@ -418,7 +412,6 @@ export const askMove = forOwn(async (visit, { view }) => {
   return time ? movePage(visit, { ...movableOf(visit, view), service }, time) : failurePage(visit, 'notFound');
 });
 
-/** The refusal if the services of the clinic cannot be read. */
 const unavailable: Refusal = { refused: true, status: 503, problems: [] };
 
 /** The refusal if the chosen steps are not those of the visit. */
@@ -448,11 +441,9 @@ async function moveTo<T extends object>(
 }
 
 /**
- * Moves to the time in the form, and returns the page for the outcome.
+ * Moves to the time in the form with `send`, and returns the page for the outcome: `done` after a success.
  *
  * @param key - key of the service
- * @param send - sends the request to the service
- * @param done - returns the page after a successful move
  */
 export async function moveBy<T extends object>(
   visit: Visit,

@@ -80,7 +80,6 @@ async function bookAtClinic(
   return isGivenBack ? send(`${pending.key}-again`, []) : answer;
 }
 
-/** Books a time within the visitor's quota. */
 async function book(
   visit: Visit,
   booking: UnderWay,
@@ -117,7 +116,6 @@ export function responseOf(
   return questions && answers && toQuestionnaireResponse(questions, answers, [yes, no], formatInstant(portal.now()));
 }
 
-/** Books if the form is valid. */
 async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Promise<Reply> {
   const { portal, form } = visit;
   const { answers, known, problems } = checked(visit, page, form);
@@ -149,7 +147,6 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
   };
 }
 
-/** Switches the language and keeps the input. */
 const inLanguage =
   (language: Language) =>
   async (visit: Visit): Promise<Reply> => ({

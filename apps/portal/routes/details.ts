@@ -58,7 +58,6 @@ export async function knownPatients({ portal, session }: Visit): Promise<KnownPa
 /**
  * Reads the content of the details page; returns a failure page if the questions cannot be read.
  *
- * @param form - the input so far
  * @param held - end of the hold, in milliseconds since 1970 UTC
  */
 export async function pageOf(

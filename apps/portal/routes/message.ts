@@ -37,9 +37,7 @@ export const showMessage: PageHandler = async (visit) => {
   return messagePage(visit, answerable(found), await phoneOf(visit));
 };
 
-/**
- * Redirects to another time: on the appointment's page, in a session with access only to it, or among the free times.
- */
+/** Redirects to the appointment's page, in a session with access to it, or to the free times of the service. */
 async function toAnotherTime(visit: Visit): Promise<Reply | undefined> {
   const { portal, id, session } = visit;
   const found = await portal.service.answer(id, 'move');

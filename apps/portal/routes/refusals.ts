@@ -7,7 +7,6 @@ import type { RefusalReason } from '../texts/texts.ts';
 import type { ChosenTime } from '../visit/chosen-time.ts';
 import { otherVisits } from './visits.ts';
 
-/** The code of the portal's own limit for a visitor. */
 const VISITOR_LIMIT = 'visitor-limit';
 
 /** The refusal if the visitor's quota is exhausted. */
@@ -33,7 +32,6 @@ const reasons: readonly (readonly [RefusalReason, readonly string[]])[] = [
   ['apart', ['visit-mismatch']],
 ];
 
-/** Reasons that another time may avoid. */
 const aboutTime: readonly RefusalReason[] = ['taken', 'heldOver', 'tooSoon', 'tooFar'];
 
 /** Maps a refusal to the reason that patients read. */

@@ -11,7 +11,6 @@ import { showColour, showEmbedScript, showPicture, showServices, showTimes } fro
 import { showUpdates } from './updates.ts';
 import { joinWaitlist, showWait } from './wait.ts';
 
-/** A route of the portal. */
 interface PortalRoute {
   readonly method: 'GET' | 'POST';
   /** Relative to `PortalOptions.path`. */

@@ -2,7 +2,6 @@ import type { PageHandler, Visit } from '../http/visit.ts';
 import { failurePage } from '../pages/failure.ts';
 import type { AppointmentView } from '../visit/appointment.ts';
 
-/** Validity of a watch link, in milliseconds. */
 const WATCH_LENGTH = 24 * 3_600_000;
 
 /**

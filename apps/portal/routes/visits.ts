@@ -21,7 +21,7 @@ const SHOWN = 10;
 const SPAN = 14;
 const AHEAD = 90;
 
-/** The longest period that `$find` accepts. */
+/** Maximum of `$find`. */
 const MAX_LENGTH = 365 * DAY;
 
 function proposedStep(appointment: Appointment, stepUrl: string | undefined) {

@@ -24,7 +24,6 @@ import { identifierOf, serviceOf } from './under-way.ts';
 /** Maximum of days ahead of a waitlist entry; the service accepts a year. */
 const AHEAD = 364;
 
-/** Days that the form proposes. */
 const PROPOSED = 14;
 
 /** The content of the page, and the current appointment for which an earlier time is wanted. */
@@ -73,7 +72,6 @@ async function askedFor(visit: Visit): Promise<Asked | Reply> {
   };
 }
 
-/** Reads and validates the days of a form. */
 function daysIn({ clock, portal }: Visit, form: FormValues) {
   const problems = new Map<string, FieldProblem>();
   const [first, last] = [form.get('first'), form.get('last')];
@@ -93,7 +91,6 @@ function daysIn({ clock, portal }: Visit, form: FormValues) {
   return { problems, wish };
 }
 
-/** The submission for the patient of the current appointment. */
 function sameAs({ portal }: Visit, { extension }: Appointment, patient: string, name: string | undefined): Submission {
   const { messages } = portal.options;
   const isTold = listOf(extension).some(({ url, valueBoolean }) => url === messages && valueBoolean === true);

@@ -14,7 +14,6 @@ export interface Seal {
   readonly open: (purpose: Purpose, text: string) => Promise<Readonly<Record<string, unknown>> | SealProblem>;
 }
 
-/** Maximum length of a sealed text, in characters. */
 const MOST = 4_000;
 
 const derived = (secret: string, use: string): Uint8Array =>

@@ -27,7 +27,7 @@ export interface Session {
   readonly booked: Readonly<Record<string, string>>;
 }
 
-/** The session of a browser that has chosen no time yet. */
+/** The session before a time was chosen. */
 export const noSession: Session = { browser: '', patients: [], appointments: [], booked: {} };
 
 /** Lifetime of a session, in milliseconds: longer than the 20 hours of WCAG 2.2.1, which then requires no extension. */
@@ -50,7 +50,7 @@ const patientsIn = (value: unknown): OwnPatient[] =>
 const merged = (before: readonly string[], added: readonly string[] = []): string[] =>
   [...new Set([...before.filter((id) => !added.includes(id)), ...added])].slice(-MOST);
 
-/** Whether a session has access to no appointment. */
+/** Whether the session has no access to any appointment. */
 export function isEmpty({ appointments }: Session): boolean {
   return appointments.length === 0;
 }

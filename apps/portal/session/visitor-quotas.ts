@@ -13,7 +13,6 @@ export interface VisitorQuotas {
    * @returns a function that undoes the call if the clinic refuses; `undefined` if the quota is exhausted
    */
   readonly take: (visitor: Visitor, key: string, length: number, until?: number) => (() => void) | undefined;
-  /** Stops counting a hold that has ended. */
   readonly end: (visitor: Visitor, key: string) => void;
 }
 
@@ -27,7 +26,6 @@ interface Taken {
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** Factor from the quota of an hour to the quota of a day. */
 const HOURS_PER_DAY = 3;
 
 /** Maximum of address groups in memory; the least recently changed is removed first. */
@@ -47,8 +45,6 @@ function hasRoom(taken: readonly Taken[], { isHold, length }: Taken, hours: numb
 /**
  * Counts in memory. A visitor has at most `perHour` holds at a time and `perHour` bookings and moves in an hour. All
  * together they take at most `perHour` hours. The quota of a day is three times that.
- *
- * @param perHour - bookings and moves of one visitor in an hour
  */
 export function createVisitorQuotas(perHour: number, now: () => number): VisitorQuotas {
   const groups = new Map<string, Map<string, Taken>>();

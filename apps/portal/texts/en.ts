@@ -1,6 +1,6 @@
 /**
- * The portal in English. Every other language says the same, in a JSON file of its own. What stands in braces is filled in;
- * what depends on a number has a text for each plural form of the language.
+ * The English texts. Every other language has a JSON file with the same keys. `{placeholders}` are replaced; texts with
+ * a number have one for each plural form.
  *
  * @see https://cldr.unicode.org/index/cldr-spec/plural-rules
  */

@@ -6,7 +6,6 @@ import russian from './ru.json' with { type: 'json' };
 import turkish from './tr.json' with { type: 'json' };
 import ukrainian from './uk.json' with { type: 'json' };
 
-/** A text for each plural form of a language. */
 type Plural = Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string };
 
 type Translation<T> = T extends string

@@ -3,14 +3,13 @@ import { isObject } from '../../../core/fhir/resource.ts';
 
 /** The elements of a notification that the portal needs. */
 export interface Notification {
-  /** Reference to the Subscription. */
   readonly subscription: string;
   readonly type: 'handshake' | 'heartbeat' | 'event-notification';
   /** Number of its first event; equals `number` if it has no events. */
   readonly first: number;
   /** Number of its last event, or of the last event before it if it has none. */
   readonly number: number;
-  /** Ids of the appointments that have changed. */
+  /** Ids of changed appointments. */
   readonly appointments: readonly string[];
 }
 

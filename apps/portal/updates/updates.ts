@@ -6,7 +6,6 @@ import { createSubscriptionWatch, HEARTBEAT, type SubscriptionWatch } from './su
 
 interface SubscriptionOptions {
   readonly endpoint: string;
-  /** URL of the SubscriptionTopic. */
   readonly topic: string;
   /** Bearer token of each notification. The service never returns it. */
   readonly secret: string;
@@ -57,7 +56,6 @@ export interface PortalUpdates extends Pick<Changes, 'note' | 'hasChanged'>, Pic
   readonly keepComing: () => void;
 }
 
-/** Minimum time between attempts to subscribe, in milliseconds. */
 const RETRY = 300_000;
 
 /**

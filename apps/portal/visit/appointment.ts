@@ -18,11 +18,9 @@ export interface AppointmentView {
   readonly step: { readonly name: string; readonly service: string } | undefined;
   /** The identifier of the series, and its service key if several of its appointments are open. */
   readonly series?: { readonly group: string; readonly key: string | undefined };
-  /** Code of the payer kind. */
   readonly payer: string | undefined;
   readonly withWhom: string | undefined;
   readonly where: string | undefined;
-  /** URL of a map. */
   readonly map: string | undefined;
   /** Instructions for patients. */
   readonly bring: string | undefined;
@@ -42,7 +40,6 @@ export interface AppointmentView {
   readonly isOpen: boolean;
   /** The requested period of a waitlist entry. */
   readonly wish: { readonly start: number; readonly end: number } | undefined;
-  /** Position on the waitlist, if it was read. */
   readonly place?: number | undefined;
   /** Whether the clinic sends messages to the person. */
   readonly isTold?: boolean;
@@ -110,12 +107,7 @@ function scheduleOf({ slot }: Appointment, slots: readonly Slot[], services: rea
   return schedules.find(({ reference }) => reference === schedule);
 }
 
-/**
- * Converts an appointment, whatever elements it lacks.
- *
- * @param slots - the Slots of the appointment
- * @param now - milliseconds since 1970 UTC
- */
+/** Converts an appointment, whatever elements it lacks. `now` is in milliseconds since 1970 UTC. */
 export function viewOf(
   appointment: Appointment,
   slots: readonly Slot[],
@@ -181,7 +173,6 @@ export const comingOf = (steps: readonly AppointmentView[], now: number): Appoin
  * Combines the appointments of a visit into one view, from its first step that takes place to its last.
  *
  * @param view - the appointment whose id the visit is shown under
- * @param views - all appointments of the visit
  * @param now - milliseconds since 1970 UTC
  */
 export function visitView(

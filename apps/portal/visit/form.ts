@@ -2,9 +2,7 @@
 export interface FormValues {
   /** The first value of a field, trimmed; empty if there is none. */
   readonly get: (field: string) => string;
-  /** The non-empty values of a field. */
   readonly all: (field: string) => readonly string[];
-  /** The form as it was submitted. */
   readonly text: string;
 }
 

@@ -6,25 +6,20 @@ import { type ChosenTime, formatTime, parseTime } from './chosen-time.ts';
 export interface Pending {
   /** Id of the browser that chose the time; the URL is invalid in others. */
   readonly browser: string;
-  /** Key of the service. */
   readonly service: string;
   /** Code of the payer kind; empty if none was selected. */
   readonly payer: string;
   readonly time: ChosenTime;
   /** Id of the hold; for a visit the ids of its steps, separated by commas. Empty if the time could not be held. */
   readonly hold: string;
-  /** The value of the booking's identifier. */
+  /** Value of the booking's identifier. */
   readonly key: string;
 }
 
 /** Validity of a form, in milliseconds; the hold ends earlier. */
 const FORM_LENGTH = 24 * 3_600_000;
 
-/**
- * Seals a booking for the URL of its page.
- *
- * @param now - milliseconds since 1970 UTC
- */
+/** Seals a booking for the URL of its page. `now` is in milliseconds since 1970 UTC. */
 export function sealPending(seal: Seal, pending: Pending, now: number): Promise<string> {
   return seal.close('booking', { ...pending, time: formatTime(pending.time) }, now + FORM_LENGTH);
 }

@@ -45,7 +45,6 @@ function birthDateProblem(text: string, today: string): FieldProblem | undefined
   return text > today ? 'dateInFuture' : undefined;
 }
 
-/** Validation of non-empty fields. */
 const checks: Readonly<Partial<Record<PersonField, (text: string, today: string) => FieldProblem | undefined>>> = {
   birthDate: birthDateProblem,
   email: (text) => (/^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/.test(text) ? undefined : 'email'),
@@ -95,11 +94,7 @@ const communicationOf = (language: string | undefined): Pick<Patient, 'communica
     ? {}
     : { communication: [{ language: { coding: [{ system: 'urn:ietf:bcp:47', code: language }] }, preferred: true }] };
 
-/**
- * The RelatedPerson who books for the patient; `undefined` if the patient books.
- *
- * @param language - preferred language of messages
- */
+/** The RelatedPerson who books for the patient; `undefined` if the patient books. */
 export function toRelatedPerson(
   form: FormValues,
   system: string,
@@ -126,7 +121,6 @@ export function toRelatedPerson(
  * The Patient to create with the booking.
  *
  * @param identifiers - one that is the same if the form is submitted again, and one of this request
- * @param language - preferred language of messages
  */
 export function toPatient(
   { given, family, birthDate, email, phone }: Person,

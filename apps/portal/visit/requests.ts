@@ -29,7 +29,6 @@ export interface Booking {
   readonly visit?: { readonly steps: readonly WantedStep[]; readonly stepUrl: string } | undefined;
 }
 
-/** @param ids - ids of the holds that are prolonged or booked, in the order of the steps */
 function proposed({ time, service, identifier, visit }: Booking, ids: readonly string[]): Appointment[] {
   const { payer, coding, name: text } = service;
   const serviceType = coding && [{ coding: [coding], text }];
@@ -61,11 +60,7 @@ const asParameters = (resources: readonly Appointment[], more: readonly Paramete
   parameter: [...resources.map((resource) => ({ name: 'appt-resource', resource })), ...more],
 });
 
-/**
- * The body of `$hold`.
- *
- * @param ids - ids of the holds that are prolonged, in the order of the steps
- */
+/** The body of `$hold`; `ids` are the prolonged holds, in the order of the steps. */
 export function holdRequest(booking: Booking, ids: readonly string[]): Appointment | Parameters {
   const holds = proposed(booking, ids).map(({ participant: _, ...hold }) => hold as Appointment);
   const [alone] = holds;
@@ -96,11 +91,7 @@ function said({ patient, name, relatedPerson, messages, answers }: Submission) {
   return { person, leaving, parameter };
 }
 
-/**
- * The body of `$book` for a new appointment or visit.
- *
- * @param holds - ids of the holds that are booked, in the order of the steps
- */
+/** The body of `$book` for a new appointment or visit; `holds` are the booked holds, in the order of the steps. */
 export function bookRequest(booking: Booking, submission: Submission, holds: readonly string[]): Parameters {
   const { comment } = submission;
   const { person, leaving, parameter } = said(submission);
@@ -129,7 +120,7 @@ export const moveVisitRequest = (moved: readonly (readonly [Appointment, ChosenS
 export interface Waiting {
   readonly service: BookableService;
   readonly identifier: Booking['identifier'];
-  /** The requested period, in milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly wish: { readonly start: number; readonly end: number };
   /** Reference of the practitioner; empty: any. */
   readonly actor: string;

@@ -14,7 +14,6 @@ export interface Known {
   offer: BookableItem | undefined;
   /** Whether a request to end or to move it was sent and not refused. */
   isEnding: boolean;
-  /** Whether its end was acknowledged. */
   isOver?: true;
 }
 
@@ -30,7 +29,7 @@ export interface Playing {
   readonly staff: readonly Party[];
   readonly history: Draft[];
   readonly known: Map<string, Known>;
-  /** Responses that claim nothing, with their counts. */
+  /** Counts of responses that claim nothing. */
   readonly ignored: Map<string, number>;
   /** The bookable items by search: portals and staff may use different searches. */
   readonly offers: Map<string, readonly BookableItem[]>;
@@ -41,7 +40,6 @@ export interface Playing {
 export const offersFor = ({ offers }: Playing, { adapter }: Party): readonly BookableItem[] =>
   offers.get(adapter.find) ?? [];
 
-/** A random element. */
 export const pick = <T>({ random }: World, some: readonly T[]): T | undefined =>
   some[Math.floor(random() * some.length)];
 

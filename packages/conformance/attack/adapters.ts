@@ -53,7 +53,6 @@ export interface Adapter {
   readonly overbooks?: string;
   /** Whether its appointments block all lanes of a Schedule. */
   readonly everyPlace?: boolean;
-  /** Whether it books parts of Slots. */
   readonly parts?: boolean;
   /** Releases a Slot that a client has reserved without booking. */
   readonly reset?: Step;

@@ -27,7 +27,6 @@ type Kind = (typeof kinds)[number];
 export interface Attack {
   readonly portals: readonly Actor[];
   readonly staff?: Actor;
-  /** The kinds of Schedules to create, in turn. */
   readonly kinds: readonly Kind[];
   /** A prepared Schedule and its terms, instead of created ones. */
   readonly given?: { readonly schedule: string; readonly terms: Terms };
@@ -38,14 +37,13 @@ export interface Attack {
   readonly seed: number;
   readonly bounds: Bounds;
   readonly trouble?: Trouble;
-  /** Acts of each party in a round. */
+  /** Per party and round. */
   readonly acts: number;
   /** Rounds on one Schedule; after the last, every bookable item is tried. */
   readonly rounds: number;
   /** Called before each round; `false` ends the attack. */
   readonly goesOn: (soFar: Findings) => boolean;
   readonly onRound?: (round: Round, ground: Ground) => void;
-  /** Restarts the server. */
   readonly restart?: () => Promise<void>;
   /** The endpoint for notifications, if the portals' interface has them. */
   readonly listener?: Pick<Listener, 'url' | 'received'>;
@@ -123,7 +121,6 @@ async function create(client: Client, body: object, data: Data): Promise<Named> 
   return response.resource;
 }
 
-/** Creates a Schedule with its Slots or its service. */
 async function makeGround({ client }: Actor, kind: Kind, day: number, constants: Data) {
   const practitioner = nameOf(await create(client, clinic.practitioner, constants));
   const plan = published[kind];
@@ -189,7 +186,6 @@ export async function attack(given: Attack): Promise<Findings> {
     return parties;
   }
 
-  /** Subscribes a party to changes of its appointments. */
   async function subscribe(party: Party): Promise<Party['subscription']> {
     if (!listener || !party.adapter.acts.subscribe) {
       return undefined;

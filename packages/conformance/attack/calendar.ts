@@ -13,7 +13,6 @@ export interface Ground {
   readonly terms: Terms;
   /** Values of placeholders: `schedule`, `from`, `to` and others that adapters use. */
   readonly data: Data;
-  /** The times that parties request. */
   readonly times: readonly Period[];
   /** Required numbers of notifications, by appointment. */
   readonly due: Map<string, Due>;
@@ -40,11 +39,7 @@ export function appointmentIn(answered: unknown): (Appointment & { readonly id: 
 
 const MOST = 4_000;
 
-/**
- * Reads all pages of a search.
- *
- * @throws Error if the response is not a Bundle, or there are too many pages
- */
+/** @throws Error if the response is not a Bundle, or there are too many pages */
 async function resourcesOf(client: Client, request: string, data: Data): Promise<readonly unknown[]> {
   const { path } = fillRequest(`GET ${request}`, data);
   const found = await entriesOf(client, path, MOST);

@@ -14,7 +14,7 @@ export interface Terms {
 /** A request of one actor, and its response. */
 export interface Operation {
   readonly actor: string;
-  /** In words: `books 09:00–09:30`. */
+  /** `books 09:00–09:30` */
   readonly does: string;
   /** The appointment or block that occupies a time; a block occupies all lanes. */
   readonly takes?: { readonly what: string; readonly time: Period; readonly isBlock?: true };
@@ -22,7 +22,6 @@ export interface Operation {
   readonly frees?: string;
   /** The resource that was read, and whether it exists. */
   readonly sees?: { readonly what: string; readonly isThere: boolean };
-  /** Time of the search that found the bookable item. */
   readonly found?: number;
   /** The whole time of the bookable item; the request may name a part of it. */
   readonly of?: Period;
@@ -34,7 +33,6 @@ export interface Operation {
   readonly answered: number;
   /** `refused`: the time is not free. Other refusals are not recorded. */
   readonly outcome: 'done' | 'refused' | 'unknown';
-  /** Status and code of the response. */
   readonly told: string;
 }
 

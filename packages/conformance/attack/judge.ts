@@ -38,7 +38,6 @@ export interface Bounds {
 export interface Held {
   readonly time: Period;
   readonly isBlock: boolean;
-  /** Whether it may overlap others. */
   readonly isOverbooked?: boolean;
 }
 
@@ -174,7 +173,6 @@ function connected<T>(things: readonly T[], belong: (one: T, other: T) => boolea
 const namesIn = ({ takes, frees, sees }: Operation): string[] =>
   [takes?.what, frees, sees?.what].flatMap((one) => one ?? []);
 
-/** Groups operations by appointment; replaced appointments are in the same group. */
 const byAppointment = (history: readonly Operation[]): Operation[][] =>
   connected(
     history.filter((operation) => operation.outcome !== 'refused'),
@@ -225,7 +223,6 @@ function isExcused(refusal: Operation, history: readonly Operation[], terms: Ter
   });
 }
 
-/** The times of the appointment that an operation releases. */
 const freedBy = ({ frees }: Operation, history: readonly Operation[]): Period[] =>
   history.flatMap(({ takes }) => (takes && takes.what === frees ? [takes.time] : []));
 

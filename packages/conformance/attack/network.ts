@@ -2,14 +2,13 @@ import type { Client, KitResponse, Sent } from '../client.ts';
 
 /** Sources of nondeterminism. */
 export interface World {
-  /** Monotonic time in milliseconds. */
+  /** Monotonic, in milliseconds. */
   now(): number;
   wait(milliseconds: number): Promise<void>;
   /** From 0 to 1, reproducible by the seed. */
   random(): number;
 }
 
-/** Polling interval, in milliseconds. */
 const PAUSE = 100;
 
 /** Polls until the value is right, at most `within` milliseconds; returns the last value. */
@@ -46,7 +45,6 @@ export interface Trouble {
   readonly late: number;
   /** The connection is cut before the response. */
   readonly cut: number;
-  /** The request arrives twice. */
   readonly repeated: number;
   readonly longest: number;
 }
@@ -59,15 +57,9 @@ export interface Network {
   of(client: Client): Client;
   /** Decides at random whether to send a request twice. */
   repeats(): boolean;
-  /** Stops the faults. */
   calm(): void;
-  /** Starts the faults. */
   rage(): void;
-  /**
-   * Waits for all pending requests.
-   *
-   * @returns number of requests without a response or with a 5xx status since the last `rage`
-   */
+  /** Waits for all pending requests; returns how many since the last `rage` had no response or a 5xx status. */
   idle(): Promise<number>;
 }
 

@@ -21,7 +21,6 @@ const isTo = (reference: string | undefined, thing: string): boolean =>
 const named = (parts: readonly ParametersParameter[] | undefined, name: string): ParametersParameter | undefined =>
   parts?.find((parameter) => parameter.name === name);
 
-/** The SubscriptionStatus of a notification. */
 function stateIn(bundle: Bundle): readonly ParametersParameter[] {
   const first = bundle.entry?.[0]?.resource;
   return isResource(first, 'Parameters') ? (first.parameter ?? []) : [];
@@ -67,10 +66,8 @@ export function dueFor(name: string, own: readonly Operation[], isOther: (operat
 export const missingIn = (events: readonly NotifiedEvent[], due: ReadonlyMap<string, Due>): string | undefined =>
   [...due].find(([name, { least }]) => events.filter(({ about }) => about === name).length < least)?.[0];
 
-/** A fault in the events of a Subscription. */
 interface Wrong {
   readonly says: string;
-  /** Reference to the appointment. */
   readonly about: string;
 }
 

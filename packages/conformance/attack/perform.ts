@@ -20,9 +20,7 @@ export interface Party {
 /** The outcome of an act. `nothing`: it was refused for a reason other than the time, or could not begin. */
 export interface Outcome {
   readonly kind: 'done' | 'refused' | 'unknown' | 'nothing';
-  /** Status and code of the response. */
   readonly told: string;
-  /** The created or changed resource. */
   readonly made?: Named;
 }
 
@@ -49,7 +47,6 @@ const isIn = (step: Step, response: KitResponse): Outcome['kind'] => {
   return response.status >= 400 && response.status < 500 ? 'nothing' : 'unknown';
 };
 
-/** A bookable item as the resource to book. */
 function proposalOf({ resource }: BookableItem, patient: string, mark: string): object {
   const participant = resource.resourceType === 'Appointment' ? resource.participant : [];
   return {

@@ -22,14 +22,11 @@ import {
   wrongBookableItems,
 } from './stored.ts';
 
-/** The input of a round. */
 interface Stage extends Pick<Playing, 'world' | 'network' | 'ground' | 'portals' | 'staff'> {
   readonly bounds: Bounds;
-  /** Acts of each party. */
+  /** Per party. */
   readonly acts: number;
-  /** Whether every bookable item is tried at the end. */
   readonly isThorough: boolean;
-  /** Called once during the acts. */
   readonly disturb?: () => Promise<void>;
   /** The received notifications, and whether the server was restarted since the subscriptions. */
   readonly notifications?: { readonly received: readonly Bundle[]; readonly mayRepeat: boolean };
@@ -40,7 +37,7 @@ export interface Round {
   readonly booked: number;
   /** Number of notified events of this round; `undefined` without Subscriptions. */
   readonly told: number | undefined;
-  /** Responses that claim nothing, with their counts. */
+  /** Counts of responses that claim nothing. */
   readonly ignored: ReadonlyMap<string, number>;
   readonly isUndecided: boolean;
   readonly violations: readonly Violation[];
@@ -49,7 +46,6 @@ export interface Round {
 /** A round with its limits and the portal that searches bookable items. */
 type Judged = Playing & Pick<Stage, 'bounds' | 'notifications'> & { readonly finder: Party };
 
-/** Probability of the most requested time. */
 const HOT = 0.5;
 
 /** Maximum delay of a notification that was refused before, in milliseconds. */
@@ -193,7 +189,6 @@ async function reset(playing: Judged, calendar: Calendar): Promise<void> {
   }
 }
 
-/** Cancels all open appointments and removes all blocks. */
 async function endAll(playing: Playing): Promise<void> {
   const { known, staff } = playing;
   for (const [name, { party: owner, appointment: thing }] of await inventoryOf(playing)) {
@@ -244,7 +239,6 @@ async function faultsOfNotifications(playing: Judged, mayRepeat: boolean): Promi
   return first ? [{ rule: 'told', says: first.says, operations: operationsOn(playing, first.about) }] : [];
 }
 
-/** Books each time, then cancels all. */
 async function tryOffers(playing: Judged): Promise<void> {
   const { world, bounds, ground, offers, finder } = playing;
   await world.wait(bounds.within);

@@ -8,7 +8,6 @@ const MAX_TEXT_LENGTH = 60;
 const short = (text: string): string =>
   text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH - 1)}…` : text;
 
-/** Milliseconds since the first request of a history. */
 function clockOf(operations: readonly Operation[]): (time: number) => string {
   const first = Math.min(...operations.map(({ sent }) => sent));
   return (time) => (time === Number.POSITIVE_INFINITY ? '…' : String(Math.round(time - first)));

@@ -5,7 +5,7 @@ import { around, isCrowded, overlaps, type Period, type Terms } from '../attack/
 export interface Version {
   readonly type: 'Appointment' | 'Slot';
   readonly id: string;
-  /** Time of writing, in milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly at: number;
   readonly resource?: Appointment | Slot;
 }
@@ -24,7 +24,6 @@ export interface Finding {
 }
 
 interface Rules {
-  /** Returns the terms of a Schedule by its reference. */
   readonly termsOf: (schedule: string) => Terms;
   /** Allowed delay of the server, in milliseconds. */
   readonly within: number;
@@ -43,7 +42,6 @@ interface Visit extends Span {
   readonly slots: readonly string[];
   /** The appointments or visit groups that it replaces. */
   readonly replaces: readonly string[];
-  /** Identifier of its visit group. */
   readonly group: string | undefined;
   /** Status `noshow`: its time may be released, but need not be. */
   readonly isMissed: boolean;
@@ -72,7 +70,6 @@ const periodOf = ({ start, end }: { start?: string; end?: string }): Period => (
 const isOverbooking = ({ extension = [] }: Appointment): boolean =>
   extension.some(({ url, valueBoolean }) => url.endsWith('LocalOverbooking') && valueBoolean === true);
 
-/** The confirmation deadline of a pending request; infinite without one. */
 function endOf({ status, extension = [] }: Appointment): number {
   const deadline = extension.find(({ url }) => url.endsWith('LocalConfirmationDeadline'))?.valueInstant;
   return status === 'pending' && deadline !== undefined ? Date.parse(deadline) : Number.POSITIVE_INFINITY;
@@ -139,7 +136,6 @@ function finding(
 
 const isLong = ({ from, until }: Span, { within, now }: Rules): boolean => Math.min(until, now) - from > within;
 
-/** Merges adjacent findings. */
 function merged(findings: readonly Finding[]): Finding[] {
   const all = new Map<string, Finding>();
   for (const one of findings.toSorted((a, b) => a.from - b.from)) {
@@ -157,7 +153,6 @@ function merged(findings: readonly Finding[]): Finding[] {
   return [...all.values()].toSorted((a, b) => a.from - b.from);
 }
 
-/** The history of one Schedule. */
 interface Book {
   readonly schedule: string;
   readonly terms: Terms;
@@ -238,7 +233,6 @@ function soldTwice({ schedule, terms, visits }: Book, rules: Rules): Finding[] {
   });
 }
 
-/** Free Slots at the time of open appointments. */
 function notBookable({ schedule, terms, visits, slots }: Book, rules: Rules): Finding[] {
   const free = slots.filter(({ status }) => status === 'free');
   return visits

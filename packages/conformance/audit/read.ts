@@ -9,9 +9,8 @@ interface Reading {
   /** FHIR dates; optional. */
   readonly from?: string;
   readonly to?: string;
-  /** Reference of the only Schedule to audit. */
   readonly schedule?: string;
-  /** Maximum of resources per type. */
+  /** Resources per type. */
   readonly limit: number;
 }
 
@@ -23,7 +22,6 @@ interface Histories {
 
 const CONCURRENCY = 4;
 
-/** Maximum of versions of one resource. */
 const VERSIONS = 2_000;
 
 function versionOf(type: Version['type'], { resource, request, response }: BundleEntry, id?: string): Version[] {

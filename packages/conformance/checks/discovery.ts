@@ -19,14 +19,12 @@ const usage = (type: string): `GET ${string}` =>
 const usedIn = (type: string): string =>
   `useContext.where(code.system = '{config.contextTypeSystem}' and code.code = 'ResourceUsage' and value.coding.where(system = '{config.resourceTypesSystem}' and code = '${type}').exists()).exists()`;
 
-/** The systems of the service types of Schedules in a searchset. */
 function systemsIn(schedules: readonly { readonly resourceType: string }[]): string[] {
   const isSchedule = (one: { readonly resourceType: string }): one is Schedule => one.resourceType === 'Schedule';
   const types = schedules.filter(isSchedule).flatMap(({ serviceType = [] }) => serviceType);
   return types.flatMap(({ coding = [] }) => coding.flatMap(({ system }) => system ?? []));
 }
 
-/** The URLs of the CodeSystems of an earlier response. */
 function urlsIn(kept: unknown): string[] {
   const entries: unknown = isObject(kept) ? kept.entry : [];
   return (Array.isArray(entries) ? entries : []).flatMap((entry: unknown) => {

@@ -27,7 +27,6 @@ const booked: RequestStep = {
 
 const ofThis = `parameter.where(name = 'subscription').value.${leadsTo('{subscription}')}`;
 
-/** The notification of an event about this Appointment, for this Subscription. */
 const event = {
   notification: 'the notification',
   within: PATIENCE,
@@ -59,7 +58,6 @@ interface NotifiedEvent {
   readonly made: typeof booked | typeof requested;
   readonly change: RequestStep;
   readonly stages?: Check['stages'];
-  /** Expectations beyond the specification. */
   readonly more?: readonly Expectation[];
 }
 

@@ -3,7 +3,6 @@ import { has, hasNot, leadsTo, status } from '../expectation.ts';
 import type { Need } from '../preparation/needs.ts';
 import { countCheck, type Search, searchCheck } from './searches.ts';
 
-/** Searches for the prepared patient. */
 const ofPatients: readonly Search[] = [
   ['id', '_id={patient.id}', "id = '{patient.id}'", 'by ID'],
   [

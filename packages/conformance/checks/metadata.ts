@@ -7,7 +7,6 @@ interface Required {
   readonly type: string;
   readonly interactions: readonly string[];
   readonly in: readonly Stage[];
-  /** Search parameters and their types. */
   readonly parameters: Readonly<Record<string, string>>;
   /** Search parameters that are required from stage 5 on. */
   readonly later?: Readonly<Record<string, string>>;
@@ -86,7 +85,6 @@ const masterData: Readonly<Record<string, Required['parameters']>> = {
   },
 };
 
-/** The roles of an appointment repository. */
 const roles = ['TerminRepositoryRolle', 'TerminologieRolle', 'StammdatenRolle'];
 
 /** The required content for Subscription of the role for subscriptions, which stage 6 adds. */
@@ -115,7 +113,6 @@ const withInteraction = (type: string, code: string) =>
 const withParameter = (type: string, name: string, kind: string) =>
   that(inStatement(type, `searchParam.where(name = '${name}' and type = '${kind}').exists()`));
 
-/** A statement that a stage requires in the CapabilityStatement. */
 const stated = (stages: readonly Stage[], name: string, rule: string, ...conditions: readonly Expectation[]): Check =>
   asking({
     name: `metadata-${name}`,

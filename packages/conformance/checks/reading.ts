@@ -50,7 +50,6 @@ const contents: Readonly<Record<Type, readonly string[]>> = {
   ],
 };
 
-/** The needs for the validation of the contents. */
 const beside: Readonly<Record<Type, readonly Need[]>> = {
   Appointment: ['endedAppointment', 'busySlot', 'patient'],
   HealthcareService: ['healthcareService'],
@@ -169,7 +168,6 @@ const encounterContents = [
 /** Maximum delay until the requestor of the appointment can read an Encounter, in seconds. */
 const SOON = 30;
 
-/** Checks of an appointment's Encounter. */
 const encounterChecks: readonly Check[] = [
   asking({
     name: 'read-encounter-in-full',

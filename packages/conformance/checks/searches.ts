@@ -8,7 +8,6 @@ import { findsOnly, has, status, that } from '../expectation.ts';
  */
 export type Search = readonly [by: string, query: string, all: string, scenario: string, format?: 'xml'];
 
-/** The common properties of searches. */
 interface Searched extends Pick<Asking, 'level' | 'section' | 'stages' | 'needs' | 'within'> {
   /** Placeholder of a resource that must be found. */
   readonly finds?: string;

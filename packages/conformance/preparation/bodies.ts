@@ -29,7 +29,6 @@ const admission = (value: string) => [
   },
 ];
 
-/** An inpatient Encounter of the cancelled Appointment. */
 const inpatient = {
   resourceType: 'Encounter',
   class: { system: 'http://terminology.hl7.org/CodeSystem/v3-ActCode', code: 'IMP', display: 'inpatient encounter' },
@@ -49,7 +48,6 @@ const inpatient = {
   },
 } as const;
 
-/** An active Schedule of the Practitioner; `more` overrides elements. */
 const schedule = (more: object): object => ({
   resourceType: 'Schedule',
   active: true,
@@ -166,7 +164,6 @@ export const parameters = (appointment: object, ...more: readonly object[]): obj
   parameter: [{ name: 'appt-resource', resource: appointment }, ...more],
 });
 
-/** An operation of a FHIRPath Patch. */
 type PatchOperation =
   | { readonly type: 'replace'; readonly path: string; readonly value: object }
   | { readonly type: 'add'; readonly path: string; readonly name: string; readonly value: object };

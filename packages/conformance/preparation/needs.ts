@@ -37,7 +37,6 @@ export type Need = keyof typeof needs;
 export const usedUp: readonly Need[] = ['slot', 'otherSlot', 'longSlot', 'manualSlot', 'privateSlot'];
 
 export class UnmetNeed extends Error {
-  /** @param why - result of the attempt to create it */
   constructor(need: Need, why = '') {
     super(`Prepare ${needs[need]}.${why}`);
   }

@@ -12,9 +12,8 @@ export type Given = Readonly<Partial<Record<Need, readonly string[]>>>;
 interface Ground {
   readonly actors: Actors;
   readonly given: Given;
-  /** Values of placeholders for all checks. */
   readonly constants: Data;
-  /** Start of the first appointment, in milliseconds since 1970 UTC. */
+  /** Milliseconds since 1970 UTC. */
   readonly from: number;
 }
 
@@ -37,7 +36,6 @@ const ON_A_DAY = 12;
 
 const MAX_OFFERS = 200;
 
-/** Days that are reserved for half hours. */
 const DAYS = 60;
 
 /** Returns distinct times for the created resources, in the order of the calls. */

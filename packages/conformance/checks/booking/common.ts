@@ -40,5 +40,4 @@ export const answers = (more: object): object => ({
   },
 });
 
-/** The narrative of the answers. */
 export const div = '<div xmlns="http://www.w3.org/1999/xhtml">Do you take medicines? No</div>';

@@ -3,7 +3,6 @@ import { codedOutcome, refusal, status, success, that } from '../../expectation.
 import { parameters, participant, payerKind, proposal } from '../../preparation/bodies.ts';
 import { answers, bookSlot, div, timeOf } from './common.ts';
 
-/** A booking with a single fault. */
 interface Refused extends Omit<Asking, 'request' | 'expect'> {
   readonly status?: 400;
 }
