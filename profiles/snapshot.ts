@@ -72,7 +72,6 @@ function isSlice(id: string): boolean {
 /**
  * Applies a differential to the snapshot of a FHIR R4 type.
  *
- * @param type - the profiled resource or data type
  * @param differential - in document order; constraints are added to the base's, everything else replaces it
  * @throws Error when an element of the differential does not exist in the type
  * @see https://hl7.org/fhir/R4/profiling.html#snapshot

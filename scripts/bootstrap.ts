@@ -118,7 +118,6 @@ export async function waitForServer(baseUrl: string, seconds: number): Promise<v
 /**
  * The key that seals the credentials of portals: the one in use, else a new one.
  *
- * @param environment - where it may be set
  * @param before - the lines left by an earlier run, if any
  */
 export function credentialsKey({ CREDENTIALS_KEY }: { readonly CREDENTIALS_KEY?: string }, before: string): string {

@@ -64,8 +64,6 @@ async function ensure(
  * Creates a small clinic with opening hours, two portals and a front desk in a project with the deployed service. The
  * Bots publish its free slots. Existing demo data stays unchanged.
  *
- * @param deployment - result of {@link deploy}
- * @param log - receives each line of the report
  * @param keys - seal the secrets of the portals
  * @param more - further calendars, each like one of the demo's own
  */

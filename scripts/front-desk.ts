@@ -33,7 +33,6 @@ const WORKING_DAY = '12h';
  * are those of the person who signs in.
  *
  * @param origin - of the page in browsers, for example `https://booking.clinic.example`
- * @returns its id
  */
 export async function ensurePageClient({ medplum }: Connection, origin: string): Promise<string> {
   const address = signedInAddress(origin);

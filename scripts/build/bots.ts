@@ -83,7 +83,6 @@ export async function bundleBot(file: string, config: BookingConfig): Promise<st
  * Bundles every Bot of the service and writes the bundles to `<output>/<name>.js`.
  *
  * @param config - resolved configuration, which becomes part of each bundle
- * @returns the code of each Bot
  * @throws Error that names the wrong source and its error
  */
 export async function buildBots(config: BookingConfig, output = 'dist/bots'): Promise<Record<BotName, string>> {

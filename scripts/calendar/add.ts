@@ -35,7 +35,6 @@ const specialtiesFrom = (texts: readonly string[] | undefined, config: BookingCo
 /**
  * Throws if the publisher's profiles do not allow these specialties in a schedule or service.
  *
- * @param type - of the resource that has these specialties
  * @throws Error that says how to give a specialty
  */
 function requireSpecialty(

@@ -1,8 +1,4 @@
-/**
- * A table for the terminal: columns as wide as their widest cell, two spaces apart; the last is not padded.
- *
- * @param head - titles of the columns
- */
+/** A table for the terminal: columns as wide as their widest cell, two spaces apart; the last is not padded. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));

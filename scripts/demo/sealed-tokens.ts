@@ -8,8 +8,6 @@ const LIFETIME = 86_400;
  * Tokens of the demo portals at an embedded installation, known before it starts. They contain, sealed, the fixed
  * tokens of the portals at the embedded Medplum.
  *
- * @param baseUrl - of the service
- * @param key - the key that the installation is started with
  * @returns environment variables for tests and measurements: for each portal its token at the service, and the unsealed
  *   one, which is valid at the embedded Medplum
  */

@@ -141,7 +141,6 @@ async function deployBot(plan: BotPlan, name: BotName, code: string): Promise<st
 /**
  * Creates and updates the Bots of the service. Code is deployed only if it differs.
  *
- * @param code - the bundle of each Bot
  * @returns the id of each Bot; in a dry run `undefined` for one that does not exist yet
  */
 export async function deployBots(

@@ -62,11 +62,7 @@ async function readSubscriptions({ medplum, config }: Installation): Promise<Fou
  */
 const SEEN_BY_MEDPLUM = 1_000;
 
-/**
- * Whether Medplum finds the Subscription of the pre-commit Bot among all Subscriptions of the project.
- *
- * @param active - number of active Subscriptions
- */
+/** Whether Medplum finds the Subscription of the pre-commit Bot among all Subscriptions of the project. */
 export function assessSubscriptionCount(active: number): DoctorResult {
   const help = 'Switch off or delete Subscriptions that nobody needs, including those created in Medplum itself.';
   if (active >= SEEN_BY_MEDPLUM) {

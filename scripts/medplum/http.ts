@@ -21,7 +21,6 @@ const TIMEOUT = 20_000;
  * Creates the function that calls a server.
  *
  * @param baseUrl - with or without a trailing slash
- * @param token - bearer token, if there is one
  */
 export function requesterFor(baseUrl: string, token?: string): Request {
   const base = withSlash(baseUrl);

@@ -29,11 +29,7 @@ export function credentialsOf({ id, name, secret }: WithId<ClientApplication>): 
   return { id, secret };
 }
 
-/**
- * The membership of a Bot or a client in the project, if it has one.
- *
- * @param profile - reference to it
- */
+/** The membership of a Bot or a client in the project, if it has one. */
 export const membershipOf = (
   { medplum }: Pick<Connection, 'medplum'>,
   profile: string,

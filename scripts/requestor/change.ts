@@ -13,7 +13,6 @@ import { type Member, memberNamed, policyOf, type Role, rightsOf } from './membe
  *
  * @param name - a name that no ClientApplication of the project has
  * @param of - for a consumer: id or name of the requestor whose appointments it reads
- * @returns the credentials of the client
  * @throws Error when the name is taken, the requestor is unknown, or the service is not deployed
  */
 export async function addClient(

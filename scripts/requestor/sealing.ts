@@ -56,7 +56,6 @@ export function isSealed({ current, retiring, hasOwnKeys }: SecretStates): boole
  * recorded, the secret counts as not sealed, and is not issued.
  *
  * @param credentials - with Medplum's own secret
- * @returns the credentials to issue
  */
 export async function sealCredentials(
   { medplum }: Pick<Connection, 'medplum'>,

@@ -116,7 +116,6 @@ function spelledOut(rule: AccessPolicyResource): AccessPolicyResource[] {
  * The effective rights of a project member: its policies with their parameters filled in, Medplum's defaults, and the
  * rules for the types of project administration, which only administrators see.
  *
- * @param read - reads the policies that the membership names
  * @throws OperationOutcomeError (400) if one of them does not exist
  * @see https://www.medplum.com/docs/access/access-policies
  */

@@ -27,7 +27,6 @@ function signInPolicy(redirectUri: string): string {
  * The sign-in page that `GET /oauth2/authorize` leads to, in place of the page of Medplum's app.
  *
  * @param parameters - of the authorization request, sent along with the form
- * @param problem - why the last attempt failed
  */
 function signInPage(parameters: Readonly<Record<string, string>>, problem?: string): string {
   const hidden = Object.entries(parameters)

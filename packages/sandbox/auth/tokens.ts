@@ -62,7 +62,6 @@ export function isSame(left: string, right: string): boolean {
 
 /**
  * @param key - secret with which tokens are signed (HS256)
- * @param issuer - the server's address
  * @see https://www.rfc-editor.org/rfc/rfc7519
  */
 export function createTokens(key: string, issuer: () => string, now: () => Date): Tokens {

@@ -96,11 +96,7 @@ function authenticator({ sessions, platform }: Services): Authenticate {
   };
 }
 
-/**
- * Creates the HTTP server of the sandbox. A response is sent only after everything written so far is on disk.
- *
- * @param flushed - resolves when everything is on disk
- */
+/** Creates the HTTP server of the sandbox. A response is sent only after everything written so far is on disk. */
 export function createApp(server: Services, flushed: () => Promise<void>): FastifyInstance {
   const app = fastify({
     bodyLimit,

@@ -70,7 +70,6 @@ const minute = 60_000;
  * Runs the Bots that have a `cronString` at its minutes; their input is the Bot itself. A Bot that still runs is not
  * started again, because runs would pile up where minutes are short or the machine is slow.
  *
- * @param unit - reads the Bots
  * @param delayScale - length of a minute; 1 for a real one
  */
 export function startCron(platform: Platform, unit: Pick<UnitOfWork, 'find' | 'newest'>, delayScale: number): Cron {

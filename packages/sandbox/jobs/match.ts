@@ -10,11 +10,7 @@ function isAbout({ criteria }: Subscription, type: string): boolean {
   return Boolean(criteria) && parseSearchRequest(criteria).resourceType === type;
 }
 
-/**
- * Whether a Subscription is to be notified of a change after it has been made.
- *
- * @param resource - the subject of the change
- */
+/** Whether a Subscription is to be notified of a change after it has been made. */
 export async function isMatched(
   change: Change,
   resource: StoredResource,
@@ -39,12 +35,7 @@ export async function isMatched(
   }
 }
 
-/**
- * The jobs of a commit: one for each active Subscription that matches a change when it is made.
- *
- * @param unit - reads the Subscriptions
- * @param changes - of one commit
- */
+/** The jobs of a commit: one for each active Subscription that matches a change when it is made. */
 export async function jobsFor(
   platform: Pick<Platform, 'now' | 'newId'>,
   unit: Pick<UnitOfWork, 'newest'>,

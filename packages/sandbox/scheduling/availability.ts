@@ -109,7 +109,6 @@ export function crowdedTime(slots: readonly Slot[], capacity: number): Interval[
  * The bookable time of a service: its opening hours and free Slots, minus the busy time.
  *
  * @param slots - of the Schedule, all that overlap the range
- * @param scheduling - the meaning of a busy Slot
  * @param capacity - number of appointments that may overlap
  */
 export function availableTime(

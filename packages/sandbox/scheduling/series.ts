@@ -55,11 +55,7 @@ function isKnown(template: Extension, start: number, count: number, timezone: st
   }
 }
 
-/**
- * The appointments of a weekly series that begins with a proposed one. Without a series, the proposed one alone.
- *
- * @param id - identifies the series
- */
+/** The appointments of a weekly series that begins with a proposed one. Without a series, the proposed one alone. */
 export function weeksOf(proposed: Appointment, id: string): Appointment[] {
   const { extension = [], identifier = [], start = '' } = proposed;
   const template = getExtension(proposed, RecurrenceTemplateExtensionURI);

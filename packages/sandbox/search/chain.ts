@@ -85,7 +85,6 @@ function endFilter(part: string, type: string, filter: Filter): Filter {
 /**
  * Reads a chained filter, with Medplum's limits and its error messages.
  *
- * @param type - resource type that is searched
  * @throws Error or OperationOutcomeError that becomes a 400
  * @see https://hl7.org/fhir/R4/search.html#chaining
  */

@@ -45,7 +45,6 @@ function compare(left: SortKey, right: SortKey): number {
 /**
  * Orders search results.
  *
- * @param type - the searched resource type
  * @param rules - from `_sort`; without any, the most recently written comes last
  * @throws OperationOutcomeError (400) for an unknown parameter
  * @see https://hl7.org/fhir/R4/search.html#sort

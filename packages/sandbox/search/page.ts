@@ -47,8 +47,6 @@ function nextCursor(page: readonly StoredResource[], next: StoredResource): stri
  * The links of a search result: `self` always; `first`, `next` and `previous` when the page has entries.
  *
  * @param baseUrl - of the server, with a slash at its end
- * @param page - the resources on this page
- * @param next - the first resource of the next page, if there is one
  */
 export function searchLinks(
   baseUrl: string,

@@ -176,7 +176,6 @@ function filterPredicate(source: SearchSource, type: ResourceType, filter: Filte
  * The predicate that combines all filters of a search.
  *
  * @param source - finds the resources of chained filters
- * @param type - the searched resource type
  * @throws OperationOutcomeError or Error: 400 where Medplum refuses a filter, 403 for a type in a chain
  */
 export function predicateOf(source: SearchSource, type: ResourceType, filters: readonly Filter[]): Predicate {

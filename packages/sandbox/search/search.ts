@@ -60,7 +60,6 @@ const deletedRow = (write: Write): StoredResource =>
 /**
  * Runs a search, without its includes.
  *
- * @param source - the resources that the caller sees
  * @param mayRead - the caller's rights, per type
  * @param baseUrl - of the server, with a slash at its end
  * @throws OperationOutcomeError as in Medplum: 400 for an invalid search, 403 for a type that the caller may not search

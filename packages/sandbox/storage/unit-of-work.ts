@@ -91,7 +91,6 @@ function key(type: string, id: string): string {
  * Begins a transaction at PostgreSQL's REPEATABLE READ. It sees its own writes and everything committed before it
  * began. It fails as soon as it writes a resource that another transaction has committed in the meantime.
  *
- * @param commit - makes all writes durable and visible at once
  * @param announce - called at once for each deletion: as in Medplum, its jobs do not wait for the commit
  */
 export function beginTransaction(store: Store, commit: Commit, announce: Announce): Transaction {

@@ -17,10 +17,7 @@ export interface Audience {
   mayRead(claims: BindingClaims, resource: StoredResource): boolean;
 }
 
-/**
- * @param unit - reads projects and memberships, bypassing all rules
- * @param sessions - computes the rights of a member
- */
+/** @param unit - reads projects and memberships, bypassing all rules */
 export function createAudience(unit: Pick<UnitOfWork, 'find'>, sessions: Pick<Sessions, 'of'>): Audience {
   function sessionOf({ membership_id }: BindingClaims): Session | undefined {
     const membership = resourceOf(unit, 'ProjectMembership', membership_id);
