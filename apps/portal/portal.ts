@@ -19,7 +19,7 @@ export interface PortalOptions {
   /** The client that the clinic has registered for the portal. */
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Where browsers reach the portal, without a trailing slash, for example `https://portal.example.org`. */
+  /** Origin of the portal for browsers, without a trailing slash, for example `https://portal.example.org`. */
   readonly origin: string;
   /** Path of the portal's pages below the origin, for example `/portal`. */
   readonly path: string;

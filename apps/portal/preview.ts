@@ -56,7 +56,8 @@ export function clinicPage(options: PortalOptions): (shown: Shown) => Promise<st
 ${consent && html`<p><label><input type="checkbox"> ${consent}</label></p>`}
 ${bring && html`<h2>${texts.appointment.notes}</h2><p class="notes">${bring}</p>`}`;
     const shown = { ...clinic, name: name ?? options.clinic, phone: clinic?.phone };
-    // The preview is in a sandboxed frame: links and forms may not open windows, and scripts may not run.
+    // Links and forms get a new window as target, which the sandboxed frame of the preview blocks. It may not run
+    // scripts either.
     const markup = layout(visit, { title: texts.services.title, body: main }, shown)
       .replace('<head>', '<head><base target="_blank">')
       .replaceAll(/<script\b.*?<\/script>/gs, '');

@@ -24,7 +24,7 @@ export type Sender = 'requestor' | 'staff' | 'nobody';
 
 /** A request and the expectations of its response. Texts have placeholders ({@link Data}). */
 export interface RequestStep {
-  /** Method and path below the service's base address: `GET /Slot?schedule={schedule}`; or an absolute address. */
+  /** Method and path below the service's base URL: `GET /Slot?schedule={schedule}`; or an absolute URL. */
   readonly request: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
   readonly by?: Sender;
   /** Format of request and response; default: JSON. */

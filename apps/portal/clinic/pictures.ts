@@ -5,7 +5,7 @@ import { MAX_BYTES, MAX_PIXELS, type PictureKind, pictureKind } from '../../../p
 /** A picture with the media type of its bytes; the type in the resource is not trusted. */
 export interface Picture extends Pick<PictureKind, 'mediaType'> {
   readonly bytes: Buffer;
-  /** A digest of the bytes, so that a changed picture has another address. */
+  /** A digest of the bytes, so that a changed picture has another URL. */
   readonly version: string;
 }
 

@@ -26,7 +26,7 @@ export interface BookableSchedule {
   readonly name: string;
   /** Whether the clinic's staff confirm each booking. */
   readonly isRequest: boolean;
-  /** How long before its start an appointment can still be cancelled or moved, in milliseconds; `undefined`: always. */
+  /** Minimum notice for a cancellation or move, in milliseconds before the start; `undefined`: none. */
   readonly cancelUntil: number | undefined;
   /** Whether freed time is offered to the waitlist. */
   readonly isRefilled: boolean;

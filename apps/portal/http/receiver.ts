@@ -6,7 +6,7 @@ import type { PortalUpdates } from '../updates/updates.ts';
 /** The largest notification, in bytes; an id-only notification has about two thousand. */
 const MAX_BYTES = 64 * 1024;
 
-/** Notifications from one address in a minute. The service sends those beyond the limit again later. */
+/** Notifications from one address in a minute. The service repeats those beyond the limit. */
 const MAX_PER_MINUTE = 1_200;
 
 function isSame(one: string, other: string): boolean {

@@ -73,7 +73,7 @@ export type Reply = Changes &
         readonly isPublic?: boolean;
       }
     | { readonly kind: 'redirect'; readonly to: string }
-    /** Content that is the same for everybody, at an address that changes with the content. */
+    /** Content that is the same for everybody, at a URL that changes with the content. */
     | { readonly kind: 'asset'; readonly mediaType: string; readonly content: Buffer | string }
     | { readonly kind: 'embed'; readonly script: string }
     | { readonly kind: 'part'; readonly body: Html }

@@ -44,7 +44,7 @@ ${chosenSteps(visit, time)}
 <p>${service.name}${schedule?.name && schedule.name !== service.name && html`<br>${schedule.name}`}</p>`;
 }
 
-/** A hold can be prolonged only once, so this is offered in its last minutes. In milliseconds. */
+/** A hold can only be prolonged this long before its end, in milliseconds, because it can be prolonged only once. */
 export const LAST_MINUTES = 180_000;
 
 /** The end of the hold and the button to prolong it. The script counts down and warns. */

@@ -17,11 +17,11 @@ interface TimesPage {
   readonly payers: ReadonlyMap<string, Extension>;
   /** The selected Schedule; `undefined`: any. */
   readonly schedule: BookableSchedule | undefined;
-  /** By local day. */
+  /** Times by local day. */
   readonly days: ReadonlyMap<string, readonly FreeTime[]>;
   readonly day: string | undefined;
   readonly isFirst: boolean;
-  /** By actor. */
+  /** Practitioners by actor. */
   readonly doctors: ReadonlyMap<string, Doctor>;
   /** Whether the span is a month; `first` is its first day. */
   readonly isMonth: boolean;

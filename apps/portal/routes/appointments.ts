@@ -130,7 +130,7 @@ async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly O
 }
 
 /**
- * Searches the personal offers for the visitor's appointments and waitlist entries. Offers to other visitors of the
+ * Searches the personal offers for the visitor's appointments and waitlist entries. Those for other visitors of the
  * portal are filtered out.
  */
 async function offersTo(visit: Visit, own: readonly Own[]): Promise<Own[] | Refusal> {

@@ -4,8 +4,8 @@ import { isObject } from '../../../core/fhir/resource.ts';
 import type { Seal } from './seal.ts';
 
 /**
- * A Patient that the session created, with the name and e-mail address as entered. Later versions of the record are not
- * read.
+ * A Patient that the session created, with the name and e-mail address as entered. Later changes of the record are the
+ * clinic's, and not shown.
  */
 interface OwnPatient {
   readonly id: string;

@@ -10,7 +10,7 @@ export interface SubscriptionWatch {
   readonly isComplete: () => boolean;
 }
 
-/** The service sends a heartbeat after so many seconds without a notification. It checks once a minute. */
+/** The service sends a heartbeat after so many seconds without a notification, which it checks once a minute. */
 export const HEARTBEAT = 60;
 
 /** The subscription is considered broken after this time without a notification, in milliseconds. */

@@ -227,7 +227,7 @@ const freedBy = ({ frees }: Operation, history: readonly Operation[]): Period[] 
   history.flatMap(({ takes }) => (takes && takes.what === frees ? [takes.time] : []));
 
 /**
- * Judges the history of one Schedule: is there an order in which all responses are true? The answer is exact, or
+ * Judges the history of one Schedule: is there an order in which all responses are true? The result is exact, or
  * `undecided` if there are too many orders. Independent parts are judged separately.
  */
 export function judge(history: readonly Operation[], terms: Terms, { within, situations }: Bounds): CheckResult {
