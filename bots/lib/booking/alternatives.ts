@@ -40,30 +40,29 @@ import { ReadError, readStateAs } from '../read.ts';
 import { findVisits } from '../visits/visits.ts';
 import { type BookingDecision, decideBooking, type Requestor } from './decide.ts';
 
-/** How many times are judged for one refusal, in the Schedules that it names, and in others. */
+/** Maximum number of candidates that are validated per search. */
 const MAX_JUDGED = 6;
 
-/** For whom another time is sought, and for what. */
 interface Seeking {
   readonly requestor: Requestor & { readonly role: Role };
   readonly purpose: Purpose;
   readonly now: number;
 }
 
-/** A refused request, and the appointment that is refused. */
+/** A refused request, and the appointment in it that caused the refusal. */
 interface Refusal extends Seeking {
   readonly whole: BookRequest;
   readonly request: AppointmentRequest & { readonly interval: Interval };
 }
 
-/** Reads with the rights of the caller: what it may not read is not proposed. */
+/** Reads with the rights of the caller: a time that the caller may not read is not proposed. */
 async function read(medplum: MedplumClient, entry: BundleEntry[], { requestor }: Refusal): Promise<ResourceSet> {
   const { narrow = (state: ResourceSet) => state } = requestor;
   return narrow(await readStateAs(medplum, entry, requestor));
 }
 
 /**
- * The free Slots of some Schedules near the requested time, as far as the Schedules' policies permit booking them.
+ * Returns the free Slots near the requested time that the policies of their Schedules permit to book.
  *
  * @param returning - Slots that are free for this request alone
  */
@@ -89,7 +88,7 @@ async function readOffers(
   }));
 }
 
-/** Those candidates that the rules would accept now, in their order; no more than are needed. */
+/** Returns the candidates that the rules would accept now, in their order; at most `most`. */
 async function accepted(
   medplum: MedplumClient,
   candidates: readonly Alternative[],
@@ -111,7 +110,6 @@ async function accepted(
   return found.slice(0, most);
 }
 
-/** The request with the refused appointment at another time. */
 const elsewhereIn =
   ({ whole, request }: Refusal) =>
   (at: Alternative): BookRequest => ({
@@ -121,7 +119,6 @@ const elsewhereIn =
     ),
   });
 
-/** Times in the Schedules that the request names. */
 async function inTheSamePlace(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
@@ -143,7 +140,7 @@ async function inTheSamePlace(
   );
 }
 
-/** Times in other Schedules of the same service, as many as are still wanted. */
+/** Times in other Schedules of the same service. */
 async function elsewhere(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
@@ -171,8 +168,8 @@ async function alternatives(
   const schedules = schedulesNamed(request, state);
   const here = await inTheSamePlace(medplum, schedules, state, refusal, returning);
   const missing = MAX_ALTERNATIVES - here.length;
-  // A job knows what its requestor could see of the resources it names, but not which other Schedules the requestor may
-  // read.
+  // A job has the named resources as its requestor could see them. It cannot tell which other Schedules the requestor
+  // may read.
   const mayLookElsewhere = requestor.authorization !== undefined && schedules.length < 2;
   return missing > 0 && mayLookElsewhere
     ? [...here, ...(await elsewhere(medplum, schedules, state, missing, refusal))]
@@ -182,10 +179,10 @@ async function alternatives(
 const isTimed = (appointmentRequest: AppointmentRequest): appointmentRequest is Refusal['request'] =>
   appointmentRequest.interval !== undefined;
 
-/** How long other visits are looked for, as a share of the time that Medplum may take to answer. */
+/** Time limit of the search for other visits, as a share of the Bot's timeout. */
 const SHARE = 0.1;
 
-/** Whole visits as they were asked for, the next ones first. */
+/** Whole visits with the requested steps, from the first period that has any. */
 async function wholes(
   medplum: MedplumClient,
   whole: WholeRequest,
@@ -202,7 +199,7 @@ async function wholes(
     .flatMap(({ appointment }) => payerKindsOf(appointment.value, config));
   const deadline = now + config.timeout * 1_000 * SHARE;
   const time = processorTime();
-  // A job knows what its requestor could see of what it names, but not what else the requestor may read.
+  // A job cannot tell what else its requestor may read: the search stays within the named Schedules.
   const named = whole.request.appointments.flatMap((appointmentRequest) =>
     schedulesNamed(appointmentRequest, state).flatMap(({ id }) => id ?? []),
   );
@@ -234,15 +231,14 @@ async function wholes(
 }
 
 /**
- * Adds to a refusal the nearest times that the caller could book instead: of the same Schedules first, then of others of
- * the same service. They are looked for with the caller's rights, and judged by the rules as `$book` does; nothing is
- * written. Only for a refusal that another time could solve is anything read, in a bounded number of reads; if they fail,
- * the refusal stays as it is.
+ * Adds to a refusal the nearest times that the caller could book instead: first in the same Schedules, then in others
+ * of the same service. They are read with the caller's rights and validated as by `$book`; nothing is written. A
+ * refusal that another time cannot solve is returned without any read. If a read fails, it is returned unchanged.
  *
- * Of several appointments of which one is refused, they are other times of that one which fit the others. If there are
- * none, or if several are refused, they are other whole visits, which `$find` proposes.
+ * If one of several appointments is refused, the alternatives are other times of this appointment that fit the rest. If
+ * there are none, or several appointments are refused, they are other whole visits, found as by `$find`.
  *
- * @param decision - what was read for the request that was refused, and the Slots that are free for it alone
+ * @param decision - the resources read for the refused request, and the Slots that are free for this request alone
  */
 export async function withAlternatives(
   medplum: MedplumClient,

@@ -12,34 +12,34 @@ import { config } from '../config.ts';
 import { ofType, readByIds, readHistories, readWhole } from '../read.ts';
 import { type Related, readSchedules, readTaken, scheduleIdsOf, serviceReads } from './related-reads.ts';
 
-/** What was read of the slots of an appointment. */
+/** The slots of an appointment with everything that they depend on. */
 export interface AppointmentSlots extends RelatedSlots {
-  /** The appointment as it was once the slots had been read; absent if there is none by then. */
+  /** The appointment, read together with the slots; absent if it no longer exists. */
   readonly latest: Appointment | undefined;
-  /** Other appointments that refer to its slots. */
+  /** Other appointments that reference its slots. */
   readonly others: readonly Appointment[];
 }
 
-/** How far around slots others are read before the buffers of their services are known, in milliseconds. */
+/** Margin around slots that is read before the buffers of their services are known, in milliseconds. */
 const NEAR = 2 * 60 * 60_000;
 
-/** The search for the latest versions of an appointment. */
+/** The URL of the latest 20 versions of an appointment. */
 export const versionsUrl = ({ id }: Pick<Appointment, 'id'>): string => `Appointment/${id}/_history?_count=20`;
 
-/** The latest versions of an appointment, the newest first: they show which slots it has left. */
+/** Reads the latest versions of an appointment, newest first: they show which slots it has left. */
 export async function readVersions(medplum: MedplumClient, appointment: Appointment): Promise<Bundle | undefined> {
   const [history] = await readHistories(medplum, [versionsUrl(appointment)]);
   return history;
 }
 
-/** Ids of the slots that earlier versions of an appointment name, and it does not. */
+/** Ids of the slots that only earlier versions of an appointment reference. */
 function formerSlots(appointment: Appointment, history: Bundle | undefined): string[] {
   const versions = (history?.entry ?? []).flatMap(({ resource }) => resource ?? []);
   const named = slotIdsOf(appointment);
   return [...new Set(ofType('Appointment', versions).flatMap(slotIdsOf))].filter((id) => !named.includes(id));
 }
 
-/** The last versions of deleted slots, as `lostSlot` gives them; a slot that never existed has no history. */
+/** The last versions of deleted slots (`lostSlot`); a slot that never existed has no history. */
 async function readLost(medplum: MedplumClient, ids: readonly string[]): Promise<Slot[]> {
   const histories = await readHistories(
     medplum,
@@ -48,7 +48,7 @@ async function readLost(medplum: MedplumClient, ids: readonly string[]): Promise
   return histories.flatMap((history) => lostSlot(history) ?? []);
 }
 
-/** The ids of the slots that stay although the appointment gives its slots back. */
+/** The ids of the slots that stay although the appointment releases its slots. */
 async function readKept(
   medplum: MedplumClient,
   { id }: Appointment,
@@ -59,9 +59,9 @@ async function readKept(
   return history ? keptSlots(taken, history, config) : new Set();
 }
 
-/** The searches for the appointment itself, its slots, and the others that name these. */
+/** The searches for the appointment itself, its slots, and the other appointments on these. */
 function holderReads({ id }: Appointment, ids: readonly string[], used: readonly Slot[]): BundleEntry[] {
-  // Those that hold slots apart from those that do not, so that many of the latter cannot keep one of the former off.
+  // Two searches, so that many cancelled appointments cannot push an open one off the page.
   const statuses = [statusQuery(holdsSlots), statusQuery((one) => !holdsSlots(one))];
   const references = ids.map((one) => `Slot/${one}`).join(',');
   return [
@@ -81,9 +81,9 @@ function holderReads({ id }: Appointment, ids: readonly string[], used: readonly
 }
 
 /**
- * The slots of an appointment and everything that these depend on, with the Bot's own rights.
+ * Reads the slots of an appointment and everything that they depend on, with the Bot's own rights.
  *
- * @param related - those of its slots that exist (`completeRelated`)
+ * @param related - its existing slots (`completeRelated`)
  * @param history - its latest versions, if it may have left other slots: staff may have moved it in Medplum
  * @throws ReadError when the server could not be read
  */

@@ -11,15 +11,15 @@ import { newId, retryOvertaken, sendBundle } from '../medplum.ts';
 import { withAlternatives } from './alternatives.ts';
 import { type DecisionOptions, decideBooking, type ReadableRequest, type Requestor } from './decide.ts';
 
-/** What came of a booking. */
+/** The result of a booking request. */
 export type BookingResult =
   /** The appointments, in the order in which they were sent. */
   | { readonly kind: 'booked' | 'existing'; readonly appointments: readonly Appointment[] }
-  /** Everything was judged, nothing was written: the request would be carried out (`dry-run`). */
+  /** The request is valid and would be carried out; nothing was written (`dry-run`). */
   | { readonly kind: 'judged' }
   | { readonly kind: 'refused'; readonly issues: readonly Issue[] };
 
-/** The server has carried the transaction out, but its answer does not show the appointment. */
+/** The transaction was committed, but its response lacks the appointment. */
 const unseen: Issue = {
   code: 'upstream-unavailable',
   diagnostics:
@@ -31,22 +31,19 @@ const contested: Issue = {
   diagnostics: 'Other requests booked the same slots at the same moment. Nothing was booked; try again.',
 };
 
-/** Adds to the transaction of a booking, whose first entries are so many appointments, what must be written together with it. */
+/** Adds entries to the transaction of a booking, whose first `count` entries are its appointments. */
 type Extend = (transaction: Bundle, newId: () => string, count: number) => Bundle;
 
-/** How a booking is carried out. */
 interface BookingOptions extends Pick<DecisionOptions, 'purpose' | 'offer'> {
-  /** Adds to the transaction what must be written together with the booking. */
   readonly extend?: Extend;
 }
 
 /** The result of one attempt: the booking is finished, or must be decided again. */
 type Attempt = BookingResult | { readonly kind: 'again'; readonly issue: Issue };
 
-/** An attempt, and what was read for it. */
 type Attempted = Attempt & { readonly state?: ResourceSet; readonly returning?: readonly Slot[] };
 
-/** After a lost response, only a request with an identifier can be decided again without booking twice. */
+/** Whether a request can be repeated after a lost response: without identifiers, it could book twice. */
 function isRepeatable(request: BookRequest): boolean {
   return request.appointments.every(
     ({ appointment }) => appointment.value.identifier?.some(({ value }) => value) ?? false,
@@ -75,7 +72,7 @@ async function write(medplum: MedplumClient, request: BookRequest, transaction: 
   }
 }
 
-/** A booking is decided again only while the gateway is still waiting. */
+/** A booking is retried only while the gateway is still waiting. */
 const attempts = { within: timeLimits(config).decide };
 
 async function attempt(
@@ -105,9 +102,10 @@ export function isTransient(issues: readonly Issue[]): boolean {
 }
 
 /**
- * Decides about a booking and writes it. After a conflict with a concurrent booking it decides again, some times. The same applies to a lost response if the request has an identifier, by which
- * an existing booking is found. As long as it is unknown whether the lost attempt booked, it never answers that nothing
- * was booked. A refusal says what could be booked instead.
+ * Decides about a booking and writes it. A conflict with a concurrent booking leads to a new decision, a limited
+ * number of times. So does a lost response if the request has an identifier, by which an existing booking is found.
+ * While it is unknown whether a lost attempt booked, the result never says that nothing was booked. A refusal contains
+ * alternatives.
  */
 export async function bookAppointment(
   medplum: MedplumClient,

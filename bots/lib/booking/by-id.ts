@@ -8,7 +8,7 @@ import type { Interval } from '../../../core/time/interval.ts';
 import { ofType, readByIds } from '../read.ts';
 
 /**
- * The times of the open appointments among some, by their ids.
+ * Reads appointments by id and returns the times of those that are open, by id.
  *
  * @throws ReadError when the server could not be read
  */
@@ -22,7 +22,7 @@ export async function readOpenTimes(medplum: MedplumClient, ids: readonly string
 }
 
 /**
- * Adds the patients into whom those of an appointment were merged.
+ * Adds the successor patients of merged patients, over several merges.
  *
  * @throws ReadError when the server could not be read
  */

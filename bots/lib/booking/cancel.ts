@@ -15,10 +15,9 @@ import { readAppointmentSlots } from './appointment-slots.ts';
 import { completeRelated, type RelatedAppointment, readSchedulesOf } from './related-reads.ts';
 
 /**
- * The entries that cancel an appointment, with others of its visit: slots and Tasks follow.
+ * Returns the entries that cancel an appointment and its dependents, with the changes of their slots and Tasks.
  *
- * @param stored - as it is stored
- * @param dependents - what ends with it; if absent, all of a visit that ends as a whole
+ * @param dependents - the appointments of the visit to cancel with it; by default all that depend on it
  * @throws ReadError when the server could not be read
  */
 export async function cancelEntries(
@@ -47,7 +46,7 @@ export async function cancelEntries(
   ];
 }
 
-/** The policies of the Schedules of an appointment. */
+/** Reads the booking policies of the Schedules of an appointment. */
 export async function policiesOf(
   medplum: MedplumClient,
   { slots, calendars }: Pick<RelatedAppointment, 'slots' | 'calendars'>,
@@ -57,8 +56,8 @@ export async function policiesOf(
 }
 
 /**
- * Why the booking policies of its Schedules forbid the cancellation of an appointment by its patient or portal; empty if they
- * do not.
+ * Returns the issues for which the booking policies forbid its patient or portal to cancel an appointment; empty if it
+ * is permitted.
  *
  * @throws ReadError when the server could not be read
  */

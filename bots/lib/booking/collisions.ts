@@ -24,10 +24,9 @@ import { carryOut } from '../rows.ts';
 import { readDependentAppointments } from '../visits/dependent-appointments.ts';
 import { syncAppointment } from './slot-sync.ts';
 
-/** How the Slots are read. */
 const PAGES = { order: 'start', count: 200 } as const;
 
-/** The search for the taken Slots of the Schedule of a Slot that overlap it. */
+/** The search for busy Slots of the same Schedule that overlap a Slot. */
 const overlapping = ({ schedule, start, end }: Slot): string =>
   searchUrl('Slot', [
     ['schedule', schedule.reference ?? ''],
@@ -36,16 +35,15 @@ const overlapping = ({ schedule, start, end }: Slot): string =>
     ['end', `gt${start}`],
   ]);
 
-/** The searches that `resolveCollisions` begins with, to be read ahead. */
+/** The first searches of `resolveCollisions`, to be read ahead. */
 export const collisionSearches = (external: Slot): string[] => [
   ...collidingSearches(external).map((one) => pageUrl(one, PAGES)),
   holderSearch([external.id ?? '']),
 ];
 
-/** The Slot itself, and what overlaps it. */
 const collidingSearches = (external: Slot): string[] => [`Slot?_id=${external.id}`, overlapping(external)];
 
-/** Those that are still as they were read: an appointment that had one of them until just now has written it since. */
+/** Slots whose version is unchanged: an appointment that has just released one of them has written it since. */
 async function unchanged(medplum: MedplumClient, slots: readonly CalendarSlot[]): Promise<readonly CalendarSlot[]> {
   const [found] = await readInBatch(
     medplum,
@@ -73,7 +71,7 @@ async function find(medplum: MedplumClient, written: Slot, slots: readonly Slot[
 
 async function resolve(medplum: MedplumClient, collision: Collision): Promise<void> {
   const { appointment } = collision;
-  // Overtaken, the appointment has changed in the meantime: it is checked again when Medplum reports that change.
+  // If the write was overtaken, the appointment has changed: it is checked again when Medplum reports that change.
   const write = (entry: BundleEntry[]) =>
     writeUnlessOvertaken(medplum, entry, `The collision of Appointment/${appointment.id}`);
   if (!givesWay(collision)) {
@@ -94,7 +92,7 @@ async function resolve(medplum: MedplumClient, collision: Collision): Promise<vo
   }
 }
 
-/** Whether a Slot blocks the time of an absence: what becomes of the appointments under it is decided there. */
+/** Whether a Slot blocks the time of an absence: the absence decides about the appointments under it. */
 async function isOfAbsence(medplum: MedplumClient, external: Slot): Promise<boolean> {
   const ids = absenceIdsIn(external).filter(isId);
   const [found] = await readInBatch(medplum, ids.length > 0 ? [`Task?_id=${ids.join(',')}`] : []);
@@ -102,12 +100,12 @@ async function isOfAbsence(medplum: MedplumClient, external: Slot): Promise<bool
 }
 
 /**
- * Resolves the collisions of a Slot that was written over booked time: a hold or an unconfirmed request gives way, and
- * its portal is told; a confirmed appointment is left to staff, who find it among their Tasks. Collisions that are seen
- * in time are refused before the write; this handles those that get through.
+ * Resolves the collisions of a Slot that was written over booked time. A hold or an unconfirmed request yields, and its
+ * portal is notified. A confirmed appointment is left to staff as a Task. Most collisions are refused before the write;
+ * this handles the rest.
  *
- * @param external - as Medplum has reported it
- * @returns whether there are any
+ * @param external - the Slot as Medplum has reported it
+ * @returns whether there are collisions
  * @throws Error when the server could not be read or written
  */
 export async function resolveCollisions(medplum: MedplumClient, external: Slot): Promise<boolean> {

@@ -16,40 +16,40 @@ import { isRateLimit, newId, RATE_LIMIT } from '../medplum.ts';
 import { ReadError } from '../read.ts';
 import { type Reader, readFollowing, readHolds, readNamed } from './reading.ts';
 
-/** On whose behalf a booking is decided. */
+/** The requestor on whose behalf a booking is decided. */
 export interface Requestor extends Reader {
-  /** The profile as a reference, with its name if Medplum gives it. */
+  /** Reference to the profile, with `display` if Medplum has it. */
   readonly reference?: Reference | undefined;
-  /** The limits of the installation that are checked; by default those of a booking while the caller waits. */
+  /** The limits to check; by default those of a synchronous booking. */
   readonly limits?: readonly RequestorLimit[];
 }
 
-/** A decision and the state on which it is based. */
+/** A decision and the resources on which it is based. */
 export interface BookingDecision {
   readonly plan: BookingPlan;
   readonly state: ResourceSet;
 }
 
-/** How a booking is decided. */
+/** Options of `decideBooking`. */
 export interface DecisionOptions {
-  /** What the request is for; by default a booking. */
+  /** By default a booking. */
   readonly purpose?: Purpose | undefined;
-  /** Whether this is a dry run: then nothing is written while deciding, not even the row of a quota. */
+  /** Whether this is a dry run, which writes nothing, not even the row of a quota. */
   readonly isDry?: boolean | undefined;
-  /** What the service offers with it, if it does. */
+  /** The personal offer that is written, if it is one. */
   readonly offer?: PersonalOffer | undefined;
 }
 
-/** Something could not be read. */
+/** The issue of a failed read. */
 export const unavailable: Issue = {
   code: 'upstream-unavailable',
   diagnostics: 'The FHIR server could not be read. Nothing was booked; try again in a moment.',
 };
 
 /**
- * What is said where something could not be read, or Medplum takes nothing more for now.
+ * Returns the issue for a failed read or for Medplum's rate limit.
  *
- * @throws the error, if it is another one: nobody knows what was written
+ * @throws any other error: it is unknown what was written
  */
 export function unavailableFor(error: unknown): Issue {
   if (isRateLimit(error)) {
@@ -61,19 +61,16 @@ export function unavailableFor(error: unknown): Issue {
   throw error;
 }
 
-/** The decision when something could not be read. */
 const undecided = (issue = unavailable): BookingDecision => ({
   plan: { kind: 'refuse', issues: [issue] },
   state: new Map(),
 });
 
-/** A request that could be read. */
+/** A request that could be parsed. */
 export type ReadableRequest = ParsedRequest & { readonly request: BookRequest };
 
 /**
- * Reads what a booking or a hold depends on, in two readings, and decides.
- *
- * @param parsed - the request, which must have been readable
+ * Reads in two steps what a booking or a hold depends on, and decides. A failed read is a refusal, not an error.
  */
 export async function decideBooking(
   medplum: MedplumClient,

@@ -6,7 +6,6 @@ import { config } from '../config.ts';
 import { type BundleResponse, sendTransaction, writeInTheEnd } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 
-/** Reads, decides and writes once. */
 async function attempt(medplum: MedplumClient, id: string): Promise<BundleResponse['kind'] | 'unchanged'> {
   const [found] = await readInBatch(medplum, [`Encounter?_id=${id}`]);
   const [encounter]: Encounter[] = ofType('Encounter', found);
@@ -21,8 +20,8 @@ async function attempt(medplum: MedplumClient, id: string): Promise<BundleRespon
 }
 
 /**
- * Gives an encounter the tags of the requestors that may see it. It depends only on what is stored, so that a missed or
- * repeated run does no harm.
+ * Tags an encounter with the requestors that may see it. The result depends only on stored resources: repeating a run
+ * is safe.
  *
  * @throws Error when the server could not be reached, refuses the result, or conflicts with other requests persist
  */

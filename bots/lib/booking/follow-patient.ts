@@ -14,7 +14,7 @@ async function readPatients(medplum: MedplumClient, query: Iterable<[string, str
 }
 
 /**
- * Merges the records that two bookings created for one patient; returns the ids of those merged into another one.
+ * Merges the records that two bookings created for one patient; returns the ids of the merged records.
  *
  * @throws Error when the server does not answer or refuses the merge, or other requests overtake every attempt
  */
@@ -33,10 +33,10 @@ async function mergeDuplicates(medplum: MedplumClient, patient: Patient): Promis
 }
 
 /**
- * The appointments of a patient follow the record: of one who is inactive, deleted or merged, open ones are transferred to the
- * survivor of a merge, otherwise cancelled. Two records that simultaneous bookings created for one patient are merged.
+ * Updates the open appointments of a patient who is inactive, deleted or merged: they are transferred to the successor
+ * patient of a merge, otherwise cancelled. Two records that simultaneous bookings created for one patient are merged.
  *
- * @throws Error when it could not be done
+ * @throws Error when the server could not be read or written
  * @see specification 2.1
  */
 export async function followPatient(medplum: MedplumClient, id: string): Promise<void> {

@@ -12,11 +12,11 @@ import { chooseAddressees } from '../messages/address.ts';
 import { mediaOf } from '../messages/send.ts';
 import { ofType, readByIds, readInTransaction } from '../read.ts';
 
-/** Who hears of an offer; with whom and where it is may be others than those of the appointment. */
+/** Only patients and related persons: staff and location of an offered time may differ from the appointment's. */
 const peopleOf = ({ participant }: Appointment) =>
   participant.filter(({ actor }) => idIn(actor, 'Patient') ?? idIn(actor, 'RelatedPerson'));
 
-/** Whether the portal of an appointment is told of what is offered in its place. */
+/** Whether the portal of an appointment subscribes to the times that are offered instead of it. */
 async function readListening(medplum: MedplumClient): Promise<(appointment: Appointment) => boolean> {
   const profile = encodeURIComponent(artefactUri(config, 'LocalSubscriptionTermin'));
   const [found] = await readInTransaction(medplum, [`Subscription?status=active&_profile=${profile}&_count=1000`]);
@@ -33,7 +33,7 @@ async function readListening(medplum: MedplumClient): Promise<(appointment: Appo
     );
 }
 
-/** How the people of some appointments hear of an offer. */
+/** Returns, per appointment, how its people are notified of an offered time: by portal, by message or by a call. */
 export async function readReaches(
   medplum: MedplumClient,
   appointments: readonly Appointment[],

@@ -55,13 +55,13 @@ import {
 } from '../read.ts';
 import { readOpenTimes, readSurvivors } from './by-id.ts';
 
-/** With whose rights a request is read. */
+/** The requestor with whose rights a request is read. */
 export interface Reader {
   /** Id of the requestor's profile. */
   readonly id: string;
   /** The credentials to read with; by default the Bot's own. */
   readonly authorization?: string | undefined;
-  /** Narrows what was read down to what the requestor may see; needed where it is read with the Bot's credentials. */
+  /** Removes resources that the requestor may not see; needed where the Bot's credentials are used. */
   readonly narrow?: (state: ResourceSet) => ResourceSet;
   /** The role in which the requestor acts, if Medplum cannot be asked with its credentials. */
   readonly role?: Role | undefined;
@@ -69,15 +69,14 @@ export interface Reader {
 
 const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';
 
-/** Whether a search is for the rows with reservations: no caller needs to see them. */
+/** Whether a search is for the rows with reservations, which no caller needs to see. */
 const isForRows = (entry: BundleEntry): boolean => urlOf(entry).startsWith('Task?');
 
-/** The entries of a batch, each once. */
 const unique = (entries: readonly BundleEntry[]): BundleEntry[] => [
   ...new Map(entries.map((entry) => [urlOf(entry), entry])).values(),
 ];
 
-/** The Slots that some searches find, as the clinic sees them, and then the rows with their reservations. */
+/** Reads the Slots of the searches with the Bot's own rights, and then the rows with their reservations. */
 async function readSlots(medplum: MedplumClient, searches: readonly BundleEntry[]): Promise<ResourceSet> {
   const slots = searches.filter((entry) => urlOf(entry).startsWith('Slot?'));
   const urls = [...slots, ...searches.filter(isForRows)].map(urlOf);
@@ -85,8 +84,8 @@ async function readSlots(medplum: MedplumClient, searches: readonly BundleEntry[
 }
 
 /**
- * Slots are written back whole: with what the clinic notes at them, which the caller is not shown. Of two copies the earlier
- * one counts, with its version: what was read around it is as old.
+ * Slots are written back whole, including the clinic's notes, which the caller does not see. If a Slot was read twice,
+ * the earlier copy wins with its version: the resources around it are as old.
  */
 async function withNotes(
   medplum: MedplumClient,
@@ -104,14 +103,14 @@ async function withNotes(
   return new Map([...[...shown].map(([key, one]) => [key, earlier(key, one)] as const), ...rows]);
 }
 
-/** What searches by ids ask for, else the searches themselves. */
+/** The resources that a search by ids asks for, as references; otherwise the search itself. */
 function askedBy(entry: BundleEntry): string[] {
   const [type, query] = urlOf(entry).split('?');
   const ids = new URLSearchParams(query).get('_id');
   return ids === null ? [urlOf(entry)] : ids.split(',').map((id) => `${type}/${id}`);
 }
 
-/** Reads what a request names, and what that leads to, with the rights of the caller; Slots as the clinic sees them. */
+/** Reads the resources that a request references, directly or not, with the caller's rights; Slots with the Bot's. */
 async function readState(
   medplum: MedplumClient,
   { appointments, leads }: BookRequest,
@@ -151,7 +150,7 @@ async function readState(
   return { state: narrow(noted), counted: answers.slice(wanted.length) };
 }
 
-/** The appointments that reservations in the way of a request announced a while ago, whatever buffers there are. */
+/** The late appointments of reservations near the request: a day of margin covers any buffer. */
 function lateIn(state: ResourceSet, { appointments }: BookRequest, now: number): string[] {
   const times = appointments.flatMap(({ interval }) =>
     interval ? [{ start: interval.start - DAY, end: interval.end + DAY }] : [],
@@ -161,10 +160,10 @@ function lateIn(state: ResourceSet, { appointments }: BookRequest, now: number):
 }
 
 /**
- * The first reading: everything that a request names, and what that leads to. What is not the caller's to see, but says whom
- * and what the request means, is read with the Bot's own rights.
+ * The first read: all resources that a request references, directly or not. Merged patients, services of a visit and
+ * reserved appointments are read with the Bot's own rights, because the caller may not see them.
  *
- * @param counts - the searches for limits of the requestor, which are answered, too
+ * @param counts - the searches for limits of the requestor; `counted` has their responses
  * @throws ReadError when the server could not be read
  */
 export async function readNamed(
@@ -188,7 +187,6 @@ export async function readNamed(
   return { reading: { state: new Map([...state, ...resourceSet(authored)]), visits, known }, counted };
 }
 
-/** What the second reading depends on besides what it is to find. */
 interface FollowingContext {
   readonly reader: Reader;
   readonly request: BookRequest;
@@ -198,10 +196,10 @@ interface FollowingContext {
   readonly isDry: boolean;
 }
 
-/** How far around the slots of an expired hold everything matters. */
+/** Margin around the slots of an expired hold within which other Slots matter, in milliseconds. */
 const reachIn = ({ state }: Reading): number => reachOf(schedulesIn({ state }), config);
 
-/** The Slots around a booking with their holders: those of expired holds in its way, too, however many follow each other. */
+/** Reads the Slots around a booking with their appointments; also around each expired hold that it finds there. */
 async function readNearby(
   medplum: MedplumClient,
   following: Pick<Following, 'rewritten' | 'origins' | 'times'>,
@@ -245,12 +243,11 @@ async function readNearby(
   }
 }
 
-/** How many versions of an appointment are read: the latest ones. */
+/** Maximum number of versions that are read of an appointment, latest first. */
 const VERSIONS = 100;
 
 /**
- * The versions of appointments that the caller may read, and the Slots of those versions whose time is that of the
- * booking.
+ * Reads the versions of appointments that the caller may read, and the Slots of the versions at the time of the booking.
  */
 async function readHistoriesOf(
   medplum: MedplumClient,
@@ -276,16 +273,16 @@ async function readHistoriesOf(
   };
 }
 
-/** How often the row of a quota is looked for: another request may be creating it. */
+/** Maximum number of searches for the row of a quota: another request may be creating it. */
 const ATTEMPTS = 5;
 
-/** How many quotas are counted at the same time: each patient who takes part has one. */
+/** Number of quotas that are counted at the same time: each participating patient has one. */
 const QUOTA_CONCURRENCY = 4;
 
 /**
- * The row and the appointments that count for a quota are read as they were at one moment, so that no booking in between is
- * missed. Slots with their Schedules, and patients, can be read later. A row that is missing is created, only once even if
- * several requests try at the same moment.
+ * Reads the row of a quota and the appointments that count for it in one transaction, so that no booking in between is
+ * missed. Slots, Schedules and patients can be read later. A missing row is created by a conditional create, so that
+ * concurrent requests create only one.
  */
 async function readUsage(
   medplum: MedplumClient,
@@ -312,8 +309,8 @@ async function readUsage(
 }
 
 /**
- * The holds of a requestor, to be read while the rest is read. Where nothing keeps count of them yet, that is left to the second
- * reading: it creates the row.
+ * Reads the quota of a requestor's holds, in parallel with the first read. If its row does not exist yet, the second
+ * read creates it.
  */
 export async function readHolds(medplum: MedplumClient, requestor: string, now: number): Promise<Knowledge['usage']> {
   const [key, usage] = await readUsage(medplum, holdQuota({ requestor, now, config }), { isDry: true });
@@ -326,8 +323,8 @@ async function readTasks(medplum: MedplumClient, ids: readonly string[]): Promis
 }
 
 /**
- * The second reading: what follows from what a request names, all of it at the same time. It is read with the Bot's own
- * rights: what others have taken counts as well, and none of it reaches the caller.
+ * The second read: all resources that follow from the first one, in parallel. It uses the Bot's own rights, because
+ * appointments of other requestors count, too. None of these resources reach the caller.
  *
  * @throws ReadError when the server could not be read
  */

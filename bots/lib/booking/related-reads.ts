@@ -14,15 +14,15 @@ import { type ScheduleServices, withServices } from '../../../core/slots/terms.t
 import { config } from '../config.ts';
 import { ofType, readInBatch, readWhole } from '../read.ts';
 
-/** The slots and patients of an appointment, as far as they exist. */
+/** The existing slots and patients of an appointment. */
 export interface Related {
   readonly slots: readonly Slot[];
   readonly patients: Patients;
-  /** The Schedules of its slots with their actors, as far as they were read together with the slots. */
+  /** The Schedules with their actors that were read together with the slots. */
   readonly calendars: readonly Resource[];
 }
 
-/** An appointment with its slots and patients, as they were read together. */
+/** An appointment with its slots and patients, read together. */
 export interface RelatedAppointment extends Related {
   /** Absent if it was deleted. */
   readonly appointment: Appointment | undefined;
@@ -65,8 +65,8 @@ export async function readRelatedAppointment(medplum: MedplumClient, id: string)
 }
 
 /**
- * What an appointment names and `known` lacks, read by id, with the Bot's own rights: slots and patients of another
- * version, those that a search does not follow (absolute references), and, without result, those that were deleted.
+ * Reads by id, with the Bot's own rights, the slots and patients of an appointment that `known` lacks: a search misses
+ * those of another version and absolute references. Deleted resources stay missing.
  *
  * @throws ReadError when the server could not be read
  */
@@ -93,7 +93,7 @@ export async function completeRelated(
 }
 
 /**
- * An appointment as it is stored, and the existing patients that its changed version names, in one batch.
+ * Reads the stored version of an appointment and the existing patients of its changed version, in one batch.
  *
  * @throws ReadError when the server could not be read
  */
@@ -112,15 +112,15 @@ export async function readForChange(
 }
 
 /**
- * The searches for the Slots that an appointment names, with their calendars, for the appointments that hold them, and for
- * the reservations of those that the same act is about to store.
+ * The searches for the Slots of an appointment with their calendars, the appointments on them, and the reservations of
+ * Slots that the same request is about to store.
  */
 const takenSearches = (slots: readonly string[]): string[] =>
   slots.length > 0
     ? [`${idSearch('Slot', slots)}${WITH_CALENDARS}`, holderSearch(slots), reservationsOf({ slots }, config)]
     : [];
 
-/** The search for the services that some Schedules name; none if they are known. */
+/** The search for the services of Schedules, except the known ones; empty if all are known. */
 export function serviceReads(schedules: readonly Schedule[], known: readonly Resource[] = []): BundleEntry[] {
   const isKnown = (id: string): boolean => ofType('HealthcareService', known).some((service) => service.id === id);
   return searchByIds(
@@ -130,9 +130,9 @@ export function serviceReads(schedules: readonly Schedule[], known: readonly Res
 }
 
 /**
- * Schedules with the services that they offer.
+ * Reads Schedules with their services.
  *
- * @param known - what was read before: Schedules, and services
+ * @param known - Schedules and services that were read before
  */
 export async function readSchedules(
   medplum: MedplumClient,
@@ -155,9 +155,9 @@ export const scheduleIdsOf = (slots: readonly Slot[]): string[] => [
 ];
 
 /**
- * The Schedules of some Slots, with their services.
+ * Reads the Schedules of Slots with their services.
  *
- * @param known - Schedules, with their actors, that have been read already
+ * @param known - Schedules with their actors that were read before
  * @throws ReadError when the server could not be read
  */
 export const readSchedulesOf = (
@@ -166,18 +166,18 @@ export const readSchedulesOf = (
   known: readonly Resource[] = [],
 ): Promise<ScheduleServices[]> => readSchedules(medplum, scheduleIdsOf(slots), known);
 
-/** What an appointment that is about to be stored takes its time from. */
+/** The Slots and Schedules in which an appointment that is about to be stored takes time. */
 interface TakenRead {
-  /** The Slots that it names: those that exist, and those that the same act is about to store. */
+  /** Its Slots, including reserved ones that the same request is about to store. */
   readonly named: readonly CalendarSlot[];
-  /** The appointments on them. */
+  /** The appointments on `named`. */
   readonly appointments: readonly Appointment[];
   readonly schedules: readonly ScheduleServices[];
-  /** Whether all Slots that it names are known. */
+  /** Whether `named` has all Slots of the appointment. */
   readonly isKnown: boolean;
 }
 
-/** The Slots that an act is about to store, as they are reserved. */
+/** The Slots that an author has reserved and is about to store. */
 function reservedBy(rows: readonly Task[], author: string): CalendarSlot[] {
   return rows.flatMap((row) => {
     const schedule = idIn(row.focus, 'Schedule');
@@ -196,7 +196,7 @@ function reservedBy(rows: readonly Task[], author: string): CalendarSlot[] {
   });
 }
 
-/** The Schedules of those who take part in an appointment, of each who has a single one. */
+/** Reads the Schedules of participants who have exactly one. */
 async function readOwnSchedules(medplum: MedplumClient, { participant }: Appointment): Promise<ScheduleServices[]> {
   const actors = participant.flatMap(({ actor }) =>
     actor?.reference && !idIn(actor, 'Patient') && !idIn(actor, 'RelatedPerson') ? actor.reference : [],
@@ -212,9 +212,10 @@ async function readOwnSchedules(medplum: MedplumClient, { participant }: Appoint
 }
 
 /**
- * Reads the Slots that an appointment names with their Schedules or, without any, the one Schedule of its actor, if it has
- * just one.
+ * Reads the Slots of an appointment with their Schedules. Without Slots, it reads the Schedule of each actor who has
+ * exactly one.
  *
+ * @param known - responses to `takenSearches`, if they were read before
  * @throws ReadError when the server could not be read
  */
 export async function readTaken(
@@ -238,7 +239,7 @@ export async function readTaken(
     [...slots, ...rows],
   );
   if (named.length === 0) {
-    // Its Slots follow in the same transaction: until then it is judged as one that names none.
+    // Its Slots follow in the same transaction: until then, the appointment is validated as if it had none.
     return { named, appointments: [], schedules: await readOwnSchedules(medplum, appointment), isKnown: true };
   }
   const isKnown = ids.every((id) => named.some((slot) => slot.id === id));

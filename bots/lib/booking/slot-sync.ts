@@ -27,10 +27,10 @@ import { readAppointmentSlots, readVersions } from './appointment-slots.ts';
 import { readSurvivors } from './by-id.ts';
 import { completeRelated, readRelatedAppointment } from './related-reads.ts';
 
-/** The only Slot of an appointment that staff have moved: as it was, and as it is. */
+/** The time of an appointment's only Slot before and after staff moved it. */
 type SlotMove = Readonly<Record<'from' | 'to', Pick<Slot, 'start' | 'end'>>>;
 
-/** An appointment that has the time of a Slot before it was moved, with the time that the Slot has now. */
+/** Moves an appointment to the new time of its Slot if it still has the old one. */
 function followed(stored: Appointment, slotMove: SlotMove | undefined): Appointment {
   const [time, from] = [timeOf(stored), timeOf(slotMove?.from)];
   const isThere = time !== undefined && time.start === from?.start && time.end === from.end;
@@ -40,7 +40,6 @@ function followed(stored: Appointment, slotMove: SlotMove | undefined): Appointm
 /** A deleted appointment holds no slots, like a cancelled one. */
 const asCancelled = (deleted: Appointment): Appointment => ({ ...deleted, status: 'cancelled' });
 
-/** The Schedules in which Slots are created. */
 const schedulesOf = (entries: readonly BundleEntry[]): string[] => [
   ...new Set(
     entries.flatMap(({ request, resource }) =>
@@ -49,7 +48,7 @@ const schedulesOf = (entries: readonly BundleEntry[]): string[] => [
   ),
 ];
 
-/** The Schedules of the published Slots among some that are gone: publishing makes them again. */
+/** The Schedules of lost Slots that were published: publishing creates them again. */
 const publishedIn = (lost: readonly Slot[]): string[] => [
   ...new Set(lost.flatMap((slot) => (publishedKeyOf(slot, config) ? (idIn(slot.schedule, 'Schedule') ?? []) : []))),
 ];
@@ -57,8 +56,8 @@ const publishedIn = (lost: readonly Slot[]): string[] => [
 /**
  * Reads, decides and writes once; `unchanged` if there is nothing to write.
  *
- * @param rows - the publication rows, by Schedule, of those in which it will create Slots, read before the Slots:
- *   publishing, which may be about to offer that time, writes them, too
+ * @param rows - the publication rows by Schedule id, for Schedules in which Slots will be created. They are read before
+ *   the Slots: publishing may be about to create Slots at the same time, and writes these rows, too.
  */
 async function attempt(
   medplum: MedplumClient,
@@ -75,11 +74,11 @@ async function attempt(
   const now = Date.now();
   const changed = afterItsEnd(current, now, config);
   const slots = await readAppointmentSlots(medplum, changed, related, await readVersions(medplum, changed));
-  // Slots that were taken or given back for a newer version must not follow this one.
+  // Slots that were booked or released for a newer version must not follow this one.
   if (slots.slots.length > 0 && slots.latest?.meta?.versionId !== stored?.meta?.versionId) {
     return 'overtaken';
   }
-  // An appointment that had ended before its deletion released its slots then; slots that were deleted later stay deleted.
+  // An appointment that was over before its deletion has released its slots: slots deleted after that stay deleted.
   const missing = stored || holdsSlots(seen) ? slots.lost : [];
   const [rival] = conflictsOf(changed, slots.others, now, config);
   if (rival && stored) {
@@ -89,7 +88,7 @@ async function attempt(
       medplum,
       conflictEntries(loser, loser === rival ? changed : rival, shared, config),
     );
-    // Either way its slots are looked at again.
+    // In both cases, its slots are read and checked again.
     return kind === 'done' ? 'overtaken' : kind;
   }
   const overlap = stored && overlapOf(changed, slots, config);
@@ -109,7 +108,7 @@ async function attempt(
     const read = concerned.map(async (id) => [id, await publicationRow(medplum, id)] as const);
     return attempt(medplum, seen, new Map([...rows, ...(await Promise.all(read))]), slotMove);
   }
-  // What was published while the buffers were still there lacks the time that they give back.
+  // Slots that were published before the buffers were removed lack the time that the buffers release.
   const since = (following.length === 0 && parseInstant(stored?.meta?.lastUpdated)) || Number.POSITIVE_INFINITY;
   const held = withExternalSlots(changed, following, slots, config);
   const entry = [
@@ -125,11 +124,11 @@ async function attempt(
 }
 
 /**
- * Updates an appointment, its slots and its Task to match its status, its patients and, for a hold or a request, its end.
- * It depends only on the stored state, not on the change that started it, so that a missed or repeated run does no harm.
+ * Updates an appointment, its slots and its Task to match its status, its patients and, for a hold or a request, its
+ * end. The result depends only on stored resources, not on the change that started the run: repeating a run is safe.
  *
- * @param seen - the appointment as it was reported; only its id counts, or, once it is deleted, its slots
- * @param slotMove - where staff have moved its Slot, if they have: it follows
+ * @param seen - the appointment as it was reported; unless it is deleted, only its id counts
+ * @param slotMove - the move of its only Slot by staff, which the appointment follows
  * @throws Error when the server could not be reached, refuses the result, or conflicts with other requests persist
  * @see specification section 3
  */
@@ -138,8 +137,8 @@ export async function syncAppointment(medplum: MedplumClient, seen: Appointment,
 }
 
 /**
- * What of a visit still waits for the clinic: it is confirmed or refused in the transaction that lets the slots follow the
- * one that the clinic has answered, so that whoever finds these in step finds the whole visit answered.
+ * The pending appointments of a visit get the status of the one that the clinic has confirmed or refused. They are
+ * written in the transaction that updates its slots, so that no reader sees a half-confirmed visit.
  */
 async function answeredWith(medplum: MedplumClient, { status, cancelationReason, ...one }: Appointment) {
   const isAnswered = status === 'booked' || status === 'cancelled';
@@ -154,7 +153,7 @@ async function answeredWith(medplum: MedplumClient, { status, cancelationReason,
   );
 }
 
-/** Cancels or transfers the open appointments of patients, as the state of each requires: one that fails holds up no other. */
+/** Cancels or transfers the open appointments of patients, as each requires. A failure does not stop the others. */
 export async function syncAppointmentsOfPatients(medplum: MedplumClient, ids: readonly string[]): Promise<void> {
   const actor = ids.map((id) => `Patient/${id}`).join(',');
   const query = new URLSearchParams({ actor, status: statusQuery(isOpen), _count: '1000' });
