@@ -39,7 +39,7 @@ const hasRules = (config: BookingConfig): string =>
 const isReleased =
   "((%current.status = 'free' and %current.identifier.exists() or %current.status = 'entered-in-error') and (%previous.status = 'busy' or %previous.status = 'busy-tentative'))";
 
-/** Medplum evaluates a deletion on the last version, also as `%previous`. Every other change has two versions. */
+/** Medplum evaluates a deletion on the last version, also as `%previous`. Any other change makes a new version. */
 const isDeleted = '(%previous.meta.versionId = %current.meta.versionId)';
 
 /** The status of an appointment, its time or its Slots have changed. */
@@ -137,7 +137,7 @@ const triggers = {
     criteria: () => 'Encounter',
     author: 'others',
   },
-  // Status changes start the other Bot that follows appointments: no change starts both.
+  // Deletions and status changes start the other Bot that follows appointments: no change starts both.
   'appointment-changed': {
     bot: 'record-events',
     reason: 'Records the events of other changes of appointments for subscribers',

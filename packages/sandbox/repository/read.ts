@@ -67,8 +67,8 @@ function historyBundle(
 /**
  * Reads the whole current version, with no field hidden.
  *
- * @throws OperationOutcomeError: 403 for a type that the caller may not read at all; 404 for a missing resource, one of
- *   other callers, or an id that is not a UUID; 410 for a deleted one
+ * @throws OperationOutcomeError: 403 for a type that the caller may not read at all; 404 for a missing resource, one
+ *   outside the caller's criteria, or an id that is not a UUID; 410 for a deleted one
  */
 export function readStored(context: RepositoryContext, type: string, id: string): StoredResource {
   if (!isUUID(id)) {
