@@ -10,7 +10,6 @@ export const ASSISTANT_TAG = 'urn:appointment-booking:assistant';
 
 /**
  * Whether a caller is an assistant.
- *
  * @param me - Medplum's description of the caller (`GET auth/me`), not validated
  */
 export function isAssistant(me: unknown): boolean {
@@ -19,7 +18,6 @@ export function isAssistant(me: unknown): boolean {
   return tag.some(({ system }) => system === ASSISTANT_TAG);
 }
 
-/** Whether an entry of an AccessPolicy lets its holder change resources of a type in Medplum. */
 function permitsChange(entry: unknown, type: ResourceType): boolean {
   if (!isObject(entry) || (entry.resourceType !== type && entry.resourceType !== '*')) {
     return false;
@@ -29,8 +27,8 @@ function permitsChange(entry: unknown, type: ResourceType): boolean {
 }
 
 /**
- * Whether Medplum itself lets a caller change resources of a type: by an AccessPolicy or, like administrators, without one.
- *
+ * Whether Medplum itself lets a caller change resources of a type: by an AccessPolicy or, like administrators, without
+ * one.
  * @param me - Medplum's description of the caller (`GET auth/me`), not validated
  */
 export function mayChangeInMedplum(me: unknown, type: ResourceType): boolean {
@@ -46,9 +44,8 @@ export function mayChangeInMedplum(me: unknown, type: ResourceType): boolean {
 }
 
 /**
- * The role in which a caller changes appointments. Clinic staff may change them directly in Medplum, by their AccessPolicy
- * or, like administrators, without one; callers who may only read them are requestors.
- *
+ * The role in which a caller changes appointments. Staff may change them directly in Medplum, by their AccessPolicy or,
+ * like administrators, without one. Callers with read access only are requestors.
  * @param me - Medplum's description of the caller (`GET auth/me`), not validated
  * @returns `undefined` if it does not identify the caller
  * @see https://www.medplum.com/docs/access/access-policies

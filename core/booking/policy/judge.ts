@@ -15,8 +15,8 @@ export interface StartBounds {
 }
 
 /**
- * When an appointment that a requestor books now may start. The search for free Slots and `$book` both use this.
- *
+ * The permitted starts of an appointment that a requestor books now. The search for free Slots and `$book` both use
+ * this.
  * @returns `undefined` if nothing may be booked because the policy is invalid
  */
 export function permittedStarts({ policy, isReadable }: EffectivePolicy, now: number): StartBounds | undefined {
@@ -24,7 +24,7 @@ export function permittedStarts({ policy, isReadable }: EffectivePolicy, now: nu
   return isReadable ? { earliest: now + leadTime, latest: now + window } : undefined;
 }
 
-/** What a requestor wants to do with the time of an appointment: take it, by `$book` or `$hold`, or release it. */
+/** The action of a requestor: `take` is `$book` or `$hold`, `cancel` releases time. */
 type PolicyQuestion = 'take' | 'cancel';
 
 /** Checks one rule; `start` and `now` in milliseconds since 1970 UTC. */
@@ -62,15 +62,14 @@ const judgements: Readonly<Record<PolicyQuestion, Judgement>> = {
 };
 
 /**
- * Checks what a requestor wants to do against the policies. Policies do not apply to clinic staff: do not call this function
- * for them.
- *
+ * Checks an action of a requestor against the policies. Policies do not apply to staff: do not call this function for
+ * them.
  * @param policies - of all Schedules concerned
  * @param interval - of the appointment
  * @param now - milliseconds since 1970 UTC
  * @param expression - FHIRPath of the element at fault
- * @returns `too-soon`, `too-far-ahead`, `policy-invalid` if time is to be taken, `cancellation-closed` if it is to be
- *   released; each text only once
+ * @returns for `take`: `too-soon`, `too-far-ahead`, `policy-invalid`; for `cancel`: `cancellation-closed`. Equal texts
+ *   are returned once.
  */
 export function policyIssues(
   question: PolicyQuestion,
@@ -84,8 +83,7 @@ export function policyIssues(
 }
 
 /**
- * When an appointment that is booked now in a Schedule may start.
- *
+ * The permitted starts of an appointment that is booked now in a Schedule.
  * @returns `undefined` if nothing may be booked: the Schedule is inactive, or its policy is invalid
  */
 export function permittedIn(
@@ -107,9 +105,8 @@ const isUnbounded = ({ earliest, latest }: StartBounds, now: number): boolean =>
   earliest <= now && latest === Number.POSITIVE_INFINITY;
 
 /**
- * The condition under which a free Slot can be booked, as a value of `_filter`: its Schedule is open, its start is within
- * the limits of the policy, and nobody is about to take its time. `$book` asks the same.
- *
+ * The condition under which a free Slot can be booked, as a value of `_filter`: its Schedule is active, its start is
+ * within the limits of the policy, and its time is not reserved. `$book` applies the same rules.
  * @param schedules - all Schedules whose Slots are searched
  * @param services - of these Schedules
  * @param rows - with their reservations
@@ -130,7 +127,7 @@ export function bookableFilter(
   return all.length > 0 ? all.join(' and ') : undefined;
 }
 
-/** What keeps Slots out of a search whose time is reserved at this moment. */
+/** The filters that exclude Slots whose time is reserved. */
 function reservedFilters(
   row: Task,
   schedules: readonly Schedule[],

@@ -27,14 +27,14 @@ const lengths = {
 /** The parts of a policy that are numbers of appointments, with the maximum of each. */
 const counts = { maxOpenPerPatient: 100, maxPerPortalAndDay: 1_000 } as const;
 
-/** The parts of a policy that are told in words of their own, each as a number, and how it is to be said. */
+/** The parts of a policy of other types. Each is stored as a number. */
 const others = {
-  /** 1 if freed time is offered to those who wait. */
+  /** 1 if freed time is offered to the people on the waitlist. */
   refill: {
     said: 'a valueBoolean',
     read: ({ valueBoolean }: Extension) => (typeof valueBoolean === 'boolean' ? Number(valueBoolean) : undefined),
   },
-  /** The minutes of the day in which nobody is asked: those of the begin times 1440, and those of the end. */
+  /** The hours of the day without messages: the minute of their begin times 1440, plus the minute of their end. */
   quietHours: {
     said: 'a valueString such as 22:00-07:00',
     read: ({ valueString }: Extension) => dailyHours(valueString),
@@ -51,7 +51,7 @@ function dailyHours(text: unknown): number | undefined {
   return begin === undefined || end === undefined || begin === end ? undefined : begin * MINUTES_A_DAY + end;
 }
 
-/** When the quiet hours of a policy end that a moment lies in; the moment itself outside of them. */
+/** The end of the quiet hours around a moment; outside of quiet hours the moment itself. */
 export function afterQuietHours({ quietHours }: BookingPolicy, time: number, timeZone: string): number {
   if (quietHours === undefined) {
     return time;
@@ -68,29 +68,26 @@ type Length = keyof typeof lengths;
 type Count = keyof typeof counts;
 type Other = keyof typeof others;
 
-/** A part of a policy. */
 type PolicyPart = Length | Count | Other;
 
 const isLength = (name: string): name is Length => Object.hasOwn(lengths, name);
 const isOther = (name: string): name is Other => Object.hasOwn(others, name);
 const isCount = (name: string): name is Count => Object.hasOwn(counts, name);
 
-/** Every part of a policy. */
 const policyParts = [...Object.keys(lengths), ...Object.keys(counts), ...Object.keys(others)] as readonly PolicyPart[];
 
 /**
- * The booking policy of one resource: lengths in milliseconds, numbers of appointments, and the others as they are read. An
- * absent part sets no limit.
+ * The booking policy of one resource: lengths in milliseconds, numbers of appointments, and the others as they are
+ * read. An absent part sets no limit.
  */
 type BookingPolicy = Readonly<Partial<Record<PolicyPart, number>>>;
 
-/** A policy as read from a resource, and everything wrong with it. */
+/** A policy with the issues of its definition. */
 interface ReadPolicy {
   readonly policy: BookingPolicy;
   readonly issues: readonly Issue[];
 }
 
-/** A resource that can carry a policy. */
 export type PolicyHolder = Schedule | HealthcareService;
 
 const invalid = (diagnostics: string, expression: string): Issue => ({
@@ -99,7 +96,7 @@ const invalid = (diagnostics: string, expression: string): Issue => ({
   expression,
 });
 
-/** One part, read: its name and value, or what is wrong with it. */
+/** One part with its value, or its issue. */
 type ReadPart = { readonly name: PolicyPart; readonly value: number } | { readonly issue: Issue };
 
 function readLength(name: Length, { valueDuration }: Extension, path: string): ReadPart {
@@ -168,11 +165,9 @@ function readExtension(extension: Extension, path: string): ReadPolicy {
 }
 
 /**
- * Reads the booking policy in a Schedule or HealthcareService: the extension LocalBookingPolicy, whose parts are
- * Durations and numbers.
- *
- * @returns the policy, and a `policy-invalid` with its path for each part that is out of range, contradictory, unknown or
- *   repeated
+ * Reads the booking policy in a Schedule or HealthcareService: the extension LocalBookingPolicy.
+ * @returns the policy, and a `policy-invalid` with its path for each part that is out of range, contradictory, unknown
+ *   or repeated
  */
 export function readPolicy(holder: PolicyHolder, config: PublicConfig): ReadPolicy {
   const url = artefactUri(config, 'LocalBookingPolicy');
@@ -194,7 +189,7 @@ export function readPolicy(holder: PolicyHolder, config: PublicConfig): ReadPoli
 /** The policy that applies to bookings in a Schedule. */
 export interface EffectivePolicy {
   readonly policy: BookingPolicy;
-  /** Where each part comes from: `Schedule/1`, `HealthcareService/2`. */
+  /** The source of each part: `Schedule/1`, `HealthcareService/2`. */
   readonly saidBy: Readonly<Partial<Record<PolicyPart, string>>>;
   /** Whether all policies involved are valid; if not, nothing may be booked. */
   readonly isReadable: boolean;
@@ -223,8 +218,7 @@ interface Said {
 }
 
 /**
- * The policy of a Schedule: its own parts, and for every part that it leaves out the strictest value of its services.
- *
+ * The policy of a Schedule: its own parts, and for every other part the strictest value of its services.
  * @param services - the services that are actors of the Schedule or that it offers
  */
 export function effectivePolicy(

@@ -21,14 +21,14 @@ import type { EffectivePolicy } from './policy.ts';
 /** A limit, set by a policy or the installation, on the number of a requestor's appointments. */
 export interface Quota {
   readonly code: Extract<BookingErrorCode, 'patient-limit-reached' | 'portal-quota-reached' | 'too-many-holds'>;
-  /** Name of the row that is changed by every transaction that counts towards the quota. */
+  /** Name of the row that every transaction with this quota changes. */
   readonly row: string;
   readonly limit: number;
   /** The searches for the appointments that may count towards the quota. */
   readonly queries: readonly SearchQuery[];
-  /** The person whose appointments count; absent: everybody's. */
+  /** The person whose appointments count; absent if everybody's do. */
   readonly person?: Patient | undefined;
-  /** The Schedule or HealthcareService whose appointments count; absent: all appointments. */
+  /** The Schedule or HealthcareService whose appointments count; absent if all appointments do. */
   readonly scope?: string | undefined;
   /** The sentence that explains the limit. */
   readonly diagnostics: string;
@@ -38,27 +38,26 @@ export interface Quota {
 export interface Usage {
   /** Absent if there is none yet and none may be created, in a `dry-run`. */
   readonly row: Task | undefined;
-  /** What `Quota.queries` found, and what `countedReads` asks for. */
+  /** The results of `Quota.queries` and `countedReads`. */
   readonly found: ResourceSet;
 }
 
-/** What a quota is counted for. */
 interface QuotaContext {
   readonly requestor: string;
   readonly now: number;
   readonly config: BookingConfig;
 }
 
-/** The most appointments that are read to count them, as many as Medplum returns: with that many, the quota is used up. */
+/** The most appointments that are read to count them: Medplum's maximum. With that many, the quota is used up. */
 const MAX_COUNTED = 1_000;
 
-/** How many Slots one search asks for; it includes their Schedules, too. */
+/** The most Slots in one search, which also includes their Schedules. */
 const SLOTS_PER_SEARCH = 100;
 
-/** How many rows a portal has for its patients: bookings for people with the same row wait for each other. */
+/** The number of rows that a portal has for its patients. Bookings for people with the same row wait for each other. */
 const PATIENT_ROWS = 1_021;
 
-/** A number that all records of a person share, as far as a moment matters: it names nobody. */
+/** The same number for all records of a person. It identifies nobody. */
 function patientRow({ birthDate, id, identifier, name }: Patient): number {
   const text = birthDate ?? id ?? JSON.stringify([identifier, name]);
   return [...text].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % PATIENT_ROWS, 0);
@@ -120,9 +119,8 @@ function dayQuota(
 }
 
 /**
- * The quotas that a booking counts towards.
- *
- * @param patients - those who take part, stored or submitted with the request
+ * The quotas of a booking.
+ * @param patients - of the booking, stored or submitted with the request
  */
 export function policyQuotas(
   policies: readonly EffectivePolicy[],
@@ -136,7 +134,7 @@ export function policyQuotas(
   ]);
 }
 
-/** The quota for the holds that a requestor may have at a time. */
+/** The quota for the simultaneous holds of a requestor. */
 export function holdQuota(context: QuotaContext): Quota {
   const { maxPerRequestor: limit } = context.config.holds;
   return {
@@ -156,7 +154,7 @@ export function holdQuota(context: QuotaContext): Quota {
   };
 }
 
-/** A name for a quota among those of one booking. */
+/** A key that is unique among the quotas of one booking. */
 export const quotaKey = ({ code, row, scope = '', person }: Quota): string =>
   [code, row, scope, ...(person ? [JSON.stringify(personQueries(person))] : [])].join(' ');
 
@@ -185,8 +183,8 @@ function countsAnywhere(appointment: Appointment, { code }: Quota, { now, config
 }
 
 /**
- * The searches for the Slots, Schedules and patients of the appointments found, which tell those that count from others.
- * They are separate searches, because Medplum refuses one that finds and includes more than 1000 resources.
+ * The searches for the Slots, Schedules and patients of the appointments found, which decide whether each counts. They
+ * are separate searches, because Medplum refuses one that finds and includes more than 1000 resources.
  */
 export function countedReads({ scope, person }: Quota, appointments: readonly Appointment[]): BundleEntry[] {
   const ids = [...new Set(scope === undefined ? [] : appointments.flatMap(slotIdsOf))];
@@ -200,11 +198,10 @@ export function countedReads({ scope, person }: Quota, appointments: readonly Ap
 }
 
 /**
- * Compares quotas with what was counted.
- *
+ * Compares quotas with the counted appointments.
  * @param rewritten - ids of appointments that this booking moves or replaces: they do not count
- * @param ahead - how many appointments of the same request count towards a quota, too
- * @returns an issue for each quota that is used up; only one if several patients have used up the same one
+ * @param ahead - the number of appointments of the same request that count towards a quota, too
+ * @returns an issue for each quota that is used up, without duplicates
  */
 export function quotaIssues(
   quotas: readonly Quota[],
@@ -224,7 +221,7 @@ export function quotaIssues(
         isInScope(appointment, quota.scope, found),
     );
     const others = counted.filter(({ id = '' }) => !rewritten.includes(id));
-    // Where the limit was lowered below what there is, what there is can still be moved.
+    // If the limit was lowered below the current number, existing appointments can still be moved.
     const limit = Math.max(quota.limit, counted.length);
     const isUsedUp = others.length + ahead(quota) >= limit || appointments.length >= MAX_COUNTED;
     const { code, diagnostics } = quota;
@@ -236,10 +233,9 @@ export function quotaIssues(
 const USES = 'uses';
 
 /**
- * The row of a quota: a Task that is changed, with `ifMatch`, by every transaction that counts towards the quota, so that
- * two bookings cannot both take the last place. Each booking counts the appointments again: the row contains no number that
- * could become wrong.
- *
+ * The row of a quota: a Task that every transaction with this quota changes, with `ifMatch`, so that two bookings
+ * cannot both use the last appointment of the quota. Each booking counts the appointments again: the row contains no
+ * number that could become wrong.
  * @param stored - the Task as it was read, if there is one; the new one differs from it
  */
 export function quotaRow({ row }: Pick<Quota, 'row'>, config: PublicConfig, stored?: Task): Task {
@@ -252,7 +248,6 @@ export function quotaRow({ row }: Pick<Quota, 'row'>, config: PublicConfig, stor
   return newRow('quota', { status: 'completed', ...more }, config, stored);
 }
 
-/** The search for the row of a quota. */
 export const quotaRowSearch = ({ row }: Quota, config: PublicConfig): string =>
   rowSearch(['quota'], { 'group-identifier': `${artefactUri(config, 'LocalRequestor')}|${row}` }, config);
 

@@ -14,7 +14,7 @@ export type RequestorLimit = 'open' | 'rate' | 'jobs' | 'waiting';
 /** The period over which the rate is counted, in milliseconds. */
 const MINUTE = 60_000;
 
-/** What counts towards a limit, besides being the requestor's, and how much of it is allowed. */
+/** The resources of a requestor that count towards a limit, and their maximum number. */
 interface Counted {
   readonly type: 'Appointment' | 'Task';
   readonly most: keyof BookingConfig['requestors'];
@@ -48,12 +48,11 @@ const counted: Readonly<Record<RequestorLimit, Counted>> = {
 };
 
 /**
- * The searches that tell which limits a requestor has reached, for the batch that a booking reads: each finds one resource
- * if there are as many as are allowed. They lock no row that bookings would have to wait for: bookings at the same moment
- * do not count each other, so that a limit can be exceeded by as many as run at once.
- *
+ * The searches for reached limits, for the batch that a booking reads: each finds one resource if the limit is reached.
+ * They use no lock, so that bookings need not wait. Simultaneous bookings do not count each other and can exceed a
+ * limit by their number.
  * @param requestor - id of its profile
- * @param count - how many appointments are about to be made
+ * @param count - the number of appointments to be made
  */
 export function requestorLimitReads(
   limits: readonly RequestorLimit[],
@@ -76,9 +75,8 @@ export function requestorLimitReads(
 
 /**
  * The limits that are reached.
- *
- * @param answers - to `requestorLimitReads`; Medplum answers 403 to a search for what a caller may not see
- * @returns `undefined` if one of them is no answer
+ * @param answers - the responses to `requestorLimitReads`; Medplum responds with 403 to a search without access
+ * @returns `undefined` if a search failed
  */
 export function limitsReached(
   limits: readonly RequestorLimit[],
@@ -93,8 +91,7 @@ export function limitsReached(
 }
 
 /**
- * Checks a booking, a hold or a wish against the limits of the installation.
- *
+ * Checks a booking, a hold or a waitlist entry against the limits of the installation.
  * @param earlier - the appointments that it moves or replaces: if one is open, the number of open ones stays the same
  */
 export function requestorLimitIssues(

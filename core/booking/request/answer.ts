@@ -4,20 +4,22 @@ import { isObject, isResource } from '../../fhir/resource.ts';
 import type { Leads } from './request.ts';
 
 /**
- * Request header by which the gateway asks the Bot `book` for an answer that says whether the appointment is new.
+ * Request header by which the gateway asks the Bot `book` for a response that says whether the appointment is new.
  * Direct callers of the operation in Medplum do not send it and get the Appointment alone.
  */
 export const ANSWER_HEADER = 'x-booking-answer';
 
-/** Value of the header: answer with Parameters. */
+/** Value of the header: respond with Parameters. */
 export const AS_PARAMETERS = 'parameters';
 
-/** Request header by which the gateway tells the Bot `book` the version that the moved appointment must have (`If-Match`). */
+/**
+ * Request header by which the gateway tells the Bot `book` the version that the moved appointment must have
+ * (`If-Match`).
+ */
 export const VERSION_HEADER = 'x-booking-if-match';
 
 /**
  * The version that the appointment to be moved must have.
- *
  * @param headers - of the request, by name in lower case
  */
 export function versionAskedFor(headers: unknown): string | undefined {
@@ -26,14 +28,13 @@ export function versionAskedFor(headers: unknown): string | undefined {
 }
 
 /**
- * Request header in which the gateway names, from memory, what a booking leads to: the Schedules of its Slots, and their
- * services (references, separated by commas). The Bot asks for all of them at once, and believes none of it.
+ * Request header in which the gateway names the remembered Schedules of a booking's Slots, and their services
+ * (references, separated by commas). The Bot reads all of them in one batch, and does not rely on any of them.
  */
 export const LEADS_HEADER = 'x-booking-leads';
 
 /**
- * The ids in the header by which the gateway names what a booking leads to.
- *
+ * The ids in the header `LEADS_HEADER`.
  * @param headers - of the request, by name in lower case
  */
 export function leadsIn(headers: unknown): Leads {
@@ -45,15 +46,17 @@ export function leadsIn(headers: unknown): Leads {
   };
 }
 
-/** The result of `$book`: the appointments as they were sent, and whether an earlier, identical request had booked them. */
+/**
+ * The result of `$book`: the appointments in the order of the request, and whether an earlier, identical request had
+ * booked them.
+ */
 interface BookingAnswer {
   readonly appointments: readonly Appointment[];
   readonly isExisting: boolean;
 }
 
 /**
- * Several appointments as one answer.
- *
+ * Several appointments as one response.
  * @param baseUrl - public base address of the service; without it the entries have no `fullUrl`
  */
 export function bundleOf(appointments: readonly Appointment[], baseUrl?: string): Bundle {
@@ -67,8 +70,7 @@ export function bundleOf(appointments: readonly Appointment[], baseUrl?: string)
 const wantsParameters = (headers: unknown): boolean => isObject(headers) && headers[ANSWER_HEADER] === AS_PARAMETERS;
 
 /**
- * What the Bot `book` returns for one appointment or several.
- *
+ * The result of the Bot `book` for one appointment or several.
  * @param headers - of the request, by name in lower case
  * @returns the Appointment, or several in a Bundle; if the request asks for it, Parameters with `return` for each, and
  *   `existing`
@@ -90,7 +92,7 @@ export function formatBookingResponse(
   return others.length > 0 ? bundleOf(appointments) : first;
 }
 
-/** The answer of the Bots `book` and `hold` to a `dry-run` that finds no problem. */
+/** The result of the Bots `book` and `hold` for a `dry-run` without problems. */
 export const wouldBeCarriedOut: OperationOutcome = {
   resourceType: 'OperationOutcome',
   id: 'ok',
@@ -106,8 +108,8 @@ export const wouldBeCarriedOut: OperationOutcome = {
 const DRY_RUN = 'dry-run';
 
 /**
- * What the Bots return for a `dry-run`. The gateway gets it in Parameters, because Medplum itself answers an empty result
- * with a similar OperationOutcome.
+ * The result of the Bots for a `dry-run`. The gateway gets it in Parameters, because Medplum's own response to an empty
+ * result is a similar OperationOutcome.
  */
 export function formatDryRunResponse(headers: unknown): OperationOutcome | Parameters {
   return wantsParameters(headers)
@@ -115,15 +117,14 @@ export function formatDryRunResponse(headers: unknown): OperationOutcome | Param
     : wouldBeCarriedOut;
 }
 
-/** Whether a Bot has answered that a request would be carried out. */
+/** Whether the result of a Bot says that a request would be carried out. */
 export function isDryRunResponse(body: unknown): boolean {
   return isResource(body, 'Parameters') && body.parameter?.some(({ name }) => name === DRY_RUN) === true;
 }
 
 /**
- * Reads what the Bot `book` has returned.
- *
- * @returns `undefined` if there is no stored Appointment in it
+ * Reads the result of the Bot `book`.
+ * @returns `undefined` if it contains no stored Appointment
  */
 export function parseBookingResponse(body: unknown): BookingAnswer | undefined {
   const parameters = isResource(body, 'Parameters') ? (body.parameter ?? []) : [];

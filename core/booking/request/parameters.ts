@@ -16,7 +16,7 @@ export interface Located<T> {
   readonly path: string;
 }
 
-/** An appointment to book, and the same as it was sent: with what is reserved for the service. */
+/** An appointment to book. `sent` is the submitted one, with the parts that are reserved for the service. */
 export interface LocatedAppointment extends Located<Appointment> {
   readonly sent?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -24,7 +24,7 @@ export interface LocatedAppointment extends Located<Appointment> {
 /** The most appointments that one request books. */
 export const MAX_APPOINTMENTS = 20;
 
-/** The inputs of `$book` from its body: their structure is checked, their content is not. */
+/** The inputs of `$book` from its body. Their structure is checked, their content is not. */
 export interface BookInputs {
   readonly appointments: readonly LocatedAppointment[];
   readonly patients: readonly Located<Patient>[];
@@ -42,15 +42,17 @@ export interface BookInputs {
 
 type Input = 'appointment' | 'patient' | Exclude<keyof BookInputs, 'appointments' | 'patients'>;
 
-/** What a parameter may hold: a resource of one type, a reference (as Reference or, with `uri`, as uri), or a boolean. */
+/**
+ * The content of a parameter: a resource of one type, a reference (as Reference or, with `uri`, as uri), or a boolean.
+ */
 interface ParameterDefinition {
   readonly input: Input;
   readonly resourceType?: ResourceType;
   readonly uri?: true;
   readonly boolean?: true;
-  /** How many entries the lists of the resource may have. */
+  /** The maximum lengths of the resource's lists. */
   readonly bounds?: Bounds;
-  /** How often the parameter may be given; once, if this is absent. */
+  /** The maximum number of repetitions; 1 if absent. */
   readonly most?: number;
 }
 
@@ -74,10 +76,8 @@ const definitions: Definitions = {
   'dry-run': { input: 'dryRun', boolean: true },
 };
 
-/** The parameters of `$hold` by name. */
 const holdDefinitions: Definitions = { ...definitions, 'personal-offer': { input: 'personalOffer', boolean: true } };
 
-/** The parameters of `$waitlist` by name. */
 const waitlistDefinitions: Definitions = {
   'appt-resource': appointment,
   appointment,
@@ -89,7 +89,7 @@ const waitlistDefinitions: Definitions = {
 
 const definitionsOf = { book: definitions, hold: holdDefinitions, waitlist: waitlistDefinitions } as const;
 
-/** An operation that takes an appointment and those who take part. */
+/** An operation with an appointment and its participants as input. */
 type ExternalSlot = keyof typeof definitionsOf;
 
 /** A parsed parameter: its content, or its problems. */
@@ -99,17 +99,17 @@ interface ReadParameter {
   readonly issues: readonly Issue[];
   /** The paths of malformed elements, which `located` leaves out. */
   readonly unreadable?: readonly string[];
-  /** Whether a list is longer than it may be: then nothing else is done with the request. */
+  /** Whether a list is too long. Then the request is not processed further. */
   readonly isTooLong?: boolean;
 }
 
-/** What the body of `$book` holds. */
+/** The parsed body of `$book`. */
 interface ReadInputs {
   readonly inputs: BookInputs;
   readonly issues: readonly Issue[];
-  /** The paths of what could not be read: nothing is known about them. */
+  /** The paths of malformed parts: nothing is known about them. */
   readonly unreadable: readonly string[];
-  /** Whether nothing else can be judged, because the body is too large or is not one of this operation. */
+  /** Whether the body is too large or does not belong to this operation. Then nothing else can be validated. */
   readonly isHopeless: boolean;
 }
 
@@ -121,7 +121,6 @@ const malformed = (diagnostics: string, expression?: string): Issue => ({
   ...(expression && { expression }),
 });
 
-/** A resource to book, and the problems of its structure. */
 function readResource(
   sent: Readonly<Record<string, unknown>>,
   type: ResourceType,
@@ -200,7 +199,7 @@ function readParameter(parameter: unknown, path: string, operation: ExternalSlot
   return readValue(definition, parameter, path, config);
 }
 
-/** @returns a `malformed-request` for each parameter that is given more often than it may be */
+/** @returns a `malformed-request` for each parameter that is repeated too often */
 function repetitionIssues(parameters: readonly unknown[], operation: ExternalSlot): Issue[] {
   const definitions = definitionsOf[operation];
   const counts = new Map<Input, number>();
@@ -232,7 +231,7 @@ function isLocated<T extends ResourceType>(type: T) {
     isResource(located.value, type) ? [{ ...located, value: located.value }] : [];
 }
 
-/** The most parameters of one request: more than if each were given as often as it may be. */
+/** The most parameters of one request: more than the sum of all allowed repetitions. */
 const MAX_PARAMETERS = 100;
 
 const hopeless = (issues: readonly Issue[]): ReadInputs => ({
@@ -268,12 +267,11 @@ function readParameters(parameters: readonly unknown[], operation: ExternalSlot,
 }
 
 /**
- * Takes the body of `$book` or `$waitlist` apart: a bare Appointment, or Parameters with the inputs by name. Tags, extensions and
- * identifiers that the service alone sets are dropped. Sizes and numbers are checked before anything else is done.
- *
+ * Parses the body of `$book`, `$hold` or `$waitlist`: a bare Appointment, or Parameters with the inputs by name. Tags,
+ * extensions and identifiers that only the service may set are dropped. Sizes and numbers are checked first.
  * @param body - parsed JSON of any kind
- * @returns the inputs without what could not be read, and an issue (`malformed-request`, `parameter-unknown`,
- *   `profile-violation`) for each part that is not what the operation takes
+ * @returns the inputs without malformed parts, and an issue (`malformed-request`, `parameter-unknown`,
+ *   `profile-violation`) for each part that the operation does not accept
  * @see specification 4.4; https://hl7.org/fhir/R4/operations.html#request
  */
 export function readInputs(body: unknown, config: PublicConfig, operation: ExternalSlot = 'book'): ReadInputs {

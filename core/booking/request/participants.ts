@@ -5,8 +5,8 @@ import { parseActor } from '../appointment/actors.ts';
 import type { Located } from './parameters.ts';
 
 /**
- * Who a participant of a submitted appointment is: the patient or the related person submitted in the same request, an
- * existing patient, or any other actor.
+ * The actor of a submitted participant: the patient or the related person submitted in the same request, an existing
+ * patient, or any other actor.
  */
 type Actor =
   | { readonly kind: 'submitted-patient' }
@@ -14,7 +14,6 @@ type Actor =
   | { readonly kind: 'patient'; readonly id: string }
   | { readonly kind: 'other'; readonly reference?: string };
 
-/** A participant of a submitted appointment. */
 export interface Participant {
   readonly path: string;
   readonly actor: Actor;
@@ -23,12 +22,15 @@ export interface Participant {
 /** The persons that a request submits with the appointment. */
 export interface SubmittedPersons {
   readonly patient?: Located<Patient> | undefined;
-  /** Whether the request submits further patients, for its other appointments: then each is meant by its id alone. */
+  /**
+   * Whether the request submits further patients for its other appointments. Then a participant must refer to one by
+   * its id.
+   */
   readonly isOneOfSeveral?: boolean;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
 }
 
-/** The id by which a reference means something in the same request, or a stored resource. */
+/** The id in a reference to a resource of the same request, or to a stored one. */
 export const localId = (reference: string | undefined): string | undefined =>
   localPattern.exec(reference ?? '')?.groups?.id ?? reference?.split('/').at(-1);
 
@@ -62,13 +64,12 @@ function readActor(
 }
 
 /**
- * Finds out who the participants of a submitted appointment are.
- *
+ * Identifies the participants of a submitted appointment.
  * @param appointment - the appointment as submitted
  * @param persons - the patient and the related person submitted with it: a participant refers to one of them by `#id`,
  *   `urn:uuid:…`, or the id it was sent with
  * @param baseUrl - public base address of this service
- * @returns the participants in order, and a `malformed-request` for each reference that leads nowhere,
+ * @returns the participants in order, and a `malformed-request` for each reference that cannot be resolved,
  *   `element-missing` for a participant without status, `patient-missing` if no participant is a patient
  */
 export function readParticipants(

@@ -24,15 +24,15 @@ import { requiredElements } from '../appointment/elements.ts';
 import { type BookInputs, type Located, type LocatedAppointment, readInputs } from './parameters.ts';
 import { localId, type Participant, readParticipants, type SubmittedPersons } from './participants.ts';
 
-/** One appointment of a request; every element that is present is well-formed. Ids are logical ids in this service. */
+/** One appointment of a request. Every element that is present is well-formed. Ids are logical ids in this service. */
 export interface AppointmentRequest {
   readonly appointment: LocatedAppointment;
-  /** The time asked for; absent if `start` or `end` is missing or not an instant, or if `start` is not before `end`. */
+  /** The requested time; absent if `start` or `end` is missing or not an instant, or if `start` is not before `end`. */
   readonly interval?: Interval | undefined;
   readonly slots: readonly Located<string>[];
   readonly participants: readonly Participant[];
   readonly schedule?: Located<string> | undefined;
-  /** The appointments in whose place this one is booked. */
+  /** The appointments that this one replaces. */
   readonly replaced: readonly Located<string>[];
   readonly patient?: Located<Patient> | undefined;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
@@ -45,28 +45,28 @@ export interface BookRequest {
   readonly appointments: readonly AppointmentRequest[];
   /** The version that the appointment to be moved must have (`If-Match`). */
   readonly ifMatch?: string | undefined;
-  /** Whether a hold is offered to its person, whose acceptance books it. */
+  /** Whether a hold is a personal offer, which its person can accept. */
   readonly isPersonalOffer?: boolean | undefined;
-  /** Whether to judge everything and write nothing. */
+  /** Whether to validate everything and write nothing. */
   readonly isDryRun?: boolean | undefined;
   readonly leads?: Leads | undefined;
 }
 
-/** Ids of the Schedules of the Slots that a request names, and of their services, as far as somebody remembers them. */
+/** Ids of the Schedules of a request's Slots, and of their services, as far as the gateway remembers them. */
 export interface Leads {
   readonly schedules: readonly string[];
   readonly services: readonly string[];
 }
 
-/** What reading a request gives: the request if its parts could be read at all, and everything wrong with its form. */
+/** A parsed request, if it could be read at all, and all issues of its form. */
 export interface ParsedRequest<Request = BookRequest> {
   readonly request?: Request;
   readonly issues: readonly Issue[];
-  /** The paths of what could not be read and was left out of the request. */
+  /** The paths of malformed parts, which the request leaves out. */
   readonly unreadable?: readonly string[];
 }
 
-/** What a request is for: to book a time, or to hold it for some minutes. */
+/** The purpose of a request: to book a time, or to hold it for some minutes. */
 export type Purpose = 'book' | 'hold';
 
 function missingElements({ value, path }: Located<Appointment>, mayBeWithoutParticipant: boolean): Issue[] {
@@ -90,7 +90,7 @@ function instantIssues({ value, path }: Located<Appointment>): Issue[] {
     }));
 }
 
-/** The ids that could be read, and the problems of the others. */
+/** The well-formed ids, and the issues of the others. */
 interface ReadIds {
   readonly ids: readonly Located<string>[];
   readonly issues: readonly Issue[];
@@ -139,11 +139,11 @@ function relationIssues({ relatedPerson }: SubmittedPersons, participants: reado
 
 export const rootOf = (body: unknown): string => (isResource(body, 'Parameters') ? 'Parameters' : 'Appointment');
 
-/** Whether an appointment is for a patient who is submitted with it. */
+/** Whether an appointment refers to a submitted patient. */
 const isMeantBy = ({ participant = [] }: Appointment, { value: { id } }: Located<Patient>): boolean =>
   id !== undefined && participant.some(({ actor }) => localId(actor?.reference) === id);
 
-/** Whether an appointment is for stored patients only, none of them the one who is submitted. */
+/** Whether an appointment names only stored patients other than the submitted one. */
 function namesAnother({ participant = [] }: Appointment, { value }: Located<Patient>, baseUrl: string): boolean {
   const stored = participant.flatMap(({ actor }) => parseReference(actor?.reference, baseUrl, ['Patient'])?.id ?? []);
   return (
@@ -153,7 +153,10 @@ function namesAnother({ participant = [] }: Appointment, { value }: Located<Pati
 
 const isLocal = (actor: Reference | undefined): boolean => /^(#|urn:)/.test(actor?.reference ?? '');
 
-/** The problems of several patients in one request: each is meant by an appointment, and each answer by its subject. */
+/**
+ * With several patients in a request, an appointment must refer to each patient, and each QuestionnaireResponse must
+ * have a patient as subject.
+ */
 function familyIssues({ appointments, patients, answers }: BookInputs): Issue[] {
   if (patients.length < 2) {
     return [];
@@ -173,7 +176,6 @@ function familyIssues({ appointments, patients, answers }: BookInputs): Issue[] 
   ];
 }
 
-/** One appointment as read, and what is wrong with its form. */
 function readOne(
   appointment: LocatedAppointment,
   inputs: BookInputs,
@@ -232,7 +234,7 @@ function readOne(
   };
 }
 
-/** What cannot be said of several appointments at once. */
+/** Finds parameters that cannot be combined with several appointments. */
 function togetherIssues({ appointments, schedule }: BookInputs, replaced: readonly Located<string>[]): Issue[] {
   const diagnostics = 'Several appointments name their slots themselves: leave out the parameter schedule.';
   const ids = appointments.map(({ value }) => value.id);
@@ -255,12 +257,12 @@ function togetherIssues({ appointments, schedule }: BookInputs, replaced: readon
 }
 
 /**
- * Reads the body of `$book` or `$hold`. Everything wrong with its form is found at once.
- *
+ * Reads the body of `$book` or `$hold`, and finds all issues of its form.
  * @param body - parsed JSON of any kind
  * @param config - the installation; absolute references may begin with its base address
- * @param purpose - a hold needs no patient, unless it is offered to one
- * @returns the problems of its form and, unless nothing can be judged, the request without what has the wrong JSON type
+ * @param purpose - a hold needs no patient, unless it is a personal offer
+ * @returns the issues of its form and, unless nothing can be validated, the request without elements of the wrong JSON
+ *   type
  * @see specification sections 2.1 and 4.4
  */
 export function parseBookRequest(body: unknown, config: PublicConfig, purpose: Purpose = 'book'): ParsedRequest {
@@ -280,7 +282,7 @@ export function parseBookRequest(body: unknown, config: PublicConfig, purpose: P
   );
   const named = inputs.replaced.map((one) => readReference(one, config.baseUrl, 'Appointment'));
   const replaced = named.flatMap(({ ids }) => ids);
-  // One takes the place of one, in the order in which they were sent; those that are left over end with the last.
+  // Each appointment replaces one, in the order in which they were sent. The last one also replaces the rest.
   const replacedBy = (index: number): readonly Located<string>[] =>
     index + 1 < appointments.length ? replaced.slice(index, index + 1) : replaced.slice(index);
   const isHolding = purpose === 'hold' && inputs.personalOffer?.value !== true;
@@ -311,7 +313,7 @@ export const bodyFor = (appointments: readonly Appointment[]): Parameters => ({
   parameter: appointments.map((resource) => ({ name: 'appt-resource', resource })),
 });
 
-/** How many appointments a body of `$book` holds; the rest of it may be malformed. */
+/** The number of appointments in a body of `$book`; the rest of it may be malformed. */
 export function appointmentsIn(body: unknown): number {
   return parametersIn(body).filter(({ resource }) => isResource(resource, 'Appointment')).length;
 }
@@ -323,7 +325,6 @@ export function asksForDryRun(body: unknown): boolean {
 
 /**
  * Reports a transaction that the server rejected as invalid FHIR, in terms of the request.
- *
  * @param outcome - the response to the transaction; its expressions begin with the type of the resource at fault
  * @returns a `malformed-request` for each of its issues, with the path of the element in the request
  */

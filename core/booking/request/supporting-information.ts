@@ -3,7 +3,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { parseReference } from '../../fhir/reference.ts';
 import { findResource, type ResourceSet } from '../../rows/resource-set.ts';
 
-/** The answers that an appointment refers to: their ids, with the FHIRPath of each reference. */
+/** The ids of the QuestionnaireResponses to which an appointment refers, with the FHIRPath of each reference. */
 export function answersReferredTo(
   { supportingInformation }: Pick<Appointment, 'supportingInformation'>,
   baseUrl: string,
@@ -16,12 +16,11 @@ export function answersReferredTo(
 }
 
 /**
- * Checks that a caller may read the answers that it attaches to an appointment, so that no appointment refers to the answers
- * of another patient.
- *
- * @param referred - as `answersReferredTo` gives them
- * @param state - what the caller may see
- * @returns a `profile-violation` for each reference to answers that the caller cannot see
+ * Checks that a caller may read the QuestionnaireResponses that it attaches to an appointment. No appointment may refer
+ * to another patient's.
+ * @param referred - the results of `answersReferredTo`
+ * @param state - the resources that the caller may see
+ * @returns a `profile-violation` for each reference that the caller cannot read
  */
 export function unreadableResponseIssues(referred: ReturnType<typeof answersReferredTo>, state: ResourceSet): Issue[] {
   return referred
