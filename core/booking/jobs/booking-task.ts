@@ -26,13 +26,12 @@ interface BookingJob {
   readonly requestor: string;
   /** The same profile as a reference, with its name. */
   readonly requester?: Reference | undefined;
-  /** The role in which the requestor acts. */
   readonly role: Role;
   /** The resources (`Type/id`) that the requestor could see when it sent the request. */
   readonly visible: readonly string[];
 }
 
-/** Resource types of which a requestor sees only its own: the job must record what the requestor saw. */
+/** Resource types of which a requestor sees only its own. The job must record which of them were visible. */
 const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson']);
 
 /** Issues about resources that do not exist or that the requestor may not see, and about the requestor's limits. */
@@ -46,8 +45,8 @@ const atOnce: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether these issues make the service refuse a job at once: it is malformed, refers to what the requestor may not see, or
- * exceeds a limit of the installation.
+ * Whether a job is refused immediately: it is malformed, refers to resources that the requestor may not see, or exceeds
+ * a limit of the installation.
  */
 export function isRefusedAtOnce(issues: readonly Issue[]): boolean {
   return issues.some(({ code }) => bookingErrors[code].status === 400 || atOnce.has(code));
@@ -84,13 +83,11 @@ export function jobIn({ status, input }: Task): BookingJob | undefined {
     : undefined;
 }
 
-/** After how many milliseconds a job that was not carried out counts as left over. */
+/** The age in milliseconds at which a waiting job counts as left over. */
 const OVERDUE = 5_000;
 
 /**
- * The search for the ids and owners of jobs that should have been carried out by now. A job that was tried again is as new as
- * the last attempt.
- *
+ * The search for the ids and owners of left-over jobs. A new attempt makes a job as new as the attempt.
  * @param now - milliseconds since 1970 UTC
  */
 export const overdueJobs = (now: number, config: PublicConfig): string =>
@@ -104,7 +101,7 @@ export const overdueJobs = (now: number, config: PublicConfig): string =>
     config,
   );
 
-/** Left-over jobs in the order in which they are carried out: one of each owner, then the next of each. */
+/** Orders left-over jobs: one of each owner, then the next of each. */
 export function inTurns(tasks: readonly Task[], random: () => number, config: PublicConfig): Task[] {
   const owners = Map.groupBy(tasks, (task) => ownerOf(task, config));
   const queues = [...owners.values()]
@@ -116,25 +113,24 @@ export function inTurns(tasks: readonly Task[], random: () => number, config: Pu
     .map(({ task }) => task);
 }
 
-/** Since when a job waits, in milliseconds since 1970 UTC. */
+/** The moment since which a job waits, in milliseconds since 1970 UTC. */
 export const waitsSince = ({ authoredOn, meta }: Task): number | undefined =>
   parseInstant(authoredOn ?? meta?.lastUpdated);
 
-/** How often a left-over job is tried before it is refused. */
+/** The most attempts for a left-over job before it is refused. */
 export const MAX_ATTEMPTS = 20;
 
 const ATTEMPTS = 'attempts';
 
-/** How often a left-over job was tried. */
 export const attemptsOf = ({ input }: Task): number => valueIn(input, ATTEMPTS)?.valuePositiveInt ?? 0;
 
-/** The entry that counts an attempt before it begins, so that one that ends the process counts, too. */
+/** Increments the attempt counter before the attempt, so that a crash counts as an attempt. */
 export function attemptEntry(task: Task): BundleEntry {
   const count: TaskInput = { type: { text: ATTEMPTS }, valuePositiveInt: attemptsOf(task) + 1 };
   return updateEntry(task, { ...task, input: [...valuesBut(task.input, ATTEMPTS), count] });
 }
 
-/** Restricts the state to what the requestor could see when it sent the request, or has submitted since. */
+/** Restricts the state to resources that the requestor could see when it sent the request, or has submitted since. */
 export function visibleTo(job: BookingJob, state: ResourceSet, config: PublicConfig): ResourceSet {
   return new Map(
     [...state].filter(
@@ -145,31 +141,30 @@ export function visibleTo(job: BookingJob, state: ResourceSet, config: PublicCon
 }
 
 /**
- * A transaction entry that ends a Task, unless it has changed since it was read. What the requestor had sent is no longer
- * needed and is removed.
+ * A transaction entry that ends a Task, unless it has changed since it was read. The stored request is removed, because
+ * it is no longer needed.
  */
 export function endTask({ input: _, ...task }: Task, changes: Partial<Task>): BundleEntry {
   return updateEntry(task, { ...task, ...changes });
 }
 
-/** The entry that ends a Task whose booking succeeded: its output refers to the Appointments. */
+/** The entry that ends a Task whose booking succeeded. Its output refers to the Appointments. */
 function completed(task: Task, appointments: readonly string[]): BundleEntry {
   const output = appointments.map((reference) => ({ type: { text: 'appointment' }, valueReference: { reference } }));
   return endTask(task, { status: 'completed', output });
 }
 
-/** The entry that ends a Task whose booking was refused: the Task contains the reasons. */
+/** The entry that ends a Task whose booking was refused. The Task contains the reasons. */
 export function failed(task: Task, outcome: OperationOutcome): BundleEntry {
   const output = [{ type: { text: 'outcome' }, valueReference: { reference: '#outcome' } }];
   return endTask(task, { status: 'failed', contained: [{ ...outcome, id: 'outcome' }], output });
 }
 
 /**
- * The one transaction that both carries out a job and completes its Task: a second run of the job finds it done.
- *
+ * Adds the completion of its Task to the transaction of a job, so that a second run finds the job done.
  * @param transaction - of the booking, whose first entries are the Appointments
  * @param newId - gives a fresh `urn:uuid:` by which the Task refers to a new Appointment
- * @param count - how many Appointments
+ * @param count - the number of Appointments
  */
 export function completing(transaction: Bundle, task: Task, newId: () => string, count = 1): Bundle {
   const entries = transaction.entry ?? [];

@@ -7,7 +7,7 @@ import { ownerOf } from '../../fhir/tags.ts';
 import { creation, isRow, moment, newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import { endOf, hasRunOut, isWaiting } from '../appointment/expiry.ts';
 
-/** The statuses of an open Task: staff may take it and set it aside as they like. */
+/** The statuses of an open Task. Staff may use all of them. */
 export const openStatuses: readonly Task['status'][] = [
   'draft',
   'requested',
@@ -18,12 +18,10 @@ export const openStatuses: readonly Task['status'][] = [
   'on-hold',
 ];
 
-/** Whether a Task is open. */
 export const isOpenTask = ({ status }: Task): boolean => openStatuses.includes(status);
 
 /**
  * The search for the open Tasks of requests, as a search for rows.
- *
  * @param more - further parameters
  */
 export const openTasks = (more: Readonly<Record<string, string>>, config: PublicConfig): string =>
@@ -37,7 +35,6 @@ export const openTasksOf = (appointments: readonly string[], config: PublicConfi
     config,
   );
 
-/** What a new Task depends on besides its appointment. */
 interface RequestContext {
   readonly now: number;
   readonly config: PublicConfig;
@@ -48,22 +45,20 @@ interface RequestContext {
   readonly newId: () => string;
 }
 
-/** A day and a time as staff read it. */
 const momentText = (instant: string, timeZone: string): string =>
   new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' }).format(new Date(instant));
 
-/** The time of an appointment as staff read it; a moment if it has no end. */
+/** The time of an appointment as text for staff. Without an end it is a moment. */
 export function timeText({ start = '', end }: Pick<Appointment, 'start' | 'end'>, timeZone: string): string {
   const until = end === undefined ? '' : `–${momentText(end, timeZone).slice(11)}`;
   return `${momentText(start, timeZone)}${until} (${timeZone})`;
 }
 
-/** The patient of an appointment that is stored. */
 export function patientOf({ participant }: Appointment): Reference | undefined {
   return participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient') !== undefined);
 }
 
-/** Who asked for an appointment: by its reference where that is known, else by the id that its tag carries. */
+/** The requester of an appointment: its reference if known, else the id in its tag. */
 function requesterOf(appointment: Appointment, { requester, requestor, config }: RequestContext): Task['requester'] {
   const owner = ownerOf(appointment, config) ?? requestor;
   return owner === requestor && requester?.reference
@@ -71,7 +66,7 @@ function requesterOf(appointment: Appointment, { requester, requestor, config }:
     : { identifier: { system: artefactUri(config, 'LocalRequestor'), value: owner } };
 }
 
-/** The elements of a Task that say which time is requested, since when, and until when it can be confirmed. */
+/** The elements of a Task with the requested time, the moment of the request and the deadline. */
 function wish(appointment: Appointment, now: number, config: PublicConfig): Partial<Task> {
   return {
     description: `Confirm or refuse the appointment ${timeText(appointment, config.timeZone)}`,
@@ -81,7 +76,7 @@ function wish(appointment: Appointment, now: number, config: PublicConfig): Part
   };
 }
 
-/** The Task of a new request: staff find it by patient, portal and deadline, and can sort by deadline. */
+/** The Task of a new request. Staff find it by patient, portal and deadline, and can sort by deadline. */
 function newTask(
   appointment: Appointment,
   focus: string,
@@ -100,7 +95,7 @@ function newTask(
 
 const REMINDED = 'reminded';
 
-/** After what part of the time until the deadline staff are reminded. */
+/** The share of the time until the deadline after which staff are reminded. */
 const REMIND_AFTER = 3 / 4;
 
 /** The Task of a request that now waits for another time, or for another patient. */
@@ -116,13 +111,12 @@ function renewed(task: Task, appointment: Appointment, now: number, config: Publ
   return isSamePatient ? current : { ...current, for: patient };
 }
 
-/** Whether somebody is to be called about what has an end: an offer. Any other call is for staff to tick off. */
+/** Whether a Task asks staff to call a person. */
 const isCall = (task: Task, config: PublicConfig): boolean => isRow(task, ['undelivered'], config);
 
 /**
- * The Task of a request, or of a call about an offer, as its appointment requires it: still open while that waits,
- * `completed` once it is answered, `cancelled` if there was no answer in time.
- *
+ * The Task after a change of its appointment: open while the request or personal offer waits, `completed` after a
+ * reply, `cancelled` if there was none in time. A call without an end stays until staff complete it.
  * @param appointment - as it is or is about to be
  * @returns the same object if nothing has to change
  */
@@ -146,8 +140,7 @@ function taskAfter(task: Task, appointment: Appointment, now: number, config: Pu
 const isAbout = ({ focus }: Task, reference: string): boolean => focus?.reference === reference;
 
 /**
- * The entries that keep the Tasks of an appointment in step with it, in the transaction that changes it.
- *
+ * The entries that update the Tasks of an appointment, in the transaction that changes it.
  * @param appointment - as it is or is about to be
  * @param tasks - open Tasks of requests, of this appointment and of others
  */
@@ -166,9 +159,8 @@ export function taskEntries(
 }
 
 /**
- * Adds the Tasks of requests to a booking: a new one for an appointment that begins to wait for the clinic, and the changes
- * to those of the appointments that it moves or replaces.
- *
+ * Adds the Tasks of requests to a booking: a new one for an appointment that waits for confirmation, and updates of
+ * those of moved or replaced appointments.
  * @param appointments - the entries that store the appointments, the booked one first
  * @param patient - the patient of the booking, who may be created with it
  * @param tasks - the open ones of the earlier appointments
@@ -198,8 +190,8 @@ export function withRequestTasks(
 }
 
 /**
- * Whether to remind staff of a request: three quarters of its time have passed but not all of it, its Task is open and not
- * urgent, and there was no reminder yet.
+ * Whether to remind staff of a request: three quarters of its time have passed but not all of it, its Task is open and
+ * not urgent, and there was no reminder yet.
  */
 export function isReminderDue(task: Task, now: number): boolean {
   const [from, to] = [parseInstant(task.authoredOn), parseInstant(task.restriction?.period?.end)];

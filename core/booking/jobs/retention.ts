@@ -12,7 +12,6 @@ export const leftovers = {
   published: 'past published slots that nobody has booked',
 } as const;
 
-/** Name of a kind of leftovers. */
 export type Leftover = keyof typeof leftovers;
 
 type Query = Readonly<Record<string, string>>;
@@ -22,9 +21,8 @@ function lastChangedBefore(cutoff: number): Query {
 }
 
 /**
- * The search for the Tasks of asynchronous bookings, of requests and of double bookings that ended before an instant. Waiting
- * ones are never found.
- *
+ * The search for Tasks of asynchronous bookings, requests and double bookings that ended before a moment. It never
+ * finds waiting ones.
  * @param cutoff - milliseconds since 1970 UTC, like all moments here
  */
 export function endedJobsQuery(cutoff: number, config: PublicConfig): Query {
@@ -39,8 +37,8 @@ export function endedJobsQuery(cutoff: number, config: PublicConfig): Query {
 }
 
 /**
- * The search for the rows of quotas that were last used before an instant: a booking that needs one creates it again, and
- * decides again if it is removed in the meantime.
+ * The search for rows of quotas that were last used before a moment. A booking creates a missing row, and decides again
+ * if its row is removed in the meantime.
  */
 export function idleQuotasQuery(cutoff: number, config: PublicConfig): Query {
   return { code: rowCodes(['quota'], config), ...lastChangedBefore(cutoff) };
@@ -52,9 +50,8 @@ export function emptiedSlotsQuery(cutoff: number): Query {
 }
 
 /**
- * Whether an absorbed slot will never be used again. The service reuses absorbed slots when it splits their original slot,
- * but it does not split slots in the past. Slots that staff marked as an error stay.
- *
+ * Whether an absorbed slot will never be used again. The service reuses absorbed slots when it splits their original
+ * slot, but it does not split slots in the past. Slots that staff marked as an error stay.
  * @param referred - references to the slots of appointments of any status
  */
 export function isAbsorbed(
@@ -79,9 +76,8 @@ export function pastSlotsQuery(cutoff: number): Query {
 }
 
 /**
- * Whether a past slot was published and never booked. Slots that others have created, and published ones that staff have
- * blocked, stay.
- *
+ * Whether a past slot was published and never booked. Slots created by others stay, and so do published ones that staff
+ * have blocked.
  * @param referred - references to the slots of appointments of any status
  */
 export function isLeftPublished(

@@ -1,12 +1,11 @@
 import { isSameJson } from '../../fhir/json.ts';
 import { isObject } from '../../fhir/resource.ts';
 
-/** The way to a value in a JSON document: names of elements, and positions in lists; `-` is the end of a list. */
+/** The location of a value in a JSON document: names of elements, and indexes in lists; `-` is the end of a list. */
 export type Location = readonly string[];
 
 /**
- * One edit of a JSON document: an operation of a JSON Patch. A FHIRPath Patch is compiled to these.
- *
+ * One edit of a JSON document: an operation of a JSON Patch. A FHIRPath Patch is compiled to edits.
  * @see https://www.rfc-editor.org/rfc/rfc6902#section-4
  */
 export interface Edit {
@@ -16,18 +15,17 @@ export interface Edit {
   readonly value?: unknown;
 }
 
-/** Why an edit cannot be made, as a sentence. */
+/** The reason why an edit cannot be made, as a sentence. */
 export type EditProblem = { readonly problem: string };
 
-/** A document that was edited, or why it was not. */
+/** The edited document, or the reason why it was not edited. */
 export type Edited = { readonly document: unknown } | EditProblem;
 
-/** Names that lead out of a document into the internals of JavaScript. */
+/** Names that give access to the internals of JavaScript. */
 const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 const absent = (location: Location): EditProblem => ({ problem: `There is nothing at ${location.join('.')}.` });
 
-/** The position in a list that a step means. */
 function positionIn(list: readonly unknown[], step: string): number | undefined {
   return step === '-' ? list.length : /^(?:0|[1-9]\d{0,8})$/.test(step) ? Number(step) : undefined;
 }
@@ -42,13 +40,13 @@ function entryOf(container: unknown, step: string): unknown {
 /** The value at a location, or `undefined`. */
 export const valueAt = (document: unknown, location: Location): unknown => location.reduce(entryOf, document);
 
-/** What becomes of the list, or the object, that holds the entry at a location. */
+/** The change of the list or the object that contains a location. */
 interface Change {
   readonly list: (list: readonly unknown[], position: number) => Edited;
   readonly object: (object: Readonly<Record<string, unknown>>, name: string) => unknown;
 }
 
-/** Changes what holds the entry at a location. The way to it is copied; the document itself stays unchanged. */
+/** Changes the container of a location. All containers on the path are copied; the document itself stays unchanged. */
 function change(document: unknown, location: Location, { list, object }: Change): Edited {
   const [holder, step] = [location.slice(0, -1), location.at(-1)];
   const strange = location.find((name) => forbidden.has(name));
@@ -88,7 +86,7 @@ const removing: Change = {
 const isBelow = (inner: Location, outer: Location): boolean =>
   inner.length > outer.length && outer.every((step, index) => step === inner[index]);
 
-/** Removes a value and then inserts it elsewhere: positions in the target are counted without it. */
+/** Removes a value and then inserts it elsewhere. Indexes in the target are counted without it. */
 function move(document: unknown, from: Location, path: Location): Edited {
   const removed = change(document, from, removing);
   if ('problem' in removed || isBelow(path, from)) {
@@ -99,7 +97,6 @@ function move(document: unknown, from: Location, path: Location): Edited {
 
 /**
  * Makes one edit.
- *
  * @param document - left unchanged
  */
 export function applyEdit(document: unknown, { op, path, from = [], value }: Edit): Edited {

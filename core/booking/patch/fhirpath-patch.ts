@@ -10,7 +10,6 @@ interface PatchValue {
   readonly type: string;
 }
 
-/** One operation of a FHIRPath Patch. */
 export interface FhirPathOperation {
   readonly type: FhirPathOperationName;
   readonly path: string;
@@ -72,9 +71,8 @@ function nameIn(value: unknown): string | undefined {
 
 /**
  * Reads an operation of a FHIRPath Patch.
- *
  * @param parameter - an entry of `Parameters.parameter`, of any content
- * @param at - its position there
+ * @param at - its index there
  * @returns the operation, or a `patch-invalid`
  * @see specification 2.5; https://hl7.org/fhir/R4/fhirpatch.html
  */
@@ -113,21 +111,21 @@ function isOperationName(value: string): value is FhirPathOperationName {
 }
 
 /**
- * What the operations of one FHIRPath Patch may cost together: elements looked at, each once for every step of a path. A
- * hundred simple operations on an appointment with two hundred elements in lists stay below it.
+ * The maximum cost of one FHIRPath Patch: visited elements, counted once for every step of a path. A hundred simple
+ * operations on an appointment with two hundred elements in lists stay below it.
  */
 export const MAX_COST = 100_000;
 
-/** The number of entries in all lists of a JSON value: how many elements a path may have to visit. */
+/** The number of entries in all lists of a JSON value: an upper bound of the elements that a path visits. */
 function entriesIn(value: unknown): number {
   const inner: readonly unknown[] = typeof value === 'object' && value !== null ? Object.values(value) : [];
   return inner.reduce<number>((sum, one) => sum + entriesIn(one), Array.isArray(value) ? inner.length : 0);
 }
 
 /**
- * What the paths of a patch cost at most, known before any of them is evaluated.
- *
- * @param document - as it is before the first operation, at most as deep as `DEEPEST`; the values of the operations count, too
+ * The maximum cost of a patch's paths, before any of them is evaluated.
+ * @param document - as it is before the first operation, at most as deep as `DEEPEST`; the values of the operations
+ *   count, too
  */
 export function costOf(document: unknown, operations: readonly FhirPathOperation[]): number {
   const entries = 1 + entriesIn(document) + entriesIn(operations.map(({ value }) => value?.value));
@@ -137,15 +135,14 @@ export function costOf(document: unknown, operations: readonly FhirPathOperation
 
 /**
  * Evaluates a FHIRPath.
- *
  * @returns the paths of the elements found, such as `Appointment.participant[0].actor`
  * @throws when the path cannot be evaluated
  */
 export type Evaluate = (path: string, resource: unknown) => readonly string[];
 
 /**
- * FHIRPath sees the extensions of a primitive element below the element; in JSON they are beside it. An element that has a
- * value, too, is shown as what the path asks for.
+ * Moves the extensions of a primitive element below the element, where FHIRPath expects them; in JSON they are beside
+ * it. An element with a value is replaced only if the path asks for its id or extensions.
  */
 function asSeenByFhirPath(document: unknown, path: string): unknown {
   const isAskedFor = (name: string) =>
@@ -156,10 +153,9 @@ function asSeenByFhirPath(document: unknown, path: string): unknown {
   return isObject(document) && aside.length > 0 ? { ...document, ...Object.fromEntries(aside) } : document;
 }
 
-/** Whether a value is that of a primitive element. */
 const isValue = (value: unknown): boolean => value !== undefined && typeof value !== 'object';
 
-/** Where the id and the extensions of a primitive element are; its name is the last step. */
+/** The location of the id and the extensions of a primitive element. */
 const besideOf = (at: Location): Location => [...at.slice(0, -1), `_${at.at(-1)}`];
 
 /** The location of an element in the JSON of its resource. */
@@ -178,13 +174,16 @@ function locate(document: unknown, elementPath: string): Location {
   return location;
 }
 
-/** All that a path leads to. Of what `extension(url)` finds Medplum does not know the place: it is asked what this stands for. */
+/**
+ * All locations that a path leads to. Medplum gives no path for the results of `extension(url)`, so it is replaced by
+ * the equivalent `where`.
+ */
 function locations(document: unknown, path: string, evaluate: Evaluate): readonly Location[] {
   const plain = path.replace(/\bextension\s*\(\s*('(?:[^'\\]|\\.)*')\s*\)/g, 'extension.where(url = $1)');
   return evaluate(plain, asSeenByFhirPath(document, path)).map((one) => locate(document, one));
 }
 
-/** The one element that a path leads to. */
+/** The only element that a path leads to. */
 function single(document: unknown, path: string, evaluate: Evaluate): Location | EditProblem {
   const found = locations(document, path, evaluate);
   const [first] = found;
@@ -206,7 +205,7 @@ function collection(document: unknown, path: string, evaluate: Evaluate): Locati
   return isWhole ? list : { problem: `The path ${path} must lead to an existing list as a whole.` };
 }
 
-/** Whether an element repeats, by the type of the element that it belongs to: adding to it appends to a list. */
+/** Whether an element repeats, according to the type of its parent: adding to it appends to a list. */
 function repeats(document: unknown, owner: Location, name: string): boolean {
   let type: string | undefined = 'Appointment';
   for (const [index, step] of owner.entries()) {
@@ -225,7 +224,7 @@ const named = (location: Location, value: PatchValue | undefined): Location => [
 
 type Compiled = readonly Edit[] | EditProblem;
 
-/** What an operation does to the element, or the list, that its path leads to. */
+/** The edits of each operation, for the element or the list at its path. */
 const compilers: Readonly<
   Record<FhirPathOperationName, (document: unknown, at: Location, operation: FhirPathOperation) => Compiled>
 > = {
@@ -246,7 +245,10 @@ const compilers: Readonly<
       : { problem: `${path}.${name} already exists; use replace.` };
   },
   insert: (_, at, { index, value }) => [{ op: 'add', path: [...at, String(index)], value: value?.value }],
-  /** FHIR has no empty lists: the last entry takes its list along, and a primitive element what is beside it. */
+  /**
+   * FHIR has no empty lists: with the last entry its list is removed. With a primitive element its id and extensions
+   * are removed.
+   */
   delete(document, at) {
     const siblings = valueAt(document, at.slice(0, -1));
     const isLast = Array.isArray(siblings) && siblings.length === 1;
@@ -272,10 +274,9 @@ const compilers: Readonly<
 };
 
 /**
- * Compiles one operation of a FHIRPath Patch to edits. Unlike in FHIR's own table, a `delete` of what does not exist is
- * refused, too, so that a portal that misspells a path learns of it.
- *
- * @param document - as the operations before have left it
+ * Compiles one operation of a FHIRPath Patch to edits. Unlike in FHIR's own table, a `delete` of a missing element is
+ * refused, so that a portal notices a misspelled path.
+ * @param document - the result of the operations before
  * @param evaluate - the FHIRPath engine
  * @see https://hl7.org/fhir/R4/fhirpatch.html
  */

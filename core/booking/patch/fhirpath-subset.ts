@@ -1,8 +1,7 @@
 /**
- * The FHIRPath that a patch may use: steps by name, positions, and the functions that choose among elements. Functions that
- * leave the resource (`resolve`), go through all of it again and again (`descendants`, `repeat`, `select`) or match patterns
- * are left out, so that the cost of a path is bounded by its length.
- *
+ * The FHIRPath that a patch may use: steps by name, indexes, and functions that select elements. Three kinds of
+ * functions are excluded, so that the length of a path bounds its cost: those that leave the resource (`resolve`),
+ * traverse it repeatedly (`descendants`, `repeat`, `select`) or match patterns.
  * @see https://hl7.org/fhir/R4/fhirpatch.html; https://hl7.org/fhir/R4/fhirpath.html#simple
  */
 const functions: ReadonlySet<string> = new Set([
@@ -23,19 +22,19 @@ const functions: ReadonlySet<string> = new Set([
   'count',
 ]);
 
-/** Longest path, in characters. */
+/** The maximum length of a path, in characters. */
 const MAX_PATH_LENGTH = 500;
 
-/** Deepest nesting of parentheses. */
+/** The maximum depth of nested parentheses. */
 const DEEPEST = 4;
 
 const tokenPattern =
   /\s+|(?<text>'(?:[^'\\]|\\.)*')|(?<name>[A-Za-z_][A-Za-z0-9_]*|`[A-Za-z_][A-Za-z0-9_]*`|\$this)|(?<position>\[\d{1,9}\])|(?<number>\d{1,9}(?:\.\d{1,9})?)|(?<open>\()|(?<close>\))|(?<operator>\.|!=|=|~|,)/y;
 
-/** Names that lead out of a document into the internals of JavaScript. */
+/** Names that give access to the internals of JavaScript. */
 const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Words of FHIRPath that may stand between two conditions. */
+/** FHIRPath operators between two conditions. */
 const operators: ReadonlySet<string> = new Set(['and', 'or']);
 
 function nameProblem(name: string, isCalled: boolean): string | undefined {
@@ -46,10 +45,9 @@ function nameProblem(name: string, isCalled: boolean): string | undefined {
 }
 
 /**
- * Checks a path before any engine reads it.
- *
+ * Checks a path before the FHIRPath engine reads it.
  * @param path - of any content
- * @returns what is wrong with it, as a sentence; `undefined` if it may be evaluated
+ * @returns the problem, as a sentence; `undefined` if it may be evaluated
  */
 export function pathProblem(path: string): string | undefined {
   if (path.length === 0 || path.length > MAX_PATH_LENGTH) {

@@ -33,9 +33,8 @@ function readPointer(value: unknown): Location | undefined {
 
 /**
  * Reads an operation of a JSON Patch.
- *
  * @param sent - of any content
- * @param index - its position in the patch
+ * @param index - of the operation in the patch
  * @returns the edit, or a `patch-invalid`
  * @see https://www.rfc-editor.org/rfc/rfc6902#section-4
  */

@@ -19,29 +19,26 @@ import {
 } from './fhirpath-patch.ts';
 import { readJsonOperation } from './json-patch.ts';
 
-/** An operation of a patch, in either form. */
 type Operation = Edit | FhirPathOperation;
 
-/** A patch as read. */
 type Patch = readonly Operation[];
 
 const isFhirPath = (operation: Operation): operation is FhirPathOperation => 'type' in operation;
 
 const isIssue = (read: Operation | Issue): read is Issue => 'code' in read;
 
-/** The most operations that a patch can have. */
 const MAX_OPERATIONS = 100;
 
 /**
- * The longest patch, and the longest result after any of its operations, as JSON, in characters. An appointment that is
- * already longer may stay so; otherwise it could not be cancelled.
+ * The maximum length of a patch, and of the result of each of its operations, in characters of JSON. An appointment
+ * that is already longer may stay so; otherwise it could not be cancelled.
  */
 export const MAX_PATCH_LENGTH = 256 * 1024;
 
-/** How much longer an appointment that is already too long may become: enough for its cancellation with a reason. */
+/** The growth allowed beyond the maximum length, in characters: enough for a cancellation with a reason. */
 const CANCELLATION = 1024;
 
-/** The same as a number of values. */
+/** The growth allowed beyond the maximum number of values. */
 const CANCELLATION_VALUES = 20;
 
 const invalid = (diagnostics: string, expression = 'http.body'): { readonly issues: Issue[] } => ({
@@ -57,7 +54,6 @@ function lengthProblem(operations: readonly unknown[], text: string): string | u
 
 /**
  * Reads a patch: a Parameters resource with a FHIRPath Patch, or the list of a JSON Patch.
- *
  * @param sent - of any content
  * @returns the patch, or a `patch-invalid` for each problem
  * @see specification 2.5; https://hl7.org/fhir/R4/http.html#patch
@@ -90,9 +86,8 @@ export interface PatchRequest {
 }
 
 /**
- * Reads a request to patch an appointment from the form in which the Bot receives it: Parameters with `id` (valueId),
- * `ifMatch` (valueString, a version), and `patch` (a Parameters resource, or valueString with a JSON Patch).
- *
+ * Reads the Bot's input for a patch: Parameters with `id` (valueId), `ifMatch` (valueString, a version), and `patch` (a
+ * Parameters resource, or valueString with a JSON Patch).
  * @param input - of any content
  * @returns the request, or `patch-invalid` for each problem of the patch
  */
@@ -116,17 +111,16 @@ function addedIssues(stored: Appointment, result: unknown): Issue[] {
   ];
 }
 
-/** What a patch makes of an appointment. */
 interface Patched {
-  /** Without what could not be read. */
+  /** Without malformed elements. */
   readonly result: Appointment;
-  /** Changes to what no patch may touch, and elements that FHIR does not have; if any, nothing is to be written. */
+  /** Forbidden changes, and elements that FHIR does not have. If there are any, nothing may be written. */
   readonly issues: readonly Issue[];
-  /** The paths of what could not be read. */
+  /** The paths of malformed elements. */
   readonly unreadable: readonly string[];
 }
 
-/** The result as an Appointment, with everything that is wrong with its form. */
+/** The result as an Appointment, with all issues of its form. */
 function readResult(stored: Appointment, document: Readonly<Record<string, unknown>>): Patched | undefined {
   const { readable, issues: structure, unreadable } = readStructure(document, 'Appointment', 'Appointment');
   const touched = [...unpatchableIssues(stored, document), ...addedIssues(stored, document)];
@@ -136,7 +130,6 @@ function readResult(stored: Appointment, document: Readonly<Record<string, unkno
     : undefined;
 }
 
-/** The document after one operation. */
 function applyOperation(document: unknown, operation: Operation, evaluate: Evaluate): Edited {
   const edits = isFhirPath(operation) ? compile(document, operation, evaluate) : [operation];
   let edited: Edited = 'problem' in edits ? edits : { document };
@@ -148,11 +141,10 @@ function applyOperation(document: unknown, operation: Operation, evaluate: Evalu
 
 /**
  * Applies a patch in memory, all of its operations or none.
- *
  * @param stored - the appointment as it is; left unchanged
  * @param evaluate - the FHIRPath engine
- * @returns the result, still to be judged by `validateChange`, with what is wrong with its form; or `patch-invalid` with the
- *   operation that cannot be applied
+ * @returns the result with the issues of its form, for `validateChange`; or `patch-invalid` with the operation that
+ *   cannot be applied
  */
 export function applyPatch(
   stored: Appointment,

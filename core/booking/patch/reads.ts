@@ -1,21 +1,20 @@
 import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
 import { isResource } from '../../fhir/resource.ts';
 
-/** What a caller may see of an appointment that it wants to change. */
+/** The appointment to be changed, as far as the caller may see it. */
 type PatchTarget =
   | { readonly kind: 'found'; readonly appointment: Appointment }
-  /** Read, but not found by a search: deleted, unless the database that is searched lags behind. */
+  /** Read by id, but not found by a search: it is deleted, or the searched database lags behind. */
   | { readonly kind: 'doubtful'; readonly appointment: Appointment }
-  /** It never existed, or is not the caller's. */
+  /** It never existed, or the caller may not see it. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'deleted' }
   | { readonly kind: 'failed'; readonly status: number };
 
 /**
- * What must be read before an appointment is changed, as one batch. It must be sent with the caller's own credentials: a
- * caller cannot change what it may not see. The appointment itself is searched for, because only a search asks the database:
- * what Medplum reads by id comes from its cache, which may be older. The read gives the reason if the search finds nothing.
- *
+ * The reads before an appointment is changed, as one batch. They must use the caller's own credentials: a caller cannot
+ * change an appointment that it may not see. The search gives the current appointment, because Medplum's read by id
+ * uses a cache that may be older. The read gives the reason if the search finds nothing.
  * @param id - of the appointment
  */
 export function patchReads(id: string): Bundle {
@@ -26,7 +25,7 @@ export function patchReads(id: string): Bundle {
 
 const statusOf = (entry: BundleEntry | undefined): number => Number.parseInt(entry?.response?.status ?? '500', 10);
 
-/** Reads the answer to `patchReads`. */
+/** Reads the response to `patchReads`. */
 export function readPatchTarget(response: Bundle): PatchTarget {
   const [searched, read] = response.entry ?? [];
   const found = searched?.resource;

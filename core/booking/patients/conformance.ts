@@ -3,7 +3,7 @@ import type { BookingConfig, IdentifierSlice, PatientRules } from '../../config/
 import { artefactUri } from '../../fhir/artefacts.ts';
 import { isObject } from '../../fhir/resource.ts';
 
-/** The extensions of a primitive element, entry by entry: FHIR's JSON keeps them in a property of their own. */
+/** The extensions of a primitive element, entry by entry: FHIR's JSON keeps them in a separate property. */
 function extensionsOf(holder: object, name: string): readonly (readonly Extension[])[] {
   const beside: unknown = new Map<string, unknown>(Object.entries(holder)).get(`_${name}`);
   return (Array.isArray(beside) ? beside : [beside]).map((one: unknown) =>
@@ -20,7 +20,7 @@ const QUALIFIER = `${ofFhir}/iso21090-EN-qualifier`;
 const POST_BOX = `${ofFhir}/iso21090-ADXP-postBox`;
 const streetParts = ['streetName', 'houseNumber', 'additionalLocator'].map((part) => `${ofFhir}/iso21090-ADXP-${part}`);
 
-/** Which parts of a line an address of a type cannot have. */
+/** The forbidden parts of a line, by the type of the address. */
 const foreignParts: Readonly<Partial<Record<NonNullable<Address['type']>, readonly string[]>>> = {
   both: [POST_BOX],
   postal: streetParts,
@@ -29,7 +29,10 @@ const foreignParts: Readonly<Partial<Record<NonNullable<Address['type']>, readon
 const hasType = ({ type }: Identifier, { system, code }: IdentifierSlice['type']): boolean =>
   type?.coding?.some((coding) => coding.system === system && coding.code === code) ?? false;
 
-/** Who has given a number: named, and if by a number of its own, by one of the right kind. */
+/**
+ * Whether an identifier has an assigner with a display. If the assigner has an identifier, it must be of the right
+ * kind.
+ */
 function isAssigned({ assigner }: Identifier, { system, type }: NonNullable<IdentifierSlice['assigner']>): boolean {
   const { display, identifier } = assigner ?? {};
   const isNumber = !identifier || (identifier.system === system && identifier.value && hasType(identifier, type));
@@ -60,7 +63,7 @@ function hasRightPrefixes(name: HumanName): boolean {
   });
 }
 
-/** One official name, and at most one maiden name, which is a family name only. */
+/** Whether there is one official name, and at most one maiden name with only a family name. */
 function isNamed(names: readonly HumanName[]): boolean {
   const [official, second] = names.filter(({ use }) => use === 'official');
   const maiden = names.filter(({ use }) => use === 'maiden');
@@ -77,7 +80,7 @@ function isNamed(names: readonly HumanName[]): boolean {
 const isReachable = (telecom: readonly ContactPoint[]): boolean =>
   telecom.every(({ system, value }) => system && value);
 
-/** An address of a street or a post box is complete; others are not looked at. */
+/** Whether an address of a street or a post box is complete. Other types are not checked. */
 function isComplete(address: Address): boolean {
   const { type, line = [], city, postalCode, country, district } = address;
   const foreign = type && foreignParts[type];
@@ -92,7 +95,7 @@ function isComplete(address: Address): boolean {
   );
 }
 
-/** The gender `other`, and no other, is specified by the official code. */
+/** The gender `other` needs an official code; other genders must not have one. */
 function hasRightGender(patient: Patient, { url, system, codes }: PatientRules['officialGender']): boolean {
   const official = extensionsOf(patient, 'gender')
     .flat()
@@ -107,9 +110,8 @@ const isBorn = (patient: Patient): boolean =>
   Boolean(patient.birthDate) && countOf(extensionsOf(patient, 'birthDate').flat(), ABSENT) === 0;
 
 /**
- * Whether a patient has what the profile LocalPatient demands. A provisional patient may lack it: it is accepted
- * nevertheless, but does not claim the profile.
- *
+ * Whether a patient conforms to the profile LocalPatient. A provisional patient may lack elements: it is accepted, but
+ * does not claim the profile.
  * @param patient - as submitted
  */
 export function conformsToProfile(patient: Patient, { patientRules: rules }: BookingConfig): boolean {
@@ -125,7 +127,7 @@ export function conformsToProfile(patient: Patient, { patientRules: rules }: Boo
   );
 }
 
-/** A patient without the claim to conform to LocalPatient, unless it does. Other claims stay. */
+/** Removes a false claim to conform to LocalPatient. Other claims stay. */
 export function withTrueClaims(patient: Patient, config: BookingConfig): Patient {
   const own = artefactUri(config, 'LocalPatient');
   const { profile = [], ...others } = patient.meta ?? {};

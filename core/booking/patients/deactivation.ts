@@ -13,7 +13,7 @@ export interface PolicedAppointment {
   readonly policies: readonly EffectivePolicy[];
 }
 
-/** How many open appointments of a patient are looked at, at most. */
+/** The most open appointments of a patient that are read. */
 export const MAX_APPOINTMENTS = 100;
 
 const PATH = 'Patient.active';
@@ -41,12 +41,11 @@ function appointmentIssues(
 }
 
 /**
- * What keeps a requestor from making its patient inactive: doing so cancels the open appointments of the patient, so the
- * requestor must be allowed to cancel each of them itself.
- *
- * @param open - open appointments of the patient, `MOST_APPOINTMENTS` at most
+ * Finds the reasons why a requestor may not make its patient inactive. This cancels the open appointments of the
+ * patient, so the requestor must be allowed to cancel each of them.
+ * @param open - open appointments of the patient, at most `MAX_APPOINTMENTS`
  * @param now - milliseconds since 1970 UTC
- * @returns `patient-has-appointments`, `cancellation-closed`; each text only once
+ * @returns `patient-has-appointments`, `cancellation-closed`; equal texts are returned once
  */
 export function deactivationIssues(
   open: readonly PolicedAppointment[],

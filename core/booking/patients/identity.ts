@@ -9,7 +9,6 @@ import { identifierQuery, type SearchQuery } from '../../rows/search.ts';
 
 /**
  * Whether appointments can be made for a patient: not marked inactive, and not merged into another one.
- *
  * @see specification 2.1; https://hl7.org/fhir/R4/patient.html#merge
  */
 export function isActivePatient(patient: Patient): boolean {
@@ -29,7 +28,7 @@ const letters = (text = ''): string =>
     .replace(/[^\p{L}\p{N}]/gu, '')
     .toLowerCase();
 
-/** The birth date with each name: letters and digits alone, without accents. */
+/** The birth date with each name, reduced to letters and digits without accents. */
 function namesOf({ name = [], birthDate }: Patient): Set<string> {
   const names = name.map(({ family, given }) => `${letters(family)} ${letters(given?.join(''))}`);
   return new Set(birthDate ? names.filter((one) => one !== ' ').map((one) => `${birthDate} ${one}`) : []);
@@ -45,7 +44,7 @@ export function isSamePerson(patient: Patient, other: Patient, config: PublicCon
   );
 }
 
-/** Whether a person takes part in an appointment as a patient; of whom it names, `found` has the records. */
+/** Whether a person is a patient of an appointment. `found` must contain its patients. */
 export const isForPerson = (
   { participant }: Appointment,
   person: Patient,
@@ -58,7 +57,7 @@ export const isForPerson = (
     return id !== undefined && (id === person.id || (patient && isSamePerson(patient, person, config)));
   });
 
-/** The parameters of searches for appointments that together find those of all records of a person. */
+/** The searches for appointments that together find those of all records of a person. */
 export function personQueries({ id, identifier, birthDate = '' }: Patient): SearchQuery[] {
   const [tokens] = identifierQuery(identifier, '') ?? [];
   return [
@@ -69,27 +68,29 @@ export function personQueries({ id, identifier, birthDate = '' }: Patient): Sear
   ];
 }
 
-/** As whom a patient was sent: two people can share an identifier, such as the number of an insurance policy. */
+/**
+ * The name and birth date of a patient, because two people can share an identifier, such as the number of an insurance
+ * policy.
+ */
 const personIn = ({ name = [], birthDate }: Patient): string =>
   JSON.stringify([birthDate, ...name.map(({ family, given }) => [family, given])]);
 
-/** Patients that are one person: the record that stays, and its duplicates. */
 interface DuplicatePatients {
   readonly survivor: Patient;
   readonly duplicates: readonly Patient[];
 }
 
 /**
- * Finds the duplicates of a patient that was created with a booking. Two simultaneous bookings for the same new patient of
- * the same requestor create it twice; the record with the lowest id stays: no write changes that order, so that no two jobs
- * merge each of two records into the other. A patient that a portal has created or changed directly is not a duplicate.
- *
- * @param patient - one of them
+ * Finds the duplicates of a patient that was created with a booking. Two simultaneous bookings for the same new patient
+ * of the same requestor create it twice. The record with the lowest id stays: no write changes that order, so that no
+ * two jobs merge two records into each other. A patient that a portal has created or changed directly is not a
+ * duplicate.
+ * @param patient - one of the records
  * @param found - the patients of its requestor with one of its identifiers
  */
 export function duplicatesOf(patient: Patient, found: readonly Patient[], config: BookingConfig): DuplicatePatients {
   const owner = ownerOf(patient, config);
-  // If the service was the last to write a patient, no portal has touched it since it came with a booking.
+  // If the service was the last author of a patient, no portal has changed it since its booking.
   const isDuplicate = (other: Patient): boolean =>
     isByService(other.meta, config) &&
     isActivePatient(other) &&
@@ -105,9 +106,8 @@ export function duplicatesOf(patient: Patient, found: readonly Patient[], config
 }
 
 /**
- * The transaction that merges patients into the one that stays, if none of them has changed. The Bot
+ * The transaction that merges duplicates into the survivor, if none of them has changed. The Bot
  * `handle-patient-change` then transfers their appointments.
- *
  * @see https://hl7.org/fhir/R4/patient.html#links
  */
 export function mergeEntries({ survivor, duplicates }: DuplicatePatients): BundleEntry[] {
@@ -116,7 +116,7 @@ export function mergeEntries({ survivor, duplicates }: DuplicatePatients): Bundl
     ...duplicates.map((patient) =>
       updateEntry(patient, { ...patient, active: false, link: [...(patient.link ?? []), link] }),
     ),
-    // It stays as it is: the version that was read is all that this asserts.
+    // An unchanged update, which only asserts the version that was read.
     updateEntry(survivor, survivor),
   ];
 }

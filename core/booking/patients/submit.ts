@@ -12,11 +12,10 @@ import { conditionalReferenceIssues, unsupportedIssues } from '../../fhir/unsupp
 import type { Role } from '../policy/caller-role.ts';
 import { withTrueClaims } from './conformance.ts';
 
-/** The caller who submits a patient. */
 interface Submitter {
   /** Id of the profile in Medplum. */
   readonly profileId: string;
-  /** The role in which it acts: what clinic staff submit belongs to the clinic. */
+  /** Patients that staff submit belong to the clinic. */
   readonly role: Role;
 }
 
@@ -37,7 +36,7 @@ const notAPatient: Issue = {
 /** The types of the links by which two records are one person. */
 const merges: ReadonlySet<unknown> = new Set(['replaced-by', 'replaces']);
 
-/** The links by which a patient was merged with others, as one text that can be compared. */
+/** The merge links of a patient as text, for comparison. */
 const mergesOf = (patient: unknown): string =>
   JSON.stringify(
     (isObject(patient) && Array.isArray(patient.link) ? patient.link : []).filter(
@@ -46,11 +45,11 @@ const mergesOf = (patient: unknown): string =>
   );
 
 /**
- * A `profile-violation` if what a requestor submits merges patients or undoes a merge: only the clinic does. Appointments
- * of a patient who is replaced go to the one that stays, and both are one person in an export or an erasure.
- *
+ * Refuses a merge, or the undoing of one, by a requestor: only the clinic may do so. A merge transfers the appointments
+ * of the replaced patient, and an export or an erasure treats both as one person.
  * @param sent - the patient, of any shape
  * @param stored - the patient that it replaces
+ * @returns a `profile-violation` if the merge links differ
  */
 export function mergeIssues(sent: unknown, path: string, stored?: Patient): readonly Issue[] {
   const diagnostics = 'Only the clinic can merge patients: leave links of type replaces and replaced-by unchanged.';
@@ -74,9 +73,8 @@ function formIssues(patient: Patient): readonly Issue[] {
 }
 
 /**
- * Checks a submitted patient. Elements that only the service may set are dropped, and so is a false claim to
- * conform to LocalPatient. A patient of a requestor gets its tags; only the clinic can merge patients.
- *
+ * Checks a submitted patient. Elements that only the service may set are dropped, and so is a false claim to conform to
+ * LocalPatient. A patient of a requestor gets its tags; only the clinic can merge patients.
  * @param body - the patient, of any shape
  * @see specification sections 2.2 and 4.6
  */
@@ -96,10 +94,9 @@ export function submittedPatient(body: unknown, { profileId, role }: Submitter, 
 }
 
 /**
- * The problems of a patient that replaces a stored one, as far as they can be found without the stored one.
- *
+ * The problems of a patient that replaces a stored one, as far as they do not depend on the stored one.
  * @param body - the patient, of any shape
- * @param id - the id in the address that it was sent to
+ * @param id - the id in the URL of the request
  */
 export function replacementIssues(body: unknown, id: string): readonly Issue[] {
   if (!isPatient(body)) {
@@ -111,7 +108,6 @@ export function replacementIssues(body: unknown, id: string): readonly Issue[] {
 /**
  * The `meta` of an updated patient. The tags of owner and origin stay as stored, so that a requestor keeps its patient
  * after an update by clinic staff. Other tags and profiles are taken from the request.
- *
  * @param sent - `meta` of the request, of any shape
  * @param stored - `meta` of the stored patient
  * @see specification sections 2.1 and 2.2, meta.tag
@@ -126,8 +122,7 @@ function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config:
 
 /**
  * Checks a patient that replaces a stored one.
- *
- * @param body - a patient that has no `replacementIssues`; what the service alone sets is dropped
+ * @param body - a patient without `replacementIssues`; elements that only the service may set are dropped
  * @param stored - the patient as the caller reads it, if it could be read
  * @see specification 4.6
  */
