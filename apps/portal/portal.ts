@@ -30,10 +30,7 @@ export interface PortalOptions {
   readonly extensions: ExtensionUrls;
   /** URL of the service's SubscriptionTopic `appointment-update`, from the clinic's metadata. */
   readonly topic: string;
-  /**
-   * The endpoint for notifications; default: `{origin}{path}/notifications`. Servers behind one address each receive
-   * only a part of the notifications.
-   */
+  /** Endpoint of notifications; default: `{origin}{path}/notifications`. Each server needs its own to receive all. */
   readonly notificationsUrl?: string | undefined;
   /** URL of the extension with which a booking leaves a message to the clinic, if the clinic accepts messages. */
   readonly messages?: string | undefined;
@@ -68,10 +65,7 @@ export interface Portal {
   /** The bearer token of notifications from the booking service. */
   readonly notificationSecret: string;
   readonly now: () => number;
-  /**
-   * Returns the bookable services from the cache. An unknown `key` shortens the cache's lifetime, as the service may be
-   * new.
-   */
+  /** Cached; an unknown `key` shortens the cache's lifetime, as the service may be new. */
   readonly services: (key?: string) => Promise<readonly BookableService[] | Refusal>;
   /** The practitioners of a service's Schedules, by actor; `client` reads the people that are not cached. */
   readonly doctors: (service: BookableService, client: BookingService) => Promise<ReadonlyMap<string, Doctor>>;
@@ -87,20 +81,14 @@ export interface Portal {
   readonly questionnaire: (service: BookableService) => Promise<Questionnaire | undefined | Refusal>;
 }
 
-/**
- * Lifetimes of cached catalogue data, in milliseconds. A catalogue with a service in more than MANY Schedules is slow
- * to read.
- */
+/** Cache lifetimes, in milliseconds. A service in more than MANY Schedules takes long to read. */
 const KEEP = 5_000;
 const KEEP_LONGER = 60_000;
 const MANY = 500;
 
 const MAX_REMEMBERED = 200;
 
-/**
- * Caches results of `read` for `keep` milliseconds, or a fifth of it if the caller misses something in the result.
- * Failures are not cached.
- */
+/** Caches results for `keep` milliseconds, or a fifth of it if the caller misses something; never failures. */
 function remember<T, K extends { readonly key: string }>(
   read: (about: K) => Promise<T>,
   isGood: (value: T) => boolean,
@@ -211,8 +199,7 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     shares: createVisitorQuotas(options.bookingsPerHour ?? BOOKINGS_PER_HOUR, now),
     notificationSecret: secret,
     services,
-    // A stale catalogue is good enough: the page for a service that does not respond still shows the clinic's name and
-    // phone.
+    // Name and phone may be stale: the page for a service that does not respond shows them, too.
     clinic: async () => {
       await (last ?? services());
       const phone = last?.services.flatMap(({ schedules }) => schedules).find((schedule) => schedule.phone)?.phone;

@@ -21,10 +21,7 @@ interface Shown {
   readonly ip: string;
 }
 
-/**
- * Renders the first page of the portal with a presentation that is not stored. Below it are the consent text and the
- * instructions, which patients read on other pages. Input is checked and escaped as in the portal itself.
- */
+/** Renders the portal's first page, consent text and instructions with a presentation that is not stored. */
 export function clinicPage(options: PortalOptions): (shown: Shown) => Promise<string> {
   const portal = createPortal(options, () => undefined);
   return async ({ organization, language, bring, ip }) => {

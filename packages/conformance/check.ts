@@ -16,10 +16,7 @@ export const fromStage6: readonly Stage[] = ['isik'];
 /** Only a violated MUST fails a service. */
 type Level = 'MUST' | 'SHOULD' | 'MAY';
 
-/**
- * The sender of a request: the requestor (default), staff at the server with the clinic's resources, or an anonymous
- * client.
- */
+/** The sender: the requestor (default), staff at the server with the clinic's resources, or an anonymous client. */
 export type Sender = 'requestor' | 'staff' | 'nobody';
 
 /** A request and the expectations of its response. Texts have placeholders ({@link Data}). */

@@ -118,10 +118,7 @@ async function persist(
   }
 }
 
-/**
- * Carries out an action for each reference, several at once, and returns the refused ones. If the server cannot be
- * reached, the remaining ones are not tried.
- */
+/** Returns the references whose action was refused. If the server cannot be reached, the remaining are skipped. */
 async function refusedOf(
   references: Iterable<string>,
   action: (reference: string) => Promise<KitResponse>,

@@ -60,9 +60,7 @@ async function tokenFor({ baseUrl, tokenUrl, clientId = '', clientSecret = '' }:
   throw new Error(`${address} issued no token to ${clientId}: ${[...new Set(refused)].join('; ')}.`);
 }
 
-/**
- * Returns a function that renews the token in time. If the renewal fails, the old token is used until it is refused.
- */
+/** Renews the token in time. If that fails, the old token is used until it is refused. */
 async function renewing(login: Login): Promise<() => Promise<string>> {
   let issued = Promise.resolve(await tokenFor(login));
   return async () => {

@@ -144,10 +144,7 @@ export function beginExamination(subject: Subject): Examination {
 export const checksOf = (stage: Stage, checks: readonly Check[]): readonly Check[] =>
   checks.filter(({ stages }) => stages?.includes(stage) ?? true);
 
-/**
- * Runs the checks of a stage in sequence, then cleans up. Resources that could not be cleaned up are part of the
- * findings, even if the service has become unreachable.
- */
+/** Runs the checks of a stage in sequence, then cleans up; the findings name the resources that remain. */
 export async function runChecks({ checks, onResult, signal, ...subject }: Run): Promise<Findings> {
   const examination = beginExamination(subject);
   const results: Result[] = [];

@@ -13,10 +13,7 @@ export function namesIn(text: string): string[] {
 
 const isOfPatient = (entry: unknown): boolean => /(^|\/)Patient\//.test(Object(Object(entry).actor).reference);
 
-/**
- * One step of a placeholder: an element, an index, `ofPatient` (the index of the patient's participant), or the `date`
- * of an instant.
- */
+/** One step of a placeholder: element, index, `ofPatient` (index of the patient's participant), or `date`. */
 function part(value: unknown, step: string): unknown {
   if (typeof value === 'string') {
     return step === 'date' ? value.slice(0, 10) : undefined;
@@ -62,9 +59,7 @@ export function fillRequest(text: string, data: Data): { readonly method: string
   return { method, path: `${fillText(path, data)}${asked}` };
 }
 
-/**
- * Fills in the placeholders of all strings in a value. The string `{...name}` is replaced by the whole value `name`.
- */
+/** Fills in all strings of a value. `{...name}` is replaced by the whole value `name`. */
 export function fill(value: unknown, data: Data): unknown {
   if (typeof value === 'string') {
     const [, whole] = /^\{\.\.\.(\w+)\}$/.exec(value) ?? [];

@@ -12,10 +12,7 @@ function written(milliseconds: number, locale: string | undefined): string {
   return `${digits(Math.floor(seconds / 60), 1)}:${digits(seconds % 60, 2)}`;
 }
 
-/**
- * Counts down the hold. Screen readers hear it only twice: in the last minutes, when the hold can be prolonged, and at
- * the end. The input is kept.
- */
+/** Counts down. Screen readers hear it in the last minutes, when the hold can be prolonged, and at the end. */
 export function countDown(panel: HTMLElement): void {
   const [remaining, news] = [panel.querySelector('.remaining'), panel.querySelector('.news')];
   const button = panel.querySelector('button');

@@ -15,10 +15,7 @@ function sayWhetherBehind(news: HTMLElement, isBehind: boolean): void {
   }
 }
 
-/**
- * Updates the state of an appointment without a reload. Focus and scroll position are kept, and the new state is
- * announced.
- */
+/** Updates the state without a reload; focus and scroll position are kept, and the new state is announced. */
 export function watchState(news: HTMLElement): void {
   let readAt = performance.now();
   let unheard = UNHEARD.first;

@@ -29,10 +29,7 @@ function doctorOf(practitioner: Practitioner, place: Location | undefined): Doct
   };
 }
 
-/**
- * Reads the practitioners of a service's Schedules, by the actor of the Schedule: a Practitioner or a PractitionerRole.
- * The Map is empty if one of the searches fails.
- */
+/** Reads the practitioners of a service, by the actor of their Schedule; empty if one of the searches fails. */
 export async function readDoctors(
   client: BookingService,
   service: BookableService,

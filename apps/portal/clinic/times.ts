@@ -76,10 +76,7 @@ function fits(slot: Slot, service: BookableService, { start, end }: Pick<FreeTim
   return from <= start && end <= to && lengths.includes(length) && ((start - from) % length === 0 || end === to);
 }
 
-/**
- * Validates a time that a browser names: it must be bookable and of the right duration. A Slot that is missing or not
- * free is left to the service, which proposes other times.
- */
+/** Validates a time from a browser. A missing or busy Slot is left to the service, which proposes other times. */
 export async function refusalOf(
   client: BookingService,
   service: BookableService,

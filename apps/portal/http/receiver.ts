@@ -22,10 +22,7 @@ function parsed(text: unknown): unknown {
   }
 }
 
-/**
- * `POST /notifications`: receives notifications of the clinic's service. The body of a request without the secret of
- * the portal's Subscription is not read.
- */
+/** `POST /notifications`. The body of a request without the secret of the portal's Subscription is not read. */
 export function receiver(news: PortalUpdates, secret: string): FastifyPluginAsync {
   return async (scope) => {
     await scope.register(rateLimit, { max: MAX_PER_MINUTE, timeWindow: '1 minute' });

@@ -107,10 +107,7 @@ const controls: Readonly<Record<Control, Render>> = {
     html`<p><b>${text}</b><br><span class="note">${texts.details.notHere}</span></p>`,
 };
 
-/**
- * The fields of the clinic's questions. A conditional question contains its condition for the script. Without scripts
- * it is shown with a note, and the server checks whether it is required.
- */
+/** Without scripts, conditional questions are shown with a note. Only the server requires their answers. */
 export function questionFields(visit: Visit, state: FormState, questions: readonly Question[]): Html {
   const fields = questions.map((question) => {
     const { conditions } = question.enableWhen;

@@ -229,10 +229,7 @@ const MAX_TIMES = 40;
 
 const hasPeople = ({ service }: TimesPage): boolean => service.schedules.filter(({ name }) => name !== '').length > 1;
 
-/**
- * The listed times of a day. Too many times of several Schedules are reduced to one per start. If there are still too
- * many and a practitioner can be selected, only a sample of the day is listed.
- */
+/** Reduces too many times of a day to one per start; if people can be chosen, to a sample of these. */
 function shownTimes(page: TimesPage, times: readonly FreeTime[]): readonly FreeTime[] {
   if (page.schedule !== undefined || times.length <= MAX_TIMES) {
     return times;

@@ -12,10 +12,7 @@ const MAX_PER_MINUTE = 30;
 
 const file = /^([A-Za-z0-9-]{1,64}\.[0-9a-f]{64})\.ics$/;
 
-/**
- * Returns the calendar of a link, or the HTTP status of the failure. There is no cache, so that a revoked link ends at
- * once.
- */
+/** Returns the calendar, or the HTTP status of the failure. No cache: a revoked link ends at once. */
 async function read({ service }: Portal, name: string): Promise<string | 404 | 503> {
   const [, token] = file.exec(name) ?? [];
   const found = token === undefined ? undefined : await service.feed(token);
@@ -25,10 +22,7 @@ async function read({ service }: Portal, name: string): Promise<string | 404 | 5
   return found.parameter?.find((parameter) => parameter.name === 'calendar')?.valueString ?? 503;
 }
 
-/**
- * `GET /calendar/{secret}.ics`: the calendar feed of a practitioner or a room. The secret is the only authentication;
- * staff create, renew and revoke it at the front desk.
- */
+/** `GET /calendar/{secret}.ics`: the calendar feed of a practitioner or a room, authenticated by its secret only. */
 export function feedRoutes(portal: Portal): FastifyPluginAsync {
   return async (scope) => {
     const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);

@@ -86,10 +86,7 @@ function occurrence(one: Own, steps: readonly Own[], group: string, services: re
   };
 }
 
-/**
- * Combines the appointments of a visit, and adds the other appointments of a series. Access to one appointment includes
- * those that were booked with it for the same patient.
- */
+/** Combines visits and adds the rest of a series: access to one includes the others of the same patient. */
 async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly Own[] | Refusal> {
   const { visitGroup: system } = visit.portal.options.extensions;
   const keyOf = ({ appointment }: Pick<Own, 'appointment'>): string | undefined => groupOf(appointment, system);
@@ -129,10 +126,7 @@ async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly O
   return [...shown.values()];
 }
 
-/**
- * Searches the personal offers for the visitor's appointments and waitlist entries. Those for other visitors of the
- * portal are filtered out.
- */
+/** The personal offers for the visitor, without those for other visitors of the portal. */
 async function offersTo(visit: Visit, own: readonly Own[]): Promise<Own[] | Refusal> {
   const waiting = own.filter(({ view }) => view.state === 'waiting' || view.openUntil !== undefined);
   const patients = [...new Set(waiting.flatMap(({ appointment }) => patientsOf(appointment)))];

@@ -19,10 +19,7 @@ import { alternativesTo, reasonOf, visitorLimit } from './refusals.ts';
 import { currentHold, forUnderWay, identifierOf, marksOf, type UnderWay } from './under-way.ts';
 import { askFor } from './visits.ts';
 
-/**
- * Builds a submission from a form. A Patient is reused only if the visitor selected it: a name and a date of birth
- * prove nothing.
- */
+/** Reuses a Patient only if the visitor selected it: a name and a date of birth prove nothing. */
 export function submissionOf(
   { portal, form, texts }: Visit,
   key: string,

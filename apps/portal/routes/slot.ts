@@ -6,10 +6,7 @@ import { failureOf, failurePage } from '../pages/failure.ts';
 import { bookingFields, takenPage } from '../pages/taken.ts';
 import { formatTime } from '../visit/chosen-time.ts';
 
-/**
- * `GET /slots/:id`: the page of a Slot, for links of directories. Only a script or the button holds the Slot, so that
- * crawlers hold nothing.
- */
+/** `GET /slots/:id`, for directories. Only a script or the button holds the Slot, so that crawlers hold nothing. */
 export const showSlot: PageHandler = async (visit) => {
   const { portal, texts, say, clock } = visit;
   const { path } = portal.options;

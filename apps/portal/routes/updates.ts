@@ -4,10 +4,7 @@ import type { AppointmentView } from '../visit/appointment.ts';
 
 const WATCH_LENGTH = 24 * 3_600_000;
 
-/**
- * URL with which a page asks whether an appointment may have changed since this request. It is sealed, so the response
- * needs no access check at the clinic.
- */
+/** The sealed URL of updates since this request; its response needs no access check at the clinic. */
 export async function watchOf({ portal, at, session }: Visit, { id, state, steps }: AppointmentView): Promise<string> {
   const watch = await portal.seal.close(
     'watch',

@@ -75,10 +75,7 @@ const newer = (known: readonly string[], ids: readonly string[]): readonly strin
 /** Maximum of sessions in memory; the least recently changed is removed first. */
 const MAX_REMEMBERED = 5_000;
 
-/**
- * Keeps the access rights of sessions in memory. Of two concurrent responses, the cookie of one would otherwise remove
- * the rights that the other added.
- */
+/** Rights of sessions in memory: of two concurrent responses, the second cookie would remove rights of the first. */
 export function createSessions() {
   const known = new Map<string, Session>();
   const whole = (session: Session): Session => {

@@ -8,10 +8,7 @@ export interface Changes {
 
 const MOST = 5_000;
 
-/**
- * Keeps the changes in memory, at most 5,000. After a missed or dropped one, all appointments that were read before it
- * may have changed.
- */
+/** In memory and bounded. After a missed or dropped change, all earlier reads may be outdated. */
 export function createChanges(now: () => number): Changes {
   /** Appointments that were read before this time may have changed. */
   let unknownBefore = now();

@@ -22,10 +22,7 @@ const DOUBT = 600_000;
 /** Maximum of Subscriptions whose event numbers are kept; the portal has fewer. */
 const MOST = 20;
 
-/**
- * Follows the event numbers. If several servers share the endpoint, each receives only a part of the notifications. The
- * gaps show that, and pages of such a server call the service again.
- */
+/** Follows the event numbers: a gap shows that another server behind the endpoint received a notification. */
 export function createSubscriptionWatch(changes: Changes, now: () => number): SubscriptionWatch {
   let heardAt = Number.NEGATIVE_INFINITY;
   let missedAt = Number.NEGATIVE_INFINITY;

@@ -31,10 +31,7 @@ function subscriptionFor({ endpoint, topic, secret }: SubscriptionOptions): Subs
   } as Subscription;
 }
 
-/**
- * Creates the Subscription, or requests the existing one again, which makes the service send a handshake. The portal
- * stores no id; it finds its Subscription by the endpoint.
- */
+/** Creates or renews the Subscription, found by its endpoint; the service then sends a handshake. */
 async function subscribe(service: BookingService, options: SubscriptionOptions): Promise<Subscription | Refusal> {
   const { endpoint, topic } = options;
   const wanted = subscriptionFor(options);

@@ -64,9 +64,7 @@ interface Carried {
   readonly made: Named | undefined;
 }
 
-/**
- * The meaning of an act for the model. Adapters define its requests, and the responses that carry it out or refuse it.
- */
+/** The meaning of an act for the model. Its requests and responses are defined by adapters. */
 interface Meaning {
   readonly verb: string;
   /** Relative frequency for portals and staff, among the acts of their adapter. */

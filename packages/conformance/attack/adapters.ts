@@ -34,9 +34,7 @@ export interface Step {
   readonly body?: unknown;
   readonly keep?: string;
   readonly done: Answers;
-  /**
-   * Refused because the time is not free. Any other 4xx response claims nothing; all others leave the outcome unknown.
-   */
+  /** The time is not free. Any other 4xx response claims nothing; others leave the outcome unknown. */
   readonly refused?: readonly Answers[];
 }
 

@@ -25,10 +25,7 @@ export interface Operation {
   readonly found?: number;
   /** The whole time of the bookable item; the request may name a part of it. */
   readonly of?: Period;
-  /**
-   * Times of request and response, on one clock in milliseconds. Without a response, it may take effect at any later
-   * time.
-   */
+  /** Milliseconds of one clock. Without a response, it may take effect at any time after `sent`. */
   readonly sent: number;
   readonly answered: number;
   /** `refused`: the time is not free. Other refusals are not recorded. */

@@ -179,10 +179,7 @@ const byAppointment = (history: readonly Operation[]): Operation[][] =>
     (operation, other) => namesIn(operation).some((name) => namesIn(other).includes(name)),
   );
 
-/**
- * Reduces an impossible history. Only operations whose removal makes the rest easier to satisfy are removed: refusals
- * and reads, then whole appointments.
- */
+/** Reduces an impossible history by refusals and reads, then by whole appointments. */
 function shortest(history: readonly Operation[], terms: Terms, situations: number): readonly Operation[] {
   const isImpossible = (operations: readonly Operation[]): boolean =>
     search(operations, terms, situations) === 'impossible';

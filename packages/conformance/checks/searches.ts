@@ -2,10 +2,7 @@ import type { ResourceType } from '@medplum/fhirtypes';
 import { type Asking, asking, type Check } from '../check.ts';
 import { findsOnly, has, status, that } from '../expectation.ts';
 
-/**
- * A search: its name, its query, a FHIRPath expression that holds for all matches, and the end of its scenario's title
- * in the public test suite.
- */
+/** A search; `all` is FHIRPath that holds for all matches, `scenario` the end of the scenario's title. */
 export type Search = readonly [by: string, query: string, all: string, scenario: string, format?: 'xml'];
 
 interface Searched extends Pick<Asking, 'level' | 'section' | 'stages' | 'needs' | 'within'> {

@@ -57,10 +57,7 @@ function clock(from: number): Readonly<Record<Time, () => object>> {
   };
 }
 
-/**
- * Provides needs: prepared by the tester; else created by staff or the requestor; else, for free Slots, from the
- * prepared Schedule.
- */
+/** Provides needs: prepared; else created by staff or requestor; else free Slots of the prepared Schedule. */
 export function preparation({ actors, given, constants, from }: Ground): Prepare {
   const times = clock(from);
   const shared = new Map<Need, Promise<object>>();
