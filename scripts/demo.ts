@@ -41,7 +41,6 @@ const byIdentifier = (resource: Identified): DesiredResource => {
   };
 };
 
-/** Creates missing demo data. Returns the references, by the values of the demo identifiers. */
 async function ensure(
   { connection }: Deployment,
   resources: readonly Identified[],

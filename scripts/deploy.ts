@@ -20,7 +20,6 @@ import { type Connection, type Credentials, connect } from './medplum/connect.ts
 import { type Counts, startReport } from './medplum/report.ts';
 import { upsert } from './medplum/upsert.ts';
 
-/** The base address of the project's artefacts, taken from one of them; `undefined` if there is none yet. */
 async function storedBase({ medplum }: Connection, config: BookingConfig): Promise<string | undefined> {
   const name = artefactName(config, 'LocalBot');
   const stored = await medplum.searchOne('NamingSystem', { 'name:exact': name });

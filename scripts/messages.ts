@@ -28,7 +28,6 @@ async function readMail(): Promise<string> {
   return mail.slice(0, MAX_LENGTH);
 }
 
-/** A message that a mail server reports as undeliverable. */
 interface Returned {
   /** The number of the message; see `messageNumber`. */
   readonly number: string;
@@ -77,7 +76,6 @@ async function ask(given: CredentialArguments, said: Readonly<Record<string, str
   return { result: textOf('result'), reason: textOf('reason') };
 }
 
-/** Advice for a message that was not accepted. */
 const advice = {
   refused:
     'Is the feature "email" in Project.features, and are smtpHost, smtpPort, smtpUsername, smtpPassword and ' +

@@ -16,7 +16,6 @@ interface EraseArguments extends CredentialArguments {
 
 const CONCURRENCY = 4;
 
-/** Exit status of a refused erasure. */
 const REFUSED = 2;
 
 function idOf(reference: string): string {

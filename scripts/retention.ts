@@ -31,7 +31,6 @@ interface Clearing {
   /** Resources last changed before this time, in milliseconds since 1970 UTC, are removed. */
   readonly cutoff: number;
   readonly dryRun: boolean;
-  /** Receives, after each page, how many of a kind were removed. */
   readonly onProgress: (kind: Leftover, count: number) => void;
 }
 
@@ -71,7 +70,6 @@ async function slotsOfAppointments(clearing: Clearing, slots: readonly WithId<Re
   return referred;
 }
 
-/** Clears the slots of one kind that a search finds, except those that appointments refer to. */
 async function clearSlots(
   clearing: Clearing,
   kind: Leftover,

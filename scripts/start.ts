@@ -48,7 +48,6 @@ export interface StartOptions {
 
 /** The running service. */
 export interface Running {
-  /** Public FHIR base address of the gateway. */
   readonly baseUrl: string;
   readonly sandbox: Sandbox;
   readonly demo: Demo;

@@ -27,7 +27,6 @@ export interface Caller {
   readonly isExtended: boolean;
 }
 
-/** The server as caller. */
 export const system: Caller = {
   author: { reference: 'system' },
   isSystem: true,

@@ -63,7 +63,6 @@ export async function waysOf(installation: Installation, only = ''): Promise<Mea
   );
 }
 
-/** A row of the table: one way to book, next to `$book` without the service. */
 function rowOf(name: string, rounds: readonly Measurement[], book: readonly Measurement[]): string[] {
   const measurement = rounds.reduce(combine, nothing);
   const p50 = quantile(measurement.durations, 0.5);

@@ -11,7 +11,6 @@ export interface Measurement {
   readonly failures: number;
 }
 
-/** An empty measurement. */
 export const nothing: Measurement = { durations: [], elapsed: 0, conflicts: 0, failures: 0 };
 
 /** Combines two measurements. */
@@ -70,7 +69,6 @@ export function throughput({ durations, elapsed }: Measurement): number {
   return elapsed > 0 ? (durations.length / elapsed) * 1_000 : 0;
 }
 
-/** The smallest and the largest value, for a table. */
 export const rangeText = (values: readonly number[]): string =>
   `${Math.min(...values).toFixed(1)}–${Math.max(...values).toFixed(1)}`;
 

@@ -122,7 +122,6 @@ async function prepare(installation: Installation, config: BookingConfig, rounds
   return { operations, installation, end };
 }
 
-/** Runs all operations of all sides in rotation. Returns the rows of the table. */
 async function measureAll(sides: readonly Side[], rounds: number): Promise<string[][]> {
   const found = await inRounds(sides, rounds + WARM_UP, async ({ operations, installation }) => {
     await installation.renew();

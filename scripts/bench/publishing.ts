@@ -24,7 +24,6 @@ interface PublishingArguments {
 
 const WORKING_DAYS = 10;
 
-/** Maximum time until the nearest two weeks are published, in milliseconds. */
 const MAX_SHOWN_MS = 300_000;
 
 /** The bookings of a phase, and the seconds until each Schedule showed its nearest two weeks. */

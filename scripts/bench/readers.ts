@@ -26,13 +26,11 @@ interface ReadersArguments {
   readonly only?: string;
 }
 
-/** Minimum number of calendars that are searched and booked. */
 const CALENDARS = 10;
 
 /** Free times of a calendar: more than a page, so that the search has to count them. */
 const FREE = 30;
 
-/** The calendars that concurrent readers search. */
 const SEARCHED = ['nothing', 'different', 'the same'] as const;
 
 type Searched = (typeof SEARCHED)[number];
@@ -42,7 +40,6 @@ interface Round {
   readonly bookings: Measurement;
 }
 
-/** Repeats a value until the time is over. */
 function* until<T>(end: number, one: T): Iterable<T> {
   while (performance.now() < end) {
     yield one;

@@ -41,7 +41,6 @@ interface ReleaseDayResult {
   readonly isRight: boolean;
 }
 
-/** The expected statuses: a booking may find its time taken, a search succeeds. */
 const expected: Readonly<Record<Answered['kind'], readonly number[]>> = {
   search: [200],
   book: [201, 409],

@@ -15,7 +15,6 @@ import { batchesOf, installationBundle } from './package.ts';
  */
 const [banner, footer] = ['(() => {', '})();\nObject.assign(exports, module.exports);'];
 
-/** Prefix of the plugin's entries for Bots: modules that export only the handler. */
 const ENTRY = 'bot:';
 
 const entries: Plugin = {

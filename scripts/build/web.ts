@@ -9,7 +9,6 @@ import { build, type Metafile } from 'esbuild';
 import { isObject } from '../../core/fhir/resource.ts';
 import { MANIFEST, WEB_OUTPUT } from '../../packages/web/assets.ts';
 
-/** The script of an application's page, below its folder in `apps`. */
 const entryOf = /^apps\/([\w-]+)\/client\/main\.tsx?$/;
 
 /** Sources of the output. Scripts for browsers may import the rules of `core`. */
@@ -60,7 +59,6 @@ async function compress(file: string): Promise<void> {
   ]);
 }
 
-/** The files of each application's page, by the application's folder. */
 function pagesOf({ outputs }: Metafile): Record<string, { script: string; style?: string }> {
   const pages = Object.entries(outputs).flatMap(([path, { entryPoint, cssBundle }]) => {
     const application = entryOf.exec(entryPoint ?? '')?.[1];

@@ -21,7 +21,6 @@ export interface HoursArguments {
   readonly timeZone?: string;
 }
 
-/** Reads opening hours in their stored form. A probable mistake is reported, just as the front desk asks about it. */
 function readHours(text: string): NonNullable<HoursChange['hours']> {
   const hours = parseHours(text);
   for (const doubt of doubtsIn(rowsOf(hours))) {

@@ -19,7 +19,6 @@ import { requestorTag } from '../../core/fhir/tags.ts';
 import { services, specialties } from '../../profiles/services.ts';
 import { parseHours } from '../calendar/hours-text.ts';
 
-/** System of the identifiers of all demo data. */
 export const DEMO_SYSTEM = 'urn:appointment-booking:demo';
 
 export const demoIdentifier = (value: string): [{ system: string; value: string }] => [{ system: DEMO_SYSTEM, value }];
@@ -38,7 +37,6 @@ export interface DemoSchedule {
   readonly duration: number;
   /** Length of an appointment in minutes, if portals book slot parts. */
   readonly part?: number;
-  /** The key of a schedule with the same hours. */
   readonly like?: string;
 }
 

@@ -46,7 +46,6 @@ Tim Berger 2003-08-15 Sprained ankle`
     return { given, family, birthDate, why: why.join(' ') };
   });
 
-/** Index of the patient who cancels. */
 const CANNOT_COME = 3;
 
 const nextTimes = ({ medplum }: Connection, schedule: string, from: number, count: number): Promise<WithId<Slot>[]> =>
@@ -80,7 +79,6 @@ export async function busyDay(
 
 type Wanted = Pick<Appointment, 'comment' | 'slot' | 'start' | 'end' | 'serviceType'>;
 
-/** Books for a new patient, with the rights of the clinic. */
 async function bookFor(
   { medplum }: Connection,
   { baseUrl }: BookingConfig,

@@ -18,7 +18,6 @@ interface Remembered {
   readonly gatewayClient?: string | undefined;
 }
 
-/** Path of the configuration of Medplum's command line tool. */
 export const CLI_CONFIG = 'medplum.config.json';
 
 /** `medplum.config.json` of Medplum's command line tool. Our extensions: `bookingConfig` and `gatewayClient`. */

@@ -5,7 +5,6 @@ import type { Connection } from '../medplum/connect.ts';
 import { assignPolicy, createClient, membershipOf } from '../medplum/membership.ts';
 import type { Report } from '../medplum/report.ts';
 
-/** The name of the gateway's client in Medplum. */
 export const GATEWAY_CLIENT = 'Appointment booking: gateway';
 
 const description =
@@ -34,7 +33,6 @@ export async function findGatewayClient({ medplum }: Connection): Promise<WithId
   return client;
 }
 
-/** Restores the membership of a client whose access was ended. */
 async function readmit({ medplum, projectId }: Connection, client: ClientApplication, policyId: string): Promise<void> {
   const reference = { reference: `ClientApplication/${client.id}`, display: GATEWAY_CLIENT };
   await medplum.createResource<ProjectMembership>({

@@ -19,7 +19,6 @@ interface Shared {
   readonly schedules: readonly string[];
 }
 
-/** Maximum number of schedules that are checked for slots made by hand. */
 const MAX_LOOKED_AT = 200;
 
 /** Schedules without anything to book. */
@@ -153,7 +152,6 @@ export function assessDoubtful({ ofNobody, ofOneService }: Doubtful): DoctorResu
       );
 }
 
-/** Checks of opening hours and busy time. */
 export const calendarChecks: readonly Check[] = [
   check('published slots', readSilent, assessSilent),
   check(

@@ -30,9 +30,7 @@ export interface Installation {
   readonly request: Request;
   /** The same without a token. */
   readonly requestAnonymously: Request;
-  /** Bookings per minute that the installation must allow. */
   readonly bookingsPerMinute: number;
-  /** Address of the gateway for this machine. */
   readonly gatewayUrl?: string | undefined;
   /** The report of a dry run of the deployment, which runs once. */
   readonly dryRun: () => Promise<readonly string[]>;

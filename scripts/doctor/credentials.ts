@@ -72,7 +72,6 @@ async function readCredentials(installation: Installation): Promise<CredentialsS
   return { keys, portals };
 }
 
-/** Checks of the portals' credentials. */
 export const credentialsChecks: readonly Check[] = [
   check('credentials of portals', readCredentials, assessCredentials),
 ];

@@ -34,7 +34,6 @@ export function assessDryRun(lines: readonly string[], isMeant: (subject: string
 
 const isBot = (subject: string): boolean => subject.startsWith('Bot ');
 
-/** Subscriptions that must exist, by name, each with the stored one. */
 type FoundSubscriptions = readonly { readonly name: string; readonly stored: Subscription | undefined }[];
 
 /** The Subscriptions by which Medplum starts Bots must be active: Medplum itself may have switched one off. */
@@ -87,7 +86,6 @@ function assessConsistency(findings: readonly Finding[]): DoctorResult {
   return errors.length > 0 ? error(`${errors.length} errors: ${text}`, help) : warning(text, help);
 }
 
-/** Checks of the deployment, and of the bookings since. */
 export const deploymentChecks: readonly Check[] = [
   check(
     'deployed Bots',

@@ -45,5 +45,4 @@ async function readHosts(installation: Installation): Promise<readonly MedplumHo
   );
 }
 
-/** Checks of the addresses of Medplum. */
 export const exposureChecks: readonly Check[] = [check("Medplum's address", readHosts, assessExposure)];

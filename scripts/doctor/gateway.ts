@@ -99,7 +99,6 @@ async function readGatewayClient({ medplum, me }: Installation): Promise<Gateway
   return { isThere: client !== undefined, membership };
 }
 
-/** Checks of the gateway and its client. */
 export const gatewayChecks: readonly Check[] = [
   check('gateway', readGateway, assessGateway),
   check('client of the gateway', readGatewayClient, assessGatewayClient),

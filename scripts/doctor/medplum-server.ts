@@ -40,7 +40,6 @@ async function readVersion({ request }: Installation): Promise<string | undefine
 
 interface Remains {
   readonly status: number;
-  /** Number of resources stored despite the error. */
   readonly left: number;
 }
 
@@ -127,7 +126,6 @@ async function sendLargeBody({ requestAnonymously }: Installation): Promise<numb
   );
 }
 
-/** Checks of the Medplum server. */
 export const serverChecks: readonly Check[] = [
   check('Medplum version', readVersion, assessVersion),
   check('transactions', tryTransaction, assessTransaction),

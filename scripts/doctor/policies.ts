@@ -21,7 +21,6 @@ function unreadable(holder: PolicyHolder, config: PublicConfig): string[] {
   return issue ? [`${holder.resourceType}/${holder.id} (${issue.expression}: ${issue.diagnostics})`] : [];
 }
 
-/** The policy that applies to a Schedule, as `$book` and the searches read it. */
 function policyOf(schedule: Schedule, services: ReadonlyMap<string, HealthcareService>, config: PublicConfig) {
   const own = serviceIdsOfSchedule(schedule).flatMap((id) => services.get(id) ?? []);
   return effectivePolicy(schedule, own, config);
@@ -58,5 +57,4 @@ const readHolders = async ({ medplum }: Installation): Promise<Holders> => ({
   services: await searchAll(medplum, 'HealthcareService'),
 });
 
-/** Checks of booking policies. */
 export const policyChecks: readonly Check[] = [check('booking policies', readHolders, assessPolicies)];

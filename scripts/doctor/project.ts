@@ -200,7 +200,6 @@ async function readMessageWays(installation: Installation): Promise<MessageWays>
   return { secrets: secret, isAdmin: membership?.admin === true };
 }
 
-/** Checks of the project. */
 export const projectChecks: readonly Check[] = [
   check('credentials', async ({ me }) => me, assessCredentials),
   check('features', async ({ me }) => me, assessFeatures),

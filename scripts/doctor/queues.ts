@@ -74,7 +74,6 @@ const readNow =
   ({ medplum, config }: Installation): Promise<T> =>
     read(medplum, config, Date.now());
 
-/** Checks of the queues. */
 export const queueChecks: readonly Check[] = [
   check('clock', readNow(readCronAge), assessCron),
   check('accepted bookings', readNow(readJobs), assessWaiting),

@@ -11,7 +11,6 @@ interface Coded {
   readonly codeSystems: readonly CodeSystem[];
 }
 
-/** Whether requestors find a code system by a resource type that uses its codes. */
 function isFoundFor(type: string, { useContext = [] }: CodeSystem, config: BookingConfig): boolean {
   return useContext.some(
     ({ code, valueCodeableConcept }) =>
@@ -83,5 +82,4 @@ async function readCoded({ medplum }: Installation): Promise<Coded> {
   };
 }
 
-/** Checks of the code systems that portals need. */
 export const terminologyChecks: readonly Check[] = [check('code systems of services', readCoded, assessTerminology)];

@@ -16,7 +16,6 @@ import { extensionUrls } from '../../packages/web/refusal.ts';
 import { isAddress } from './settings.ts';
 import { type Application, web } from './web.ts';
 
-/** The portal's client at the clinic, and its texts for patients. */
 interface PortalSettings {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -62,7 +61,6 @@ interface FrontDeskSettings {
   readonly day?: string | undefined;
 }
 
-/** The front desk for staff. It contains a view of the portal if that is served. */
 function frontDeskApplication(
   config: BookingConfig,
   { day, ...settings }: FrontDeskSettings,

@@ -22,7 +22,6 @@ export const limitVariables = {
   LIMIT_BODY_BYTES: 'bodyBytes',
 } as const satisfies Record<string, keyof GatewayLimits>;
 
-/** Whether a text is an HTTP address. */
 export const isAddress = (text: string): boolean => /^https?:/.test(text) && URL.canParse(text);
 
 /**

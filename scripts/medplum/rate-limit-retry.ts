@@ -15,7 +15,6 @@ export function secondsUntilReset(header: string | null): number {
   return Math.min(waits.length > 0 ? Math.max(...waits) + 1 : MINUTE, MINUTE);
 }
 
-/** Waits for the reset of the limits. Prints a message once for each wait. */
 async function waitForReset(seconds: number): Promise<void> {
   console.error(`The server's rate limit is reached; continuing in ${seconds} seconds.`);
   await setTimeout(seconds * 1000);
@@ -32,7 +31,6 @@ export const fetchWithinRateLimit: typeof fetch = async (input, init) => {
   }
 };
 
-/** The response to an entry of a batch. */
 type Answer = { readonly response?: { readonly status?: string } };
 
 /**

@@ -20,7 +20,6 @@ export interface DesiredResource<T extends Resource = Resource> {
   readonly resource: T;
   /** Search for the stored one, without the type: `url=…`. */
   readonly query: string;
-  /** Its name in the report. */
   readonly label: string;
   /** Keeps changes that others may have made in the stored one, or in other deployed resources; by default none. */
   readonly merge?: (desired: T, stored: Resource, others: readonly Resource[]) => T;
@@ -93,7 +92,6 @@ function toEntry({ stored, resource, desired: { query } }: Step): BundleEntry {
     : { resource, request: { method: 'POST', url: type, ifNoneExist: query } };
 }
 
-/** Finds stored resources in one batch, and plans the changes. */
 async function planAll(connection: Connection, desiredResources: readonly DesiredResource[]): Promise<Step[]> {
   const searches = desiredResources.map(
     ({ resource, query }): BundleEntry => ({ request: { method: 'GET', url: `${resource.resourceType}?${query}` } }),

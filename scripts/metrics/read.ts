@@ -31,7 +31,6 @@ export interface Queue {
 /** The queues at one moment. */
 export interface Snapshot {
   readonly waiting: Readonly<Record<Kind, Queue>>;
-  /** Subscriptions by the status of their deliveries. */
   readonly subscriptions: ReadonlyMap<OutboxStatus, number>;
   /** Seconds since Medplum last started the scheduled Bot retry-deliveries; `undefined` if it never did. */
   readonly clock: number | undefined;
@@ -53,7 +52,6 @@ async function queueOf(medplum: MedplumClient, status: Appointment['status'], no
   return { count: found.total ?? 0, oldest: since(found.entry?.[0]?.resource?.meta?.lastUpdated, now) };
 }
 
-/** Counts the requests whose deadline has passed, and reads the earliest deadline. */
 async function readOverdue(medplum: MedplumClient, config: BookingConfig, now: number): Promise<Queue> {
   const overdue = {
     code: rowCodes(['confirm'], config),
@@ -70,7 +68,6 @@ async function tasksOf(medplum: MedplumClient, code: RowCode, config: BookingCon
   return searchAll(medplum, 'Task', { code: rowCodes([code], config), ...more, _sort: '_lastUpdated' });
 }
 
-/** The times of the first undelivered events of outboxes. */
 async function firstEvents(medplum: MedplumClient, queries: readonly string[]): Promise<string[]> {
   const found: (Resource | undefined)[] = [];
   for (const some of chunks(queries, CHUNK)) {

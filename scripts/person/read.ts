@@ -46,7 +46,6 @@ const noStore = { cache: 'no-store' } as const;
 
 const codesWith = (contents: 'request' | 'reference') => codesWhere(({ person }) => person === contents);
 
-/** Search for the Tasks of the service with this kind of content. */
 function tasksWith(contents: 'request' | 'reference', config: BookingConfig): Readonly<Record<string, string>> {
   return { code: rowCodes(codesWith(contents), config) };
 }
@@ -59,12 +58,10 @@ interface FoundPerson {
   readonly records: PersonRecords;
   /** Ids of all patients that are this person, including deleted ones. */
   readonly patientIds: ReadonlySet<string>;
-  /** Patients with a stored version. */
   readonly keptPatients: readonly string[];
   readonly person: Person;
 }
 
-/** The resources of a search that pass a test, without duplicates. */
 const search = async <T extends ResourceType>(
   medplum: MedplumClient,
   type: T,
@@ -73,7 +70,6 @@ const search = async <T extends ResourceType>(
 ): Promise<WithId<ExtractResource<T>>[]> =>
   onceEach(await searchAll(medplum, type, { _sort: '_lastUpdated', _count: String(PAGE), ...query }, isWanted));
 
-/** Searches for many values of a parameter, divided into several searches. */
 async function searchAny<T extends ResourceType>(
   medplum: MedplumClient,
   type: T,
@@ -162,7 +158,6 @@ async function readHistories<T extends ResourceType>(
   return histories.flat();
 }
 
-/** The ids in the results of several searches for a type. */
 async function idsOf(
   medplum: MedplumClient,
   type: ResourceType,
@@ -211,11 +206,9 @@ async function findPatients(medplum: MedplumClient, id: string): Promise<[Set<st
 const keysOf = (all: readonly WithId<Resource>[]): string[] =>
   all.map(({ resourceType, id }) => `${resourceType}/${id}`);
 
-/** Whether a Task belongs to the service and has this kind of content. */
 const isTaskWith = (contents: 'request' | 'reference', task: Task, config: BookingConfig): boolean =>
   isRow(task, codesWith(contents), config);
 
-/** Criteria for versions of resources that name the person. */
 interface EarlierContext {
   readonly medplum: MedplumClient;
   readonly config: BookingConfig;
@@ -375,10 +368,8 @@ const known: ReadonlySet<string> = new Set([
   'AuditEvent',
 ]);
 
-/** Types with resources of the service and of the clinic. */
 const mixed = ['QuestionnaireResponse', 'Communication', 'Provenance', 'Task'] as const;
 
-/** The codes that identify the Tasks and messages of the service. */
 function codingsOf(resource: Resource): Coding[] {
   const concepts =
     resource.resourceType === 'Task'

@@ -5,10 +5,8 @@ import { isObject } from '../../core/fhir/resource.ts';
 import { CLI_CONFIG, readCliConfig, writeCliConfig } from '../deploy/cli-config.ts';
 import type { Deployment } from '../deploy.ts';
 
-/** Path of the configuration that `npm start` runs with, below the working folder. */
 const STARTED_CONFIG = '.sandbox/booking.config.json';
 
-/** Path of a portal's credentials for a shell, below the working folder. */
 const PORTAL_ENVIRONMENT = '.sandbox/portal.env';
 
 /** The working folder of a developer, and the settings from which the running configuration was made. */

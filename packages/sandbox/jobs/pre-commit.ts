@@ -20,7 +20,6 @@ export function isPreCommit(subscription: Subscription): boolean {
   return getExtension(subscription, preCommitUrl)?.valueBoolean === true;
 }
 
-/** The active Subscriptions of a project. */
 export const activeSubscriptions = (unit: Pick<UnitOfWork, 'newest'>, project: string): WithId<Subscription>[] =>
   resourcesOf(unit, 'Subscription').filter(({ status, meta }) => status === 'active' && meta?.project === project);
 

@@ -50,7 +50,6 @@ function compartmentsOf(resource: StoredResource, project: string | undefined): 
 
 interface WriteOptions {
   readonly isNew: boolean;
-  /** The version that must be the current one. */
   readonly ifMatch?: string | undefined;
   /** Searches the targets of conditional references with the caller's rights. */
   readonly search: (request: SearchRequest) => Promise<readonly Resource[]>;

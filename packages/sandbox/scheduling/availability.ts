@@ -27,7 +27,6 @@ export function common(interval: Interval, other: Interval): Interval | undefine
   return start < end ? { start, end } : undefined;
 }
 
-/** Sorts intervals, and merges those that touch. */
 function joined(intervals: readonly Interval[]): Interval[] {
   const result: Interval[] = [];
   for (const { start, end } of [...intervals].sort((a, b) => a.start - b.start)) {

@@ -45,7 +45,6 @@ export function seriesTemplate(start: number, count: number, timezone: string): 
   };
 }
 
-/** Whether a template is the one that `$find` proposes. */
 function isKnown(template: Extension, start: number, count: number, timezone: string): boolean {
   try {
     return deepEquals(template, seriesTemplate(start, count, timezone));

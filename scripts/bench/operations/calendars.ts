@@ -18,11 +18,8 @@ const TIMES_A_DAY = 5;
 const DAYS = 84;
 
 interface SearchedCalendars {
-  /** The condition of a search for slots of the service, by its type. */
   readonly ofService: string;
-  /** The condition of a search for slots of one of its schedules. */
   readonly ofSchedule: string;
-  /** The condition of a search for slots within some days. */
   readonly within: (fromDay: number, toDay: number) => string;
 }
 
