@@ -15,7 +15,6 @@ export interface Choice {
   readonly uses: readonly Use[];
 }
 
-/** The choice of each row; `undefined` where there is none. */
 type Assignment<C extends Choice> = readonly (C | undefined)[];
 
 /** The most choices that are considered for a row, the cheapest first. */
@@ -28,7 +27,6 @@ const excludes = (choice: Choice, other: Choice): boolean =>
   choice.key === other.key ||
   choice.uses.some((use) => other.uses.some((its) => use.of === its.of && overlaps(use, its)));
 
-/** An assignment that is improved step by step. */
 class Improving<C extends Choice> {
   readonly #rows: readonly (readonly C[])[];
   readonly #none: number;

@@ -56,9 +56,8 @@ export function scheduleIssues(
   ];
 }
 
-/** The stored resources that the plan of staff names. */
 interface WishState {
-  /** By id: the affected appointments, or all that exist. */
+  /** The existing appointments of the plan, by id. */
   readonly appointments: ReadonlyMap<string, Appointment>;
   readonly slots: readonly Slot[];
   readonly schedules: readonly ScheduleServices[];

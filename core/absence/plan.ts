@@ -18,7 +18,7 @@ export const LOOKED_AHEAD = 28 * DAY;
 /** The shortest notice of a new time, in milliseconds, because its person must be notified. */
 export const NOTICE = 2 * 3_600_000;
 
-/** The cost of a change for a patient, in points. No new time costs more than any change. */
+/** The cost of a change for a patient, in points. An appointment without a replacement costs more than any change. */
 const points = { otherPerson: 300, otherTime: 400, perDay: 20, perHourOfDay: 5, none: 100_000 } as const;
 
 /** The most points for the distance in time, so that it never outweighs the kind of change. */
@@ -39,7 +39,6 @@ export interface Absent extends Interval {
   readonly schedule: string;
 }
 
-/** The input of a plan. */
 interface Planning {
   /** The appointments that cannot take place, in the order of the plan. */
   readonly affected: readonly Appointment[];
@@ -81,7 +80,6 @@ function costOf(before: number, after: number, isSamePerson: boolean): number {
   return 1 + person + points.otherTime + far;
 }
 
-/** The calendars of a plan, prepared for the search. */
 interface Calendars {
   readonly planning: Planning;
   readonly config: PublicConfig;
@@ -93,7 +91,6 @@ interface Calendars {
   readonly localTime: (time: number) => number;
 }
 
-/** Free Slots of a Schedule, in the order of time. */
 interface FreeSlots {
   readonly slots: readonly CalendarSlot[];
   /** The length of the longest one, in milliseconds. */
@@ -119,7 +116,6 @@ function slotsAt({ slots, longest }: FreeSlots, time: Interval): CalendarSlot[] 
   return found;
 }
 
-/** Caches the results of a function. */
 function remembered(answer: (time: number) => number): (time: number) => number {
   const known = new Map<number, number>();
   return (time) => {
@@ -209,7 +205,6 @@ function coveringAt(
   return isExact ? chain : undefined;
 }
 
-/** The possible starts of an appointment in a Schedule. */
 function startsIn(schedule: string, needed: Needed, { free, byId, config }: Calendars): Set<number> {
   const length = needed.end - needed.start;
   const of = byId.get(schedule);

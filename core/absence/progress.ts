@@ -24,7 +24,7 @@ export interface Known {
 /** The next action for an affected appointment. */
 export type Step =
   | { readonly do: 'nothing' }
-  /** The row ends. An open personal offer is withdrawn. */
+  /** The row ends. `withdraws` says whether an open personal offer is withdrawn. */
   | {
       readonly do: 'end';
       readonly as: Extract<AffectedStatus, 'moved' | 'declined' | 'call' | 'over'>;
@@ -54,7 +54,6 @@ const end = (as: Extract<AffectedStatus, 'moved' | 'declined' | 'call' | 'over'>
 /** Whether a personal offer was accepted, whatever happened to the appointment afterwards. */
 const isAccepted = (offer: Appointment, config: PublicConfig): boolean => !isHold(offer, config);
 
-/** The actions after a personal offer without a reply. */
 const inSilence = { keep: end('call'), cancel: { do: 'cancel' }, move: { do: 'move' } } as const satisfies Record<
   Affected['silence'],
   Step

@@ -60,7 +60,6 @@ const missing = (diagnostics: string, expression: string): Issue => ({
   expression,
 });
 
-/** Reads one value, or gives the issue with it. */
 type Read<T> = (sent: Readonly<Record<string, unknown>>, path: string, config: PublicConfig) => T | Issue;
 
 const isIssue = (value: unknown): value is Issue => isObject(value) && 'code' in value && 'diagnostics' in value;
@@ -123,7 +122,6 @@ function namedIn(list: unknown, path: string, known: readonly string[], issues: 
   return found;
 }
 
-/** Reads the parameters of one name. */
 function all<T>(named: Named, name: string, read: Read<T>, issues: Issue[], config: PublicConfig) {
   return (named.get(name) ?? []).flatMap(({ sent, path }) => {
     const value = read(sent, path, config);
@@ -135,7 +133,6 @@ function all<T>(named: Named, name: string, read: Read<T>, issues: Issue[], conf
   });
 }
 
-/** Reads a parameter that can be given once. */
 function single<T>(named: Named, name: string, read: Read<T>, issues: Issue[], config: PublicConfig): T | undefined {
   const [, second] = named.get(name) ?? [];
   if (second) {

@@ -23,7 +23,6 @@ export interface Entry {
   readonly proposal: Proposal | undefined;
 }
 
-/** The final outcomes for an appointment. */
 const outcomes = ['moved', 'declined', 'call'] as const;
 
 type Outcome = (typeof outcomes)[number];

@@ -16,7 +16,6 @@ function isTakenByService(slot: Slot, context: ConsistencyContext): boolean {
   return isByService(slot, context) ?? isMarked(slot, context.config);
 }
 
-/** The most resources that one finding names. */
 const MAX_NAMED = 5;
 
 function listed(keys: readonly string[]): string {

@@ -7,7 +7,6 @@ import { bufferOf, type CalendarSlot, calendarOf, isBooked, isInEveryLane, isTak
 import { overlaps } from '../time/interval.ts';
 import { type ConsistencyContext, type Finding, finding, type Rule } from './finding.ts';
 
-/** The Slots of a Schedule that are compared. */
 interface TakenSlots {
   /** External busy slots, which take the time of every lane. */
   readonly takings: readonly CalendarSlot[];

@@ -100,7 +100,6 @@ function durationIn({ schedule, services }: Bookable, step: VisitStep): number |
   return step.duration ?? (minutes === undefined ? known : minutes * 60_000);
 }
 
-/** Whether a Slot is for the service of a pool. */
 function isFor({ resource, services }: CalendarSlot, pool: Pool, config: PublicConfig): boolean {
   const key = publishedKeyOf(resource, config);
   return (
@@ -190,7 +189,6 @@ function slotsFor(
   return chain && isDivisible(chain, interval, bookable) ? chain : undefined;
 }
 
-/** Whether an appointment is within the wanted hours of the day. */
 function isWithinHours({ start, end }: Interval, { hours, config: { timeZone } }: Frame): boolean {
   if (hours.start <= 0 && hours.end >= DAY) {
     return true;
@@ -216,7 +214,6 @@ function fillerOf(interval: Interval, free: Free, { now }: Frame, slots: readonl
     : { schedule: schedule.id, rank, lane: slot.lane, slots: slots.map(({ id }) => id), buffers };
 }
 
-/** The candidate Schedules of a role at a time. */
 function fillersAt(interval: Interval, all: readonly Free[], frame: Frame): CandidateSchedule[] {
   return all.flatMap((free) => {
     const slots = slotsFor(interval, free);
@@ -224,7 +221,6 @@ function fillersAt(interval: Interval, all: readonly Free[], frame: Frame): Cand
   });
 }
 
-/** The free Slots of some Schedules that were read so far. */
 interface KnownSlots {
   /** By the id of the Schedule, by start. */
   readonly slots: ReadonlyMap<string, readonly CalendarSlot[]>;

@@ -50,7 +50,6 @@ export function stepBefore<T extends OrderedStep>(step: OrderedStep, before: rea
   return step.after.length > 0 ? before.findLast(({ name }) => step.after.includes(name)) : before.at(-1);
 }
 
-/** The distances between the starts of steps in a given order. */
 function distancesOf(order: readonly OrderedStep[]): Distance[] {
   return order.flatMap((step, to): Distance[] => {
     const earlier = order.slice(0, to);

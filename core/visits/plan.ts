@@ -182,7 +182,6 @@ const patientsOf = ({ resolved }: Pick<Prepared, 'resolved'>): string =>
     .toSorted()
     .join();
 
-/** Refuses overlapping appointments of one patient. */
 function overlapIssues(inTime: readonly Step[]): Issue[] {
   return inTime.flatMap((step, index): Issue[] => {
     const { appointment, interval } = step.request;
@@ -201,7 +200,6 @@ function overlapIssues(inTime: readonly Step[]): Issue[] {
   });
 }
 
-/** Issues between the appointments of one request. */
 function issuesTogether({ request }: ParsedRequest, { steps, inTime }: Decided): Issue[] {
   const marked = steps.filter(({ mark }) => mark);
   const strangers = marked.filter((decidedStep) => marked[0] && patientsOf(decidedStep) !== patientsOf(marked[0]));
@@ -223,13 +221,11 @@ function issuesTogether({ request }: ParsedRequest, { steps, inTime }: Decided):
   ];
 }
 
-/** Issues of the form of a request. */
 const malformedIn = ({ request, issues }: ParsedRequest, config: PublicConfig): Issue[] => [
   ...issues,
   ...(request?.appointments ?? []).flatMap((appointmentRequest) => sentMark(appointmentRequest, config).issues),
 ];
 
-/** Issues of a request, apart from its limits. */
 function issuesIn(parsed: ParsedRequest, decided: Decided): Issue[] {
   return [
     ...malformedIn(parsed, decided.given.context.config),
@@ -301,7 +297,6 @@ export function planBooking(parsed: ParsedRequest, reading: Reading, context: Bo
     : { kind: 'write', transaction: transactionOf(decided) };
 }
 
-/** The extensions that link an appointment to others of its visit. */
 const linking: readonly string[] = [PREVIOUS, ORIGINATING, RECURRENCE_ID];
 
 /** The extensions for appointments of a series: a reference to the first one, and the number in the series. */

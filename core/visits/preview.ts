@@ -10,13 +10,11 @@ import { isInPool, plainStep, type Visit } from './visit.ts';
 
 const MAX_SHOWN = 5;
 
-/** The free Slots that a preview is made of. */
 interface PreviewRead extends Interval {
   /** Id of the Schedule. */
   readonly schedule: string;
 }
 
-/** The preview of a visit before the clinic saves it. */
 interface VisitPreview {
   /** The times whose free Slots must be read. */
   readonly reads: readonly PreviewRead[];

@@ -15,7 +15,6 @@ import { type Bookable, serviceTypesIn } from './openings.ts';
 import type { Proposal } from './search.ts';
 import { stepExtension, type Visit } from './visit.ts';
 
-/** The data with which a proposal becomes appointments. */
 interface Proposing {
   readonly visit: Visit;
   /** Whether it is one appointment of an ordinary service, which gets no visit extension. */

@@ -5,7 +5,6 @@ import { type SearchQuery, search, searchByIds, tokensOf } from '../rows/search.
 import type { Interval } from '../time/interval.ts';
 import type { Pool } from './visit.ts';
 
-/** The page size of a search for Schedules. */
 const MAX_SCHEDULES = '1000';
 
 /** The page size of a search for Slots: Medplum's maximum. */

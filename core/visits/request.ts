@@ -34,7 +34,6 @@ interface ParsedFind {
   readonly issues: readonly Issue[];
 }
 
-/** The maximum and the default number of visits in a response. */
 const MAX_PROPOSALS = 20;
 const USUAL_PROPOSALS = 5;
 
@@ -45,7 +44,6 @@ const MAX_STEPS = 20;
 
 const actorTypes = ['Practitioner', 'PractitionerRole', 'Location', 'HealthcareService', 'Device'] as const;
 
-/** The types of the parameters of `$find`. */
 interface Value {
   readonly service: string;
   readonly period: Interval;

@@ -44,7 +44,6 @@ export interface Placed extends Interval {
 /** The steps of one visit in the order of time. */
 export type Proposal = readonly Placed[];
 
-/** A result of a search. */
 type Found =
   | { readonly kind: 'proposal'; readonly proposal: Proposal }
   /** More candidate times of these steps, by their indexes, must be read. Earlier starts than `from` are useless. */
@@ -113,7 +112,6 @@ class Search {
     });
   }
 
-  /** The range of a step's start, both ends inclusive. */
   private range(index: number, { order, ends }: Standing): readonly [earliest: number, latest: number] {
     const step = this.steps[index];
     const placed = order.map((one) => ({ ...this.steps[one], index: one }));

@@ -73,7 +73,6 @@ const stepParts = [
 const poolParts = ['service', 'schedule'] as const;
 const seriesParts = ['count', 'every', 'tolerance', 'sameActor'] as const;
 
-/** The parts that may be repeated in one extension. */
 const repeatable: ReadonlySet<string> = new Set(['step', 'schedule', 'with', 'after']);
 
 const invalid = (diagnostics: string, expression: string): Issue => ({
@@ -82,13 +81,11 @@ const invalid = (diagnostics: string, expression: string): Issue => ({
   expression,
 });
 
-/** The parts of one extension, by their names. */
 interface Parts {
   readonly path: string;
   readonly all: (name: string) => readonly { readonly part: Extension; readonly path: string }[];
 }
 
-/** Reads a visit and collects its issues. */
 class Reader {
   readonly issues: Issue[] = [];
 

@@ -17,7 +17,6 @@ import { isInPool, isVisit, readVisit, type Visit } from '../visits/visit.ts';
 /** The most entries that one portal may have for one person. */
 export const MAX_ENTRIES = 5;
 
-/** The most wished times of an entry. */
 const MAX_WISHES = 20;
 
 /**
@@ -84,7 +83,7 @@ export function entryChangeIssues(stored: Appointment, result: Appointment, now:
 }
 
 /**
- * Orders the entries of equal priority rank by the number of personal offers that their portal already got for this
+ * Orders the entries of equal rank by the number of personal offers that their portal already got for this
  * time. No portal can keep a time from all others.
  * @param entries - in the order of `compareEntries`
  * @param before - the personal offers of this time so far

@@ -110,7 +110,6 @@ export function joinReads(request: AppointmentRequest, requestor: string, config
   ];
 }
 
-/** The request, and the resources that were read for it. */
 interface Joining {
   readonly request: AppointmentRequest;
   readonly state: ResourceSet;
@@ -151,7 +150,6 @@ function serviceIssues({ request, state, now, config }: Joining): Issue[] {
   });
 }
 
-/** Finds the reasons against replacing the current appointment. */
 function standingIssues(
   { request, state, requestor, config, isStaff }: Joining,
   { participants }: ResolvedParticipants,
@@ -185,7 +183,6 @@ function standingIssues(
     : [{ code: 'patient-mismatch', diagnostics: `Appointment/${id} is for another patient.`, expression }];
 }
 
-/** The entries to write, or the reasons for a refusal. */
 type JoinPlan =
   | { readonly kind: 'refuse'; readonly issues: readonly Issue[] }
   /** `patients` are the waiting persons; the first entry of `transaction` is the waitlist entry. */

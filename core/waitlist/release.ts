@@ -35,7 +35,6 @@ const intervalOf = ({ start, end }: Period): Interval => ({
   end: parseInstant(end) ?? 0,
 });
 
-/** The time that a change of a Slot frees, if it does. */
 function released({ stored, resource }: SlotChange, isPublishing: boolean): Interval | undefined {
   const isFree = resource.status === 'free' && (stored ? stored.status !== 'free' : isPublishing);
   // A freed part may be joined with its neighbour.

@@ -139,7 +139,6 @@ export interface ScheduleSlots {
   readonly bounds: StartBounds;
 }
 
-/** The Slots with parsed times. */
 interface TimedOffers extends Pick<ScheduleSlots, 'bounds'> {
   readonly slots: readonly (Interval & { readonly id: string })[];
 }
@@ -177,7 +176,6 @@ function slotsAt(group: readonly TimedOffers[], interval: Interval): string[] | 
   return chains.includes(undefined) || slots.length > MAX_SLOTS ? undefined : slots;
 }
 
-/** The times of one group of Schedules that are needed simultaneously. */
 function timesOf(offers: readonly ScheduleSlots[], wanted: Interval): Alternative[] {
   const group = offers.map(({ slots, bounds }) => ({
     bounds,

@@ -69,7 +69,6 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
   );
 }
 
-/** Whether an appointment has the status that a request of this kind sets. */
 function isMade(appointment: Appointment, { context: { purpose, now, config } }: Situation): boolean {
   const isBooked = appointment.status === 'booked' || appointment.status === 'pending';
   return purpose === 'hold' ? isHolding(appointment, now, config) : isBooked && !hasEnded(appointment, now, config);

@@ -65,7 +65,6 @@ function slotsAt(
   ]);
 }
 
-/** The search for Slots that may prevent a booking in a Schedule that is named without slots. */
 function takenIn({ schedule, interval }: AppointmentRequest, config: PublicConfig): BundleEntry[] {
   return schedule && interval
     ? [

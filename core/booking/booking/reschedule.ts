@@ -30,7 +30,6 @@ function closedIssue({ id, status }: Appointment, expression: string): Issue {
   return { code: 'appointment-closed', diagnostics, expression };
 }
 
-/** Finds the reasons against replacing an appointment. */
 function replacedIssues(
   { value: id, path }: Located<string>,
   found: Appointment | undefined,
@@ -53,7 +52,6 @@ interface EarlierContext {
   readonly config: PublicConfig;
 }
 
-/** Finds the reasons against sending an appointment to `$hold` again. */
 function prolongationIssues(previous: Appointment, path: string, { config, now }: EarlierContext): Issue[] {
   const expression = `${path}.id`;
   if (isPersonalOffer(previous, config)) {

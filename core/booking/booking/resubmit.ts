@@ -108,7 +108,6 @@ export function resubmitted(
   return { ...sent, ...Object.fromEntries([...kept, ...lists]) };
 }
 
-/** The number of different tags or profiles in two `meta`. */
 const unitedCount = (name: 'tag' | 'profile', sent: Meta | undefined, stored: Meta | undefined): number =>
   new Set([...(sent?.[name] ?? []), ...(stored?.[name] ?? [])].map((one) => JSON.stringify(one))).size;
 

@@ -14,7 +14,6 @@ import { payerKindIssues, serviceTypeIssues } from './service-type.ts';
 import type { Situation } from './situation.ts';
 import { granularityIssues, longestIssues, slotIssues } from './slot-issues.ts';
 
-/** A rule finds issues of a booking. */
 type Rule = (situation: Situation) => readonly Issue[];
 
 const statusRule: Rule = ({

@@ -129,7 +129,6 @@ function selectInGroup(group: Group, calendar: Calendar, interval: Interval, slo
   return { slots: [], issues: isTaken ? group.map(taken) : issues };
 }
 
-/** The reason for selecting no slots in a schedule. */
 function uncovered(schedule: string, isCovered: boolean, offers: number, expression: string): Issue {
   if (isCovered) {
     const diagnostics = `From start to end, Schedule/${schedule} has more than ${MAX_SLOTS} free slots, the most that one appointment can take: ask for a shorter time.`;

@@ -117,7 +117,6 @@ function submittedBefore({ previous }: EarlierAppointments, { context: { config 
   return previous && (submittedOf(previous, config) ?? unnoted);
 }
 
-/** The parts that the clinic has set in the stored appointment. */
 function clinicPart(
   { previous }: EarlierAppointments,
   submitted: Submitted | undefined,

@@ -7,7 +7,6 @@ import { type Granularity, granularityOf, isOnStep, splits } from '../../slots/t
 import { overlaps } from '../../time/interval.ts';
 import { buffersOf, calendarAt, ownEnding, type Situation, slotsConcerned, timeAround } from './situation.ts';
 
-/** The path of a slot in the request, or of the Schedule in which it was found. */
 function pathOf({ id }: CalendarSlot, { request: { slots, schedule, appointment } }: Situation): string {
   return slots.find(({ value }) => value === id)?.path ?? schedule?.path ?? `${appointment.path}.slot`;
 }

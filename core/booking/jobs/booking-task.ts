@@ -18,11 +18,9 @@ import type { ResourceSet } from '../../rows/resource-set.ts';
 import { newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
 import type { Role } from '../policy/caller-role.ts';
 
-/** An asynchronous booking, as stored in the input of its Task. */
 interface BookingJob {
   /** Body of `$book`, as sent. */
   readonly body: unknown;
-  /** Id of the requestor's profile. */
   readonly requestor: string;
   /** The same profile as a reference, with its name. */
   readonly requester?: Reference | undefined;

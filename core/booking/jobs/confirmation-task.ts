@@ -38,7 +38,6 @@ export const openTasksOf = (appointments: readonly string[], config: PublicConfi
 interface RequestContext {
   readonly now: number;
   readonly config: PublicConfig;
-  /** Id of the profile that sends the request. */
   readonly requestor: string;
   /** The same profile as a reference, with its name where Medplum gives it. */
   readonly requester?: Reference | undefined;

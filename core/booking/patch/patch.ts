@@ -81,7 +81,6 @@ export function readPatch(sent: unknown): Patch | { readonly issues: readonly Is
 export interface PatchRequest {
   readonly id: string;
   readonly patch: Patch;
-  /** The version that the appointment must have. */
   readonly ifMatch?: string | undefined;
 }
 

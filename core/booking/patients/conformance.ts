@@ -63,7 +63,7 @@ function hasRightPrefixes(name: HumanName): boolean {
   });
 }
 
-/** Whether there is one official name, and at most one maiden name with only a family name. */
+/** Whether there is exactly one official name, and at most one maiden name with only a family name. */
 function isNamed(names: readonly HumanName[]): boolean {
   const [official, second] = names.filter(({ use }) => use === 'official');
   const maiden = names.filter(({ use }) => use === 'maiden');
@@ -95,7 +95,7 @@ function isComplete(address: Address): boolean {
   );
 }
 
-/** The gender `other` needs an official code; other genders must not have one. */
+/** Whether the gender `other`, and no other gender, has an official code. */
 function hasRightGender(patient: Patient, { url, system, codes }: PatientRules['officialGender']): boolean {
   const official = extensionsOf(patient, 'gender')
     .flat()

@@ -13,13 +13,11 @@ import type { Role } from '../policy/caller-role.ts';
 import { withTrueClaims } from './conformance.ts';
 
 interface Submitter {
-  /** Id of the profile in Medplum. */
   readonly profileId: string;
   /** Patients that staff submit belong to the clinic. */
   readonly role: Role;
 }
 
-/** The patient to store, or the problems of the submitted one. */
 type PatientResult = { readonly patient: Patient } | { readonly issues: readonly Issue[] };
 
 /** Whether a value looks like a Patient: an object with that `resourceType`. */
@@ -36,7 +34,6 @@ const notAPatient: Issue = {
 /** The types of the links by which two records are one person. */
 const merges: ReadonlySet<unknown> = new Set(['replaced-by', 'replaces']);
 
-/** The merge links of a patient as text, for comparison. */
 const mergesOf = (patient: unknown): string =>
   JSON.stringify(
     (isObject(patient) && Array.isArray(patient.link) ? patient.link : []).filter(
@@ -58,7 +55,6 @@ export function mergeIssues(sent: unknown, path: string, stored?: Patient): read
     : [{ code: 'profile-violation', diagnostics, expression: `${path}.link` }];
 }
 
-/** The problems of a submitted patient, for every caller. */
 function formIssues(patient: Patient): readonly Issue[] {
   const unsupported = unsupportedIssues(patient, 'Patient');
   const { issues: structure, codes } = readStructure(patient, 'Patient', 'Patient');

@@ -127,7 +127,6 @@ export function bookableFilter(
   return all.length > 0 ? all.join(' and ') : undefined;
 }
 
-/** The filters that exclude Slots whose time is reserved. */
 function reservedFilters(
   row: Task,
   schedules: readonly Schedule[],

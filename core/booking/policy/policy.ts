@@ -34,7 +34,7 @@ const others = {
     said: 'a valueBoolean',
     read: ({ valueBoolean }: Extension) => (typeof valueBoolean === 'boolean' ? Number(valueBoolean) : undefined),
   },
-  /** The hours of the day without messages: the minute of their begin times 1440, plus the minute of their end. */
+  /** The daily hours without personal offers: the minute of their begin times 1440, plus the minute of their end. */
   quietHours: {
     said: 'a valueString such as 22:00-07:00',
     read: ({ valueString }: Extension) => dailyHours(valueString),
@@ -82,7 +82,6 @@ const policyParts = [...Object.keys(lengths), ...Object.keys(counts), ...Object.
  */
 type BookingPolicy = Readonly<Partial<Record<PolicyPart, number>>>;
 
-/** A policy with the issues of its definition. */
 interface ReadPolicy {
   readonly policy: BookingPolicy;
   readonly issues: readonly Issue[];
@@ -96,7 +95,6 @@ const invalid = (diagnostics: string, expression: string): Issue => ({
   expression,
 });
 
-/** One part with its value, or its issue. */
 type ReadPart = { readonly name: PolicyPart; readonly value: number } | { readonly issue: Issue };
 
 function readLength(name: Length, { valueDuration }: Extension, path: string): ReadPart {
@@ -195,7 +193,6 @@ export interface EffectivePolicy {
   readonly isReadable: boolean;
 }
 
-/** The stricter of two values of a part. */
 const stricter: Readonly<Record<PolicyPart, (one: number, other: number) => number>> = {
   leadTime: Math.max,
   window: Math.min,

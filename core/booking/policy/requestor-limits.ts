@@ -11,7 +11,6 @@ import { isOpen, statusQuery } from '../appointment/status.ts';
 /** A limit of the installation for each requestor. */
 export type RequestorLimit = 'open' | 'rate' | 'jobs' | 'waiting';
 
-/** The period over which the rate is counted, in milliseconds. */
 const MINUTE = 60_000;
 
 /** The resources of a requestor that count towards a limit, and their maximum number. */

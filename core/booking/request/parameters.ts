@@ -34,9 +34,7 @@ export interface BookInputs {
   readonly schedule?: Located<unknown> | undefined;
   /** The uris or references of the parameters `cancelled-appt-id`. */
   readonly replaced: readonly Located<unknown>[];
-  /** The boolean of the parameter `personal-offer`. */
   readonly personalOffer?: Located<unknown> | undefined;
-  /** The boolean of the parameter `dry-run`. */
   readonly dryRun?: Located<unknown> | undefined;
 }
 
@@ -92,7 +90,6 @@ const definitionsOf = { book: definitions, hold: holdDefinitions, waitlist: wait
 /** An operation with an appointment and its participants as input. */
 type ExternalSlot = keyof typeof definitionsOf;
 
-/** A parsed parameter: its content, or its problems. */
 interface ReadParameter {
   readonly input?: Input;
   readonly located?: Located<unknown> & Pick<LocatedAppointment, 'sent'>;
@@ -103,7 +100,6 @@ interface ReadParameter {
   readonly isTooLong?: boolean;
 }
 
-/** The parsed body of `$book`. */
 interface ReadInputs {
   readonly inputs: BookInputs;
   readonly issues: readonly Issue[];

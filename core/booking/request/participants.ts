@@ -19,7 +19,6 @@ export interface Participant {
   readonly actor: Actor;
 }
 
-/** The persons that a request submits with the appointment. */
 export interface SubmittedPersons {
   readonly patient?: Located<Patient> | undefined;
   /**

@@ -25,7 +25,7 @@ function untitledItems(items: readonly QuestionnaireResponseItem[] | undefined, 
 }
 
 /**
- * Checks the answers that a patient submits: staff must be able to read them without the Questionnaire.
+ * Checks the answers that a patient submits: they must be readable without the Questionnaire.
  * @returns `answers-text-missing` if there is nothing to display, `answers-items-missing` if there are no items, and
  *   for each item, at any depth, without its question
  * @see specification 2.3

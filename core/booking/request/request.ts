@@ -90,7 +90,6 @@ function instantIssues({ value, path }: Located<Appointment>): Issue[] {
     }));
 }
 
-/** The well-formed ids, and the issues of the others. */
 interface ReadIds {
   readonly ids: readonly Located<string>[];
   readonly issues: readonly Issue[];
