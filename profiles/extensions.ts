@@ -14,6 +14,7 @@ type Extension = Pick<Profile, 'title' | 'description'> & {
         readonly constraint?: ElementDefinition['constraint'];
         readonly more?: readonly Difference[];
       }
+    /** Minimum number of parts. */
     | { readonly parts: number }
   );
 

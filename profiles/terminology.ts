@@ -34,6 +34,7 @@ const errors = Object.fromEntries(Object.entries(bookingErrors).map(([code, { di
 
 const rows = Object.fromEntries(Object.entries(rowKinds).map(([code, { display }]) => [code, display]));
 
+/** An example of a code that is an id assigned by the repository. */
 const exampleOf = (display: string) =>
   ({ concepts: { '00000000-0000-4000-8000-000000000000': display }, isExample: true }) as const;
 

@@ -69,7 +69,9 @@ export interface DeployOptions extends Credentials {
 export interface Deployment {
   readonly connection: Connection;
   readonly counts: Counts;
+  /** Id of each AccessPolicy. */
   readonly policies: Readonly<Partial<Record<PolicyName, string>>>;
+  /** Id of each Bot. */
   readonly bots: Readonly<Partial<Record<BotName, string>>>;
   /** Id of the ClientApplication of a gateway that runs Bots itself. */
   readonly gatewayClient: string | undefined;

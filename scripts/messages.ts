@@ -28,6 +28,7 @@ async function readMail(): Promise<string> {
   return mail.slice(0, MAX_LENGTH);
 }
 
+/** A message that a mail server reports as undeliverable. */
 interface Returned {
   /** The number of the message; see `messageNumber`. */
   readonly number: string;

@@ -16,6 +16,7 @@ interface EraseArguments extends CredentialArguments {
 
 const CONCURRENCY = 4;
 
+/** Exit status of a refused erasure. */
 const REFUSED = 2;
 
 function idOf(reference: string): string {

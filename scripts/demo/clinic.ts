@@ -37,6 +37,7 @@ export interface DemoSchedule {
   readonly duration: number;
   /** Length of an appointment in minutes, if portals book slot parts. */
   readonly part?: number;
+  /** The key of a schedule with the same hours. */
   readonly like?: string;
 }
 

@@ -40,6 +40,7 @@ async function readVersion({ request }: Installation): Promise<string | undefine
 
 interface Remains {
   readonly status: number;
+  /** Number of resources stored despite the error. */
   readonly left: number;
 }
 

@@ -83,6 +83,7 @@ async function firstEvents(medplum: MedplumClient, queries: readonly string[]): 
 
 /** State of the delivery of a Subscription's events. */
 export interface Delivery extends Pick<Outbox, 'status' | 'events' | 'delivered' | 'error'> {
+  /** Id of the Subscription. */
   readonly id: string;
   /** Seconds since the last change. */
   readonly age: number;

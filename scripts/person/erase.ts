@@ -14,6 +14,7 @@ import { countClinical, findPerson } from './read.ts';
 export interface ErasureRun {
   readonly medplum: MedplumClient;
   readonly config: BookingConfig;
+  /** Id of the patient. */
   readonly id: string;
   /** Cancels open appointments and waiting asynchronous bookings. */
   readonly force: boolean;

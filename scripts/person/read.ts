@@ -368,6 +368,7 @@ const known: ReadonlySet<string> = new Set([
   'AuditEvent',
 ]);
 
+/** Types with resources of the service and of the clinic. */
 const mixed = ['QuestionnaireResponse', 'Communication', 'Provenance', 'Task'] as const;
 
 function codingsOf(resource: Resource): Coding[] {

@@ -12,7 +12,9 @@ import type { SearchParameter } from '@medplum/fhirtypes';
 /** One step of a chained search, from the searched resources towards the tested ones. */
 export interface ChainLink {
   readonly direction: 'forward' | 'reverse';
+  /** Type of the resources at the far end of the link. */
   readonly targetType: string;
+  /** Type that has the reference. */
   readonly ownerType: string;
   readonly parameter: SearchParameter;
 }
