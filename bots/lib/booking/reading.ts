@@ -247,7 +247,7 @@ async function readNearby(
 const VERSIONS = 100;
 
 /**
- * Reads the versions of appointments that the caller may read, and the Slots of the versions at the time of the booking.
+ * Reads the versions of appointments that the caller may read, and their Slots at the time of the booking.
  */
 async function readHistoriesOf(
   medplum: MedplumClient,

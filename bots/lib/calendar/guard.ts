@@ -31,21 +31,25 @@ import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
 import { hoursSearches, type KeyedHours, readOpeningHours } from './opening-hours.ts';
 import { ensureRow } from './request.ts';
 
-/** How many Slots are read, and how many of those that a taking excludes are written: of a block of many weeks the others follow within seconds. */
+/**
+ * Maximum number of Slots that are read, and of excluded bookable Slots that are written. The other Slots of a block of
+ * many weeks follow within seconds.
+ */
 const [MOST, MAX_TOUCHED] = ['1000', 500];
 
-/** How far around a taking its Slots are read before the buffers of its services are known, in milliseconds. */
+/** Margin around an external busy slot that is read before the buffers of the services are known, in milliseconds. */
 const REACH = 2 * 60 * 60_000;
 
-/** How long a guard waits for what others are about to store, in milliseconds: by then their reservation counts no longer. */
+/** How long a guard waits for reservations of others, in milliseconds: after that they no longer count. */
 const PATIENCE = RESERVED_FOR + 500;
 
-/** What became of the reservation of takings, and in which lane the first one is, if it is in one. */
+/** The result of reserving external busy slots. */
 type Reserved =
+  /** `lane` is that of the first slot, if it has one. */
   | { readonly kind: 'reserved'; readonly lane?: string | undefined }
-  /** Something takes that time already. */
+  /** The time is already busy. */
   | { readonly kind: 'taken'; readonly by: CalendarSlot; readonly from: CalendarSlot }
-  /** Something else is about to take it, or other requests wrote the same Slots at each attempt. */
+  /** Somebody else has reserved the time, or other requests wrote the same Slots at each attempt. */
   | { readonly kind: 'overtaken' }
   /** An appointment excludes more bookable Slots than can be written together. */
   | { readonly kind: 'too-long' };
@@ -61,7 +65,7 @@ export const contested = (expression: 'Slot' | 'Appointment.slot'): Issue => ({
   expression,
 });
 
-/** A calendar in which Slots of ended holds and requests are free, as far as they are in the way. */
+/** Returns the calendar with the Slots of ended holds and requests as free. */
 async function withoutEnded(medplum: MedplumClient, calendar: Calendar): Promise<Calendar> {
   const tentative = [...calendar.values()].filter(({ status }) => status === 'busy-tentative');
   const ids = tentative.map(({ id }) => id);
@@ -73,7 +77,6 @@ async function withoutEnded(medplum: MedplumClient, calendar: Calendar): Promise
   return new Map([...calendar, ...ended]);
 }
 
-/** The search for the Slots of a Schedule within reach of some time. */
 const slotsNear = (schedule: string, { start, end }: Interval, reach: number): string =>
   searchUrl('Slot', [
     ['schedule', `Schedule/${schedule}`],
@@ -82,21 +85,21 @@ const slotsNear = (schedule: string, { start, end }: Interval, reach: number): s
     ['_count', MOST],
   ]);
 
-/** The search for the Slots of a Schedule within reach of a Slot. */
+/** The search for the Slots of a Schedule within two hours of a Slot. */
 export const aroundUrl = (schedule: string, { start, end }: Slot): string =>
   slotsNear(schedule, { start: parseInstant(start) ?? 0, end: parseInstant(end) ?? 0 }, REACH);
 
 const laneOf = ({ from, lane }: ExternalSlot): string | undefined =>
   lane ?? (from.role === 'offer' && !from.isNew ? from.id : undefined);
 
-/** Whether time is reserved already: by the appointment that names the Slot, or before Medplum tried again. */
+/** Whether time is already reserved: by the appointment on the Slot, or by an earlier attempt of Medplum. */
 const isCovered = (external: ExternalSlot, reservations: readonly Reservation[]): boolean =>
   reservations.some(
     (reservation) =>
       contains(reservation, external) && (reservation.lane === undefined || reservation.lane === laneOf(external)),
   );
 
-/** What a new Slot must not lie on in any case: time that is held for somebody, or offered to them. */
+/** Returns the first conflict with a hold or a personal offer, which no new Slot may overlap. */
 async function heldBy(
   medplum: MedplumClient,
   externals: readonly ExternalSlot[],
@@ -152,7 +155,7 @@ async function attempt(
         : externalSlot,
     )
     .map((externalSlot) => inLane(externalSlot, calendar, reserved, ownLanes));
-  // An appointment judges its Slots, not they the appointment.
+  // A Slot is not checked against the reservation of its own appointment: the appointment checks its Slots.
   const validated = all.filter(
     (reservation) =>
       now < reservation.until &&
@@ -167,7 +170,7 @@ async function attempt(
     await ensureRow(medplum, schedule);
     return { kind: 'overtaken' };
   }
-  // A bookable Slot that somebody has deleted meanwhile can no longer be taken.
+  // A bookable Slot that was deleted in the meantime can no longer be booked.
   if (open.some(({ from }) => !from.isNew && !calendar.has(from.id))) {
     return { kind: 'overtaken' };
   }
@@ -198,7 +201,7 @@ async function attempt(
   if (open.some(isContested)) {
     return { kind: 'overtaken' };
   }
-  // What the author is about to write is not written here: it may be locked by the transaction that is being checked.
+  // Slots that the author is about to write are skipped: the transaction that is being checked may have locked them.
   const authored = new Set(
     all
       .filter((reservation) => now < reservation.until && reservation.author === act.author)
@@ -220,11 +223,11 @@ async function attempt(
 }
 
 /**
- * The searches that `reserve` begins with, to be read ahead. Where they do not find the services, the Slots are read again
- * with these: what has changed between their reading and the writing makes the attempt fail.
+ * The first searches of `reserve`, to be read ahead. If they do not find the services, the Slots are read again
+ * together with these: a change between the read and the write makes the attempt fail.
  *
  * @param schedule - id
- * @param named - the services of the Schedule, as far as they are known
+ * @param named - the known services of the Schedule
  */
 export const reservationSearches = (schedule: string, time: Interval, named: Slot['serviceType']): string[] => [
   slotsNear(schedule, time, REACH),
@@ -232,12 +235,11 @@ export const reservationSearches = (schedule: string, time: Interval, named: Slo
 ];
 
 /**
- * Reserves time of a Schedule that somebody is about to take in Medplum, past the service: it is noted in the publication
- * row, and every bookable Slot that it excludes gets a new version in the same transaction. A booking that read before
- * fails, and one that reads after it sees the reservation.
+ * Reserves time of a Schedule that somebody is about to make busy directly in Medplum. The reservation is written to
+ * the publication row, and every excluded bookable Slot gets a new version in the same transaction. A booking that read
+ * before fails; one that reads later sees the reservation.
  *
  * @param schedule - id
- * @param externals - of that Schedule
  * @param named - as in `reservationSearches`
  * @throws Error when the calendar could not be read or written
  */
@@ -274,9 +276,9 @@ export async function reserve(
 }
 
 /**
- * Takes back reservations of an act: what they announced was refused, or was stored before and is about to change.
+ * Withdraws reservations: the write that they were made for was refused, or is stored and about to change.
  *
- * @param isMeant - which; by default all of the act
+ * @param isMeant - selects the reservations; by default all of the act
  * @throws Error when the rows could not be read or written
  */
 export async function withdraw(
@@ -299,14 +301,14 @@ export async function withdraw(
   );
 }
 
-/** How long ago something was stored that may still be reserved, in milliseconds: clocks may differ. */
+/** Maximum age of a stored resource that may still have a reservation, in milliseconds: clocks may differ. */
 const YOUNG = 120_000;
 
-/** Whether a stored resource may still be reserved. */
+/** Whether a stored resource may still have a reservation. */
 export const mayBeReserved = ({ meta }: Resource): boolean =>
   Date.now() - (parseInstant(meta?.lastUpdated) ?? 0) < YOUNG;
 
-/** The time that a Slot takes, and of which Schedule; `undefined` if it takes none. */
+/** The busy time of a Slot and the id of its Schedule; `undefined` if the Slot is not busy. */
 export function takenTime(slot: Slot): (Interval & { readonly schedule: string }) | undefined {
   const [schedule, time] = [idIn(slot.schedule, 'Schedule'), timeOf(slot)];
   return isTaken(slot) && schedule !== undefined && time ? { schedule, ...time } : undefined;

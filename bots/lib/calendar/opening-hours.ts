@@ -9,16 +9,16 @@ import { actorTypes, hoursData } from '../../../core/fhir/scheduling/hours-data.
 import { config } from '../config.ts';
 import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
 
-/** The opening hours of a Schedule, and what tells whether they are published. */
+/** The opening hours of a Schedule with a hash that shows whether they are published. */
 export interface KeyedHours extends OpeningHours {
-  /** A hash that changes with everything that decides what is published for the Schedule, except time and its Slots. */
+  /** A hash of everything that determines the published Slots, except the current time and the stored Slots. */
   readonly inputs: string;
 }
 
-/** Must be changed whenever the rules for making Slots from opening hours change: then all Slots are made again. */
+/** Increment this whenever the rules for making Slots from opening hours change: all Slots are published again. */
 const RULES = 2;
 
-/** How many services are read at most. */
+/** Maximum number of resources per search. */
 const COUNT = '1000';
 
 const byIds = (type: string, ids: readonly string[]): string =>
@@ -51,7 +51,6 @@ function inputsOf(resources: readonly Resource[]): string {
 const closedDays = (): string =>
   `HealthcareService?${new URLSearchParams({ identifier: `${artefactUri(config, 'LocalClosedDays')}|`, _count: COUNT })}`;
 
-/** The opening hours of the Schedules among what was found. */
 function hoursIn(found: readonly Resource[]): KeyedHours[] {
   const data = hoursData(found, config);
   return data.schedules.map((schedule) => {
@@ -62,7 +61,7 @@ function hoursIn(found: readonly Resource[]): KeyedHours[] {
 }
 
 /**
- * Reads what defines the opening hours of several Schedules.
+ * Reads the opening hours of several Schedules.
  *
  * @param schedules - at most a few hundred
  * @throws ReadError when the server could not be read
@@ -75,7 +74,7 @@ export async function readOpeningHoursOf(
   return hoursIn([...schedules, ...(await readInBatch(medplum, searches)).flat()]);
 }
 
-/** The opening hours of a Schedule that no longer exists: nothing in it can be booked. */
+/** The opening hours of a deleted Schedule: nothing in it can be booked. */
 export const goneHours = (id: string): KeyedHours => ({
   schedule: { resourceType: 'Schedule', id, actor: [] },
   services: [],
@@ -86,8 +85,8 @@ export const goneHours = (id: string): KeyedHours => ({
 });
 
 /**
- * The searches for what defines the opening hours of one Schedule: its services are found with the row of its publication,
- * or are those of a Slot.
+ * The searches for the opening hours of one Schedule. Its services are found with its publication row or from the
+ * `serviceType` of a Slot.
  *
  * @param serviceType - of a Slot of the Schedule or an appointment in it: published Slots name their service
  */
@@ -99,13 +98,12 @@ export const hoursSearches = (id: string, serviceType: Slot['serviceType']): str
 ];
 
 /**
- * Reads what defines the opening hours of a Schedule.
+ * Reads the opening hours of a Schedule.
  *
- * @param id - of the Schedule
  * @param serviceType - as in `hoursSearches`
- * @param along - what is to be read no earlier than this
- * @returns the opening hours, `undefined` if there is no such Schedule; the row of its publication; and a client that has
- *   read what goes along
+ * @param along - searches that must not be read earlier than the opening hours
+ * @returns the opening hours, `undefined` if there is no such Schedule; its publication row; and a client that has read
+ *   the searches of `along`
  * @throws ReadError when the server could not be read
  */
 export async function readOpeningHours(

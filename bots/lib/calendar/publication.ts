@@ -22,17 +22,17 @@ import { goneHours, type KeyedHours, readOpeningHours } from './opening-hours.ts
 import { publicationRow } from './request.ts';
 import { publishWindow, type WindowResult } from './window.ts';
 
-/** How far back Slots are looked for that were taken while clocks differ, in milliseconds. */
+/** Tolerance of the search for Slots that became busy, in milliseconds: clocks may differ. */
 const TOLERANCE = 60_000;
 
-/** How many of the last Slots are asked for: for one alone PostgreSQL looks at those of all Schedules, the last first. */
+/** Page size of the search for the last Slot: for a page of one, PostgreSQL scans the Slots of all Schedules. */
 const LAST = 20;
 
-/** Writes a row of publishing unless it was changed in the meantime, as `writeRows` does. */
+/** Writes a publication row unless it was changed in the meantime (`writeRows`). */
 export const writeRow = (medplum: MedplumClient, row: Task, changed: Task): Promise<Task | undefined> =>
   writeRows(medplum, [rowEntry(row, Date.now(), config, changed)], `Task/${row.id}`);
 
-/** The time that is to be published by now, in milliseconds since 1970 UTC; `undefined` if nothing is. */
+/** The time that must be published by now, in milliseconds since 1970 UTC; `undefined` if none. */
 function publishedTime({ schedule, publishing }: KeyedHours, now: number): Interval | undefined {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
   const periods = calendars.flatMap(
@@ -46,7 +46,7 @@ function publishedTime({ schedule, publishing }: KeyedHours, now: number): Inter
       };
 }
 
-/** The search for the last Slots from the end of what is to be published. */
+/** The search for the last Slots after the end of the published time. */
 const lastSlots = ({ schedule }: KeyedHours, end: number): string =>
   `Slot?${new URLSearchParams({
     schedule: `Schedule/${schedule.id}`,
@@ -56,7 +56,7 @@ const lastSlots = ({ schedule }: KeyedHours, end: number): string =>
     _count: `${LAST}`,
   })}`;
 
-/** The search that finds something if a Slot of the Schedule was taken since an instant. */
+/** The search for a Slot of the Schedule that became busy since an instant. */
 const takenSlots = ({ schedule }: KeyedHours, since: number): string =>
   `Slot?${new URLSearchParams({
     schedule: `Schedule/${schedule.id}`,
@@ -67,8 +67,8 @@ const takenSlots = ({ schedule }: KeyedHours, since: number): string =>
   })}`;
 
 /**
- * A row that a run publishes. Each transaction writes it in the version that was read, so that of two runs one fails as a
- * whole; a run that dies leaves it due.
+ * The publication row of a run. Each transaction updates the version that was read, so that one of two concurrent runs
+ * fails as a whole. The row stays due if a run crashes.
  */
 class Progress {
   readonly medplum: MedplumClient;
@@ -81,7 +81,7 @@ class Progress {
     this.publication = publication;
   }
 
-  /** Writes Slots only while nothing else is published of the Schedule. */
+  /** Locks the row in each transaction, so that no other run publishes the Schedule at the same time. */
   writing(until: number): Parameters<typeof publishWindow>[3] {
     return {
       row: () => [rowEntry(this.row, Date.now(), config, publicationTask(this.publication, config))],
@@ -93,14 +93,14 @@ class Progress {
     };
   }
 
-  /** Reads the row again. It is still this run's if others have written no progress: guards and bookings do not. */
+  /** Reads the row again. It still belongs to this run if its progress is unchanged: guards and bookings keep that. */
   async isKept(): Promise<boolean> {
     const [before, found] = [this.row, await publicationRow(this.medplum, this.publication.schedule)];
     this.row = found ?? before;
     return found !== undefined && canonicalJson(publicationIn(found)) === canonicalJson(publicationIn(before));
   }
 
-  /** Writes how far it has come; `false` if another run was faster. */
+  /** Writes the progress; `false` if another run was faster. */
   async leave(changes: Partial<Publication>): Promise<boolean> {
     const changed = publicationTask({ ...this.publication, ...changes }, config);
     for (let count = 1; count <= MAX_ATTEMPTS; count++) {
@@ -113,7 +113,7 @@ class Progress {
   }
 }
 
-/** Publishes a window; a booking or a guard that changes something meanwhile has it read again, some times. */
+/** Publishes a window; retries a limited number of times if a booking or a guard has changed something. */
 async function publishPersistently(
   progress: Progress,
   hours: KeyedHours,
@@ -135,10 +135,10 @@ async function publishPersistently(
 }
 
 /**
- * Publishes the windows of a calendar one after the other: the nearest days, or what follows them.
+ * Publishes the windows of a calendar one after the other: the nearest days, or the days after them.
  *
- * @param to - the time that is to be published by now, and the end of the Slots that there are
- * @returns whether it was written how far it has come
+ * @param to - the time to publish, and the end of the existing Slots
+ * @returns whether the progress was written
  */
 async function publishWindows(
   progress: Progress,
@@ -152,7 +152,7 @@ async function publishWindows(
   const stop = start < nearest ? nearest : to.last;
   const leave = (from: number): Promise<boolean> =>
     progress.leave({ status: from < nearest ? 'accepted' : 'in-progress', due: Date.now(), from });
-  // Of this moment, like the end: if midnight comes meanwhile, the day that it brings is due at once.
+  // Computed at the start, like the end: if midnight passes during the run, the new day is due at once.
   const atMidnight = nextDay(hours.publishing, now, config.timeZone);
   let problems = hours.publishing.kind === 'kept' ? hours.publishing.problems : [];
   for (const [index, window] of windowsFrom(start, stop, hours.publishing).entries()) {
@@ -186,13 +186,13 @@ async function publishWindows(
 }
 
 /**
- * Publishes the opening hours of a Schedule for a turn: its nearest days, or, when those are done, what follows. It
- * begins again if what they are made from has changed; once it was all published, if a Slot was taken since then that
- * nobody may have followed.
+ * Publishes one slice of the opening hours of a Schedule: its nearest days or, when those are done, the days after
+ * them. It starts again from the first day if the inputs of the opening hours have changed, or if a Slot became busy
+ * since the last complete run.
  *
  * @param row - the publication row
- * @param until - nothing more is begun after it; milliseconds since 1970 UTC
- * @returns whether the row says how far it has come; `false` if it cannot be read, or others were faster
+ * @param until - no write starts after it; milliseconds since 1970 UTC
+ * @returns whether the progress was written; `false` if the row cannot be parsed, or another run was faster
  * @throws Error when the server could not be read or written
  */
 export async function publishTurn(medplum: MedplumClient, row: Task, until: number): Promise<boolean> {

@@ -20,25 +20,24 @@ import { readOpeningHoursOf } from './opening-hours.ts';
 import { publishTurn, writeRow } from './publication.ts';
 import { requestEntry, requestSweep } from './request.ts';
 
-/** How many Schedules a run publishes at the same time. */
+/** Number of Schedules that a run publishes at the same time. */
 const CONCURRENCY = 2;
 
-/** How long a run has the queue to itself, unless it gives it back or dies, in milliseconds. */
+/** How long a run locks the queue unless it releases it, in milliseconds: a crashed run loses it after that. */
 const BUSY = 2 * RUN_LIMIT;
 
-/** How often all Schedules are swept without a known change, in milliseconds. */
+/** Interval between sweeps over all Schedules, in milliseconds. */
 const SWEEP_EVERY = 10 * 60_000;
 
-/** How many rows of the queue are read at a time, and how many Schedules of a sweep. */
+/** Page size of the queue and of a sweep. */
 const PAGE = 100;
 
-/** How many rows are marked in one batch. */
+/** Number of rows that are marked in one batch. */
 const MARKED = 20;
 
 /** Whether a Schedule names services, and so may have opening hours. */
 const takesPart = (schedule: Schedule): boolean => servesAll(schedule) || serviceIdsOf(schedule).length > 0;
 
-/** The rows of Schedules by the Schedule's id. */
 async function rowsOf(medplum: MedplumClient, schedules: readonly Schedule[]): Promise<Map<string | undefined, Task>> {
   const focus = schedules.map(({ id }) => `Schedule/${id}`).join(',');
   const query = rowSearch(['publish'], { focus, _count: '1000' }, config);
@@ -47,10 +46,9 @@ async function rowsOf(medplum: MedplumClient, schedules: readonly Schedule[]): P
 }
 
 /**
- * Marks the rows of those Schedules as due whose opening hours, services or closed days are no longer those that were
- * published.
+ * Marks the publication rows of Schedules as due if the opening hours, services or closed days have changed since.
  *
- * @returns the rows that were marked
+ * @returns the marked rows
  * @throws Error when the server could not be read or written
  */
 export async function markOutdated(medplum: MedplumClient, schedules: readonly Schedule[]): Promise<Task[]> {
@@ -68,7 +66,7 @@ export async function markOutdated(medplum: MedplumClient, schedules: readonly S
   });
   const marked: Task[] = [];
   for (let first = 0; first < entries.length; first += MARKED) {
-    // Each by itself: one that something else changes in the meantime is left alone.
+    // A batch, not a transaction: a row that was changed in the meantime is skipped.
     const entry = entries.slice(first, first + MARKED);
     const answer = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry });
     if (answer.kind !== 'done') {
@@ -79,7 +77,7 @@ export async function markOutdated(medplum: MedplumClient, schedules: readonly S
   return marked;
 }
 
-/** Marks what has changed in one page of all Schedules. */
+/** Marks the changed Schedules of one page of the sweep. */
 async function sweepPage(medplum: MedplumClient, row: Task, sweep: Sweep): Promise<void> {
   const { began, offset } =
     sweep.offset === undefined ? { began: Date.now(), offset: 0 } : { ...sweep, offset: sweep.offset };
@@ -88,15 +86,14 @@ async function sweepPage(medplum: MedplumClient, row: Task, sweep: Sweep): Promi
   await markOutdated(medplum, schedules);
   const isOver = schedules.length < PAGE;
   const next = isOver ? { due: began + SWEEP_EVERY, offset: undefined } : { due: Date.now(), offset: offset + PAGE };
-  // Whoever has requested another sweep meanwhile has begun it anew.
+  // If another sweep was requested in the meantime, this write fails and the sweep starts again.
   await writeRow(medplum, row, sweepTask({ ...sweep, began, ...next }, config));
 }
 
-/** The rows that are due, and the sweep's. */
 interface Queue {
-  /** Those whose nearest days are wanted, or, without any, the others; those that have waited longest first. */
+  /** Rows whose nearest days are due; if there are none, the other due rows. The earliest due date comes first. */
   readonly rows: readonly Task[];
-  /** `undefined` before the first sweep, and where somebody has cancelled or changed the row. */
+  /** `undefined` before the first sweep, and if somebody has cancelled or changed the row. */
   readonly sweep: { readonly row: Task; readonly value: Sweep } | undefined;
 }
 
@@ -114,10 +111,10 @@ async function readQueue(medplum: MedplumClient, skipped: ReadonlySet<string | u
   return { rows: waiting.find(({ length }) => length > 0) ?? [], sweep: row && value && { row, value } };
 }
 
-/** Longer than a run has it, the queue belongs to one whose clock was ahead. */
+/** A lock far in the future is ignored: the clock of its run was ahead. */
 const isBusy = ({ busyUntil = 0 }: Sweep, now: number): boolean => busyUntil > now && busyUntil <= now + 2 * BUSY;
 
-/** Publishes a row for a turn. One that fails does not hold up the others: it stays due. */
+/** Publishes a slice of a row. A failure does not stop the others: the row stays due. */
 const turn = (medplum: MedplumClient, row: Task, until: number): Promise<boolean> =>
   publishTurn(medplum, row, until).catch((reason: unknown) => {
     console.log(String(reason));
@@ -125,10 +122,10 @@ const turn = (medplum: MedplumClient, row: Task, until: number): Promise<boolean
   });
 
 /**
- * Publishes what is due until the time of a run is over: first the nearest days of the rows that it was started for, then the
- * queue, which one run at a time works on. If something is left, it starts the next run.
+ * Publishes due rows until the time limit of a run: first one slice of each row in `own`, then the queue, which only
+ * one run at a time works on. If due rows are left, it starts the next run.
  *
- * @param own - the rows that were requested, or have just been marked
+ * @param own - the rows that were requested or have just been marked
  * @throws Error when the server could not be read or written
  */
 export async function publishDue(medplum: MedplumClient, own: readonly Task[]): Promise<void> {
@@ -152,7 +149,7 @@ export async function publishDue(medplum: MedplumClient, own: readonly Task[]): 
       return;
     }
     if (!isLeft || now >= until) {
-      // Before it is given back, what somebody has requested meanwhile is seen.
+      // A request in the meantime has changed the row: then this write fails, and the queue is read again.
       const status = isLeft ? 'requested' : 'accepted';
       const given = await writeRow(medplum, row, sweepTask({ ...value, status, busyUntil: undefined }, config));
       if (given || now >= until + RUN_LIMIT / 2) {

@@ -15,10 +15,10 @@ import { ofType, readInBatch } from '../read.ts';
 import { writeRows } from '../rows.ts';
 
 /**
- * The publication row of a Schedule: whoever creates Slots where there may be none yet reads it before them, and writes it
- * with them (`rowEntry`).
+ * Reads the publication row of a Schedule. A function that creates Slots reads the row before the Slots and writes it
+ * in the same transaction (`rowEntry`), so that no two runs create the same Slot.
  *
- * @returns `undefined` if nothing was ever to be published for it
+ * @returns `undefined` if publishing was never requested
  * @throws ReadError when the server could not be read
  */
 export async function publicationRow(medplum: MedplumClient, schedule: string): Promise<Task | undefined> {
@@ -26,7 +26,7 @@ export async function publicationRow(medplum: MedplumClient, schedule: string): 
   return ofType('Task', found)[0];
 }
 
-/** The publication row of a Schedule, which gets one, once, whoever is faster: publishing looks at it when its turn comes. */
+/** Reads the publication row of a Schedule, or creates it as due. Concurrent calls create only one. */
 export async function ensureRow(medplum: MedplumClient, schedule: string): Promise<Task | undefined> {
   const found = await publicationRow(medplum, schedule);
   if (found) {
@@ -37,15 +37,15 @@ export async function ensureRow(medplum: MedplumClient, schedule: string): Promi
   return publicationRow(medplum, schedule);
 }
 
-/** An entry that changes a row, or creates it where its search finds none. */
+/** The entry that updates a row, or creates it on condition that its search finds none. */
 export function requestEntry(row: Task | undefined, changed: Task, query: string): BundleEntry {
   return row ? rowEntry(row, Date.now(), config, changed) : creation(changed, query);
 }
 
 /**
- * Writes the row that a search finds, however often others are faster.
+ * Writes the row that a search finds, and retries if other requests are faster.
  *
- * @param change - what is to be written; `undefined` if it is so already
+ * @param change - returns the new row; `undefined` if there is nothing to write
  */
 async function request(
   medplum: MedplumClient,
@@ -71,7 +71,7 @@ async function request(
 }
 
 /**
- * Requests a sweep over all Schedules, from the first one on. A run that works on the queue begins it anew.
+ * Requests a sweep over all Schedules. A current sweep starts again from the first Schedule.
  *
  * @throws Error when it could not be requested
  */
@@ -84,7 +84,7 @@ export async function requestSweep(medplum: MedplumClient): Promise<void> {
   await request(medplum, rowSearch(['publish-all'], {}, config), change, 'The sweep over all Schedules');
 }
 
-/** The publication of a whole calendar as it is requested; `undefined` if it is already. */
+/** The row that requests the publication of a whole calendar; `undefined` if it is already requested. */
 function requested(schedule: string, row: Task | undefined): Task | undefined {
   const { status, from, due, services } = (row && publicationIn(row)) ?? {};
   const isRequested = status === 'requested' && from === undefined && due !== undefined;
@@ -106,8 +106,7 @@ export async function requestPublication(medplum: MedplumClient, schedule: strin
 /**
  * The entry of a transaction that requests the publication of a whole calendar.
  *
- * @param row - its publication row, as it was read
- * @param since - nothing is requested if its Slots have been looked at since then; milliseconds since 1970 UTC
+ * @param since - no request if publishing has started since then; milliseconds since 1970 UTC
  */
 export function publicationEntry(schedule: string, row: Task | undefined, since: number): BundleEntry[] {
   const isPublished = ((row && publicationIn(row)?.began) ?? 0) > since;

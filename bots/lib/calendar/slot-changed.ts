@@ -21,12 +21,12 @@ import { goneHours, hoursSearches, readOpeningHours } from './opening-hours.ts';
 import { ensureRow, requestPublication } from './request.ts';
 import { publishWindow, slotsUrl, type WindowResult } from './window.ts';
 
-/** A period longer than this, in milliseconds, changes a calendar as a whole. */
+/** For a period longer than this, in milliseconds, the whole calendar is published. */
 const LONG = 14 * DAY;
 
 const historyOf = ({ id }: Slot): string => `Slot/${id}/_history?_count=5`;
 
-/** The time around some versions of a Slot. */
+/** The times of versions of a Slot with a day of margin. */
 const timesAround = (versions: readonly Slot[]): readonly Interval[] =>
   union(
     versions.flatMap((version) => {
@@ -35,7 +35,7 @@ const timesAround = (versions: readonly Slot[]): readonly Interval[] =>
     }),
   );
 
-/** The periods of a Slot in its latest versions: time that it no longer covers is free again. */
+/** Reads the times of a Slot in its latest versions: time that it no longer covers is free again. */
 async function timesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Interval[]> {
   const [found] = await readInBatch(medplum, [historyOf(slot)]);
   return timesAround([slot, ...ofType('Slot', found)]);
@@ -43,21 +43,21 @@ async function timesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Int
 
 const isLong = (windows: readonly Interval[]): boolean => windows.some(({ start, end }) => end - start > LONG);
 
-/** Writes a deleted Slot as it was, under its id. */
+/** Restores a deleted Slot under its id. */
 async function restore(medplum: MedplumClient, { meta: { tag, profile } = {}, ...slot }: Slot): Promise<void> {
   const resource: Slot = { ...slot, meta: { ...(tag && { tag }), ...(profile && { profile }) } };
   const entry = [{ request: { method: 'PUT' as const, url: `Slot/${slot.id}` }, resource }];
   await writeUnlessOvertaken(medplum, entry, `Slot/${slot.id}`);
 }
 
-/** The search for those who may have a Slot that is deleted or free. */
+/** The search for appointments that may still hold a deleted or free Slot. */
 const formerHolders = (slot: Slot, isDeleted: boolean): string[] =>
   isDeleted || slot.status === 'free' ? [holdersUrl(slot.id ?? '')] : [];
 
 /**
- * Takes a Slot again that somebody has deleted, or set free past the guard, although an appointment holds it.
+ * Makes a Slot busy again that was deleted or set free although an appointment holds it.
  *
- * @returns whether one does
+ * @returns whether an appointment holds it
  */
 async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): Promise<boolean> {
   const [found] = await readInBatch(medplum, formerHolders(slot, isDeleted));
@@ -73,9 +73,9 @@ async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): P
 }
 
 /**
- * An appointment whose only Slot staff have moved follows it.
+ * Moves an appointment to the new time of its only Slot if staff have moved that.
  *
- * @returns whether one does
+ * @returns whether an appointment was moved
  */
 async function follow(medplum: MedplumClient, slot: Slot): Promise<boolean> {
   if (!isTaken(slot)) {
@@ -92,10 +92,12 @@ async function follow(medplum: MedplumClient, slot: Slot): Promise<boolean> {
   return isFollowing ?? false;
 }
 
-/** The time of an appointment, to be compared with that of a Slot. */
+/** A Slot with the time of an appointment, for comparison. */
 const asSlot = ({ start = '', end = '' }: Appointment, slot: Slot): Slot => ({ ...slot, start, end });
 
-/** Publishes the time around a Slot that was taken or released again; whoever creates Slots there writes the row with them. */
+/**
+ * Publishes the time around a Slot that became busy or free. New Slots are written together with the publication row.
+ */
 async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Promise<void> {
   const windows = (await timesOf(medplum, slot)).filter(({ end }) => end > Date.now());
   if (windows.length === 0) {
@@ -126,10 +128,12 @@ async function publishAround(medplum: MedplumClient, slot: Slot, id: string): Pr
   }
 }
 
-/** How long the transaction that deletes a Slot is waited for, look by look, in milliseconds. */
+/** Pauses between the checks whether the transaction that deletes a Slot is committed, in milliseconds. */
 const PAUSES = [50, 100, 200, 400, 800, 1_500, 1_500];
 
-/** Whether a Slot is deleted: Medplum starts the job before the transaction is over, and also if it is rolled back. */
+/**
+ * Whether a Slot is deleted: Medplum starts the job before the transaction is committed, and even if it is rolled back.
+ */
 async function isGone(medplum: MedplumClient, { id }: Slot): Promise<boolean> {
   for (const pause of [0, ...PAUSES]) {
     await (pause > 0 && setTimeout(pause));
@@ -141,14 +145,14 @@ async function isGone(medplum: MedplumClient, { id }: Slot): Promise<boolean> {
   return false;
 }
 
-/** What has given its time back while what it took was withdrawn is followed once more: its own job may have been faster. */
+/** Publishes again if the Slot was released in the meantime: the job of that change may have run first. */
 async function publishAgain(medplum: MedplumClient, slot: Slot, id: string): Promise<void> {
   const [found] = await readInTransaction(medplum, [`Slot?_id=${slot.id}`]);
   const [current] = ofType('Slot', found);
   await (!(current && isTaken(current)) && publishAround(medplum, slot, id));
 }
 
-/** The searches of what follows a Slot, as far as they are known before anything is read. */
+/** The searches of `slotChanged` that are known before the first read. */
 function searchesFor(slot: Slot, id: string | undefined, isDeleted: boolean): string[] {
   const windows = timesAround([slot]);
   return [
@@ -167,9 +171,11 @@ function searchesFor(slot: Slot, id: string | undefined, isDeleted: boolean): st
 }
 
 /**
- * Resolves what a Slot collides with, and lets the published Slots follow it. Medplum reports a change only once: where
- * that fails, the whole calendar is looked at when its turn comes. What it needs as a rule is read at once, and again as
- * soon as it has written anything.
+ * Resolves the collisions of a changed Slot and updates the published Slots around it. Medplum reports a change only
+ * once: if publishing fails, the publication of the whole calendar is requested. The usual searches are read ahead;
+ * after the first write, they are read again.
+ *
+ * @throws Error with the messages of all failed steps
  */
 export async function slotChanged(client: MedplumClient, slot: Slot, isDeleted: boolean): Promise<void> {
   const id = idIn(slot.schedule, 'Schedule');

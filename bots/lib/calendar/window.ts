@@ -17,7 +17,6 @@ import type { KeyedHours } from './opening-hours.ts';
 
 const inOrder = { order: 'start' } as const;
 
-/** The search for the Slots that a window depends on. */
 function slotsSearch(schedule: string, window: Interval): string {
   const { start, end } = slotsToRead(window);
   const query = new URLSearchParams({
@@ -27,12 +26,12 @@ function slotsSearch(schedule: string, window: Interval): string {
   return `Slot?${query}`;
 }
 
-/** The search for the Slots that a window depends on, as it is asked first. */
+/** The URL of the first page of the Slots that a window depends on, to be read ahead. */
 export const slotsUrl = (schedule: string, window: Interval): string => pageUrl(slotsSearch(schedule, window), inOrder);
 
 /**
- * The ids of those Slots that appointments hold. It asks for the Slots:
- * PostgreSQL has no statistics of a search for the appointments of many Slots, and reads all appointments that there are.
+ * Reads the ids of the Slots that appointments hold. The search is for Slots, not for appointments: for the
+ * appointments of many Slots, PostgreSQL has no statistics and scans all appointments.
  */
 async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise<Set<string>> {
   const query = new URLSearchParams({
@@ -45,7 +44,7 @@ async function readHeld(medplum: MedplumClient, ids: readonly string[]): Promise
   return new Set(ofType('Slot', found).flatMap(({ id }) => id ?? []));
 }
 
-/** What a window depends on, but for the appointments that hold its Slots. */
+/** Reads the state that a window depends on, except the appointments on its Slots. */
 async function readWindow(medplum: MedplumClient, hours: KeyedHours, window: Interval): Promise<PublishState> {
   const slots = ofType('Slot', await readAll(medplum, [slotsSearch(hours.schedule.id, window)], inOrder));
   const { horizonWeeks } = config.calendar;
@@ -55,7 +54,7 @@ async function readWindow(medplum: MedplumClient, hours: KeyedHours, window: Int
 const freeOnes = (changes: readonly SlotChange[]): string[] =>
   changes.flatMap(({ stored }) => (stored?.status === 'free' ? (stored.id ?? []) : []));
 
-/** Decides about a window. What looks free is looked up among the appointments before it is touched. */
+/** Plans the changes of a window. Before a free Slot is changed, the appointments are searched for it. */
 async function plan(medplum: MedplumClient, hours: KeyedHours, window: Interval) {
   const state = await readWindow(medplum, hours, window);
   const first = planSlots(state, config);
@@ -63,43 +62,43 @@ async function plan(medplum: MedplumClient, hours: KeyedHours, window: Interval)
   if (held.size === 0) {
     return { ...first, slots: state.slots };
   }
-  // An appointment may have taken them since they were read, and have changed others with them.
+  // An appointment may have booked them since they were read, and have changed other Slots with them.
   const again = await readWindow(medplum, hours, window);
   return { ...planSlots({ ...again, held }, config), slots: again.slots };
 }
 
-/** How a window is written, chunk by chunk. */
+/** Callbacks around the write of each chunk of a window. */
 interface Writing {
   /**
-   * The publication row, in the version that was read before the Slots: two runs never create the same Slot. `undefined` if
-   * there was none.
+   * The update of the publication row in the version that was read before the Slots, so that two runs never create the
+   * same Slot; `undefined` if there was no row.
    */
   readonly row: (isCreating: boolean) => BundleEntry[] | undefined;
   /**
-   * Takes the answer to a chunk.
+   * Receives the response to a chunk.
    *
    * @returns whether there is time for another chunk
    */
   readonly written?: (answer: Bundle) => boolean;
 }
 
-/** How many Slots are written in one transaction: enough to be quick, few enough that bookings do not wait for it. */
+/** Number of Slots per transaction: a larger one would delay bookings. */
 const CHUNK = 20;
 
 /** The result of publishing a window. */
 export interface WindowResult {
   /**
-   * `published` if nothing is left to do, `unfinished` if the time was over first, `refused` if Medplum does not accept the
-   * Slots; otherwise why the window was not written.
+   * `published` if the window is complete, `unfinished` if the time limit came first, `refused` if Medplum does not
+   * accept the Slots; otherwise the reason why the window was not written.
    */
   readonly kind: Exclude<BundleResponse['kind'], 'done' | 'invalid'> | 'published' | 'unfinished' | 'refused';
-  /** Why the opening hours are not published, if so: then published Slots stay as they are unless their time is taken. */
+  /** The problems that prevent publishing. Published Slots then stay unchanged unless their time becomes busy. */
   readonly problems: readonly CalendarProblem[];
 }
 
 const resourcesOf = ({ entry = [] }: Bundle): Resource[] => entry.flatMap(({ resource }) => resource ?? []);
 
-/** Medplum does not accept the Slots: trying again would change nothing. */
+/** The problem of Slots that Medplum does not accept: a retry would not help. */
 function refused({ issue }: OperationOutcome): CalendarProblem {
   const texts = issue.map(({ details, diagnostics }) => details?.text ?? diagnostics).join(' ');
   const diagnostics = `Medplum does not accept the Slots of these opening hours: ${texts}`;
@@ -107,8 +106,8 @@ function refused({ issue }: OperationOutcome): CalendarProblem {
 }
 
 /**
- * Brings the Slots of a Schedule that begin in a window in line with its opening hours and with what takes its time. It
- * starts from what is stored, so a run that is missed or comes twice does no harm.
+ * Updates the Slots of a Schedule that begin in a window to match its opening hours and its busy time. The result
+ * depends only on stored resources: repeating a run is safe.
  *
  * @throws ReadError when the server could not be read
  */
