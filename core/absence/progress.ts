@@ -69,7 +69,7 @@ export function nextStep(known: Known, now: number, config: PublicConfig): Step 
   const isStill = appointment !== undefined && isAffected(appointment, slots, absent);
   const isStanding = offer !== undefined && isOpenOffer(offer, now, config);
   if (standing === 'call') {
-    // Time held for a person who must be called is released together with the appointment that it would replace.
+    // An open personal offer to a person on the call list is withdrawn once the appointment is no longer affected.
     return isStill ? nothing : isStanding ? end('call', true) : { do: 'tick' };
   }
   if (standing !== 'waiting' && standing !== 'offered') {

@@ -38,6 +38,7 @@ export const rules = {
 
 export type Rule = keyof typeof rules;
 
+/** An inconsistency of stored resources. */
 export interface Finding {
   readonly rule: Rule;
   readonly severity: 'error' | 'warning';
@@ -59,6 +60,7 @@ export interface ConsistencyContext {
   readonly bots?: ReadonlySet<string>;
 }
 
+/** Makes a finding with the severity of its rule. */
 export function finding(rule: Rule, resource: string, diagnostics: string): Finding {
   return { rule, severity: rules[rule].severity, resource, diagnostics };
 }

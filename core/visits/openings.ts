@@ -30,7 +30,7 @@ export interface Bookable {
   readonly services: readonly HealthcareService[];
   /** The bounds of an appointment's start. */
   readonly bounds: StartBounds;
-  /** The longest appointment that fits in one Slot, and the shortest that takes part of one; milliseconds. */
+  /** The maximum length of an appointment in one Slot, and the minimum length in a part of one; milliseconds. */
   readonly longest: number;
   readonly shortest: number;
   /** The steps in which a Slot made by hand can be divided, in milliseconds. */

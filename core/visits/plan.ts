@@ -310,7 +310,7 @@ function seriesLinks({ mark, visits, context }: Step, first: string | undefined)
     : [];
 }
 
-/** The stored links of an appointment that is moved, except links to appointments that are moved with it. */
+/** The stored links of a moved appointment, except links to appointments that are moved with it. */
 const keptLinks = ({ earlier: { previous }, rewritten }: Step): Extension[] =>
   (previous?.extension ?? []).filter(
     ({ url, valueReference }) =>

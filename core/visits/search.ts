@@ -373,7 +373,7 @@ function earliestStart(steps: readonly OpenStep[], from: number, span: number): 
  * they do not fit.
  * @param steps - all steps of the visit; the search asks for unknown candidate times when they matter
  * @param isDue - whether the search should yield
- * @returns a function that finds the next visit that starts at a time or later
+ * @returns a function that finds the next visit from a time on
  */
 export function searchVisits(steps: readonly OpenStep[], isDue: () => boolean): (from: number) => Computation<Found> {
   const searches = variants(steps).map((openSteps) => new Search(openSteps, isDue));

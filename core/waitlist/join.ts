@@ -132,7 +132,7 @@ export function existingEntry({ request, state, requestor, config }: Joining): A
   );
 }
 
-/** Checks that the service has a waitlist, and that the wished times are not too far ahead to be booked. */
+/** Checks that the service has a waitlist, and that no wished time is too far ahead. */
 function serviceIssues({ request, state, now, config }: Joining): Issue[] {
   const { value, path } = request.appointment;
   const services = resourcesOfType(state, 'HealthcareService');
@@ -276,6 +276,7 @@ export const entriesOf = (person: Patient, requestor: string, config: BookingCon
     ]),
   );
 
+/** The refusal of a further entry of a portal for the same person. */
 export const tooManyEntries = ({ appointment }: AppointmentRequest): Issue => ({
   code: 'patient-limit-reached',
   diagnostics: `A portal can have at most ${MAX_ENTRIES} entries for one person: leave one first.`,

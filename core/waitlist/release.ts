@@ -80,6 +80,7 @@ export interface WaitlistRelease extends Interval {
   readonly after?: { readonly slot: string; readonly entry: string } | undefined;
 }
 
+/** The Task that stores a release, for a scheduled Bot. */
 export function releaseRow(
   { schedule, due, after, start, end }: WaitlistRelease,
   config: PublicConfig,

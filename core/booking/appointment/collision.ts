@@ -39,8 +39,8 @@ export function takenByHand(slots: readonly CalendarSlot[], appointments: readon
 }
 
 /**
- * Finds the appointments that lose their time to a Slot that is not marked as an overbooking: an external busy slot, or
- * a bookable slot that was booked by hand. The order in which the two were written makes no difference. A confirmed
+ * Finds the appointments that lose their time to a Slot without an overbooking mark: an external busy slot, or a
+ * bookable slot that was booked by hand. The order in which the two were written makes no difference. A confirmed
  * appointment of a requestor also loses its own Slot if somebody booked it by hand at the same moment.
  * @param slot - the Slot that was written
  * @param beside - the booked Slots that it excludes (`bookedBeside`)

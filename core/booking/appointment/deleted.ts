@@ -7,6 +7,7 @@ const deletableTypes = ['Appointment', 'Encounter', 'Patient', 'QuestionnaireRes
 /** A type whose deleted resources are gone (410) for their owner, not unknown (404). */
 type DeletableType = (typeof deletableTypes)[number];
 
+/** Whether the owner of a deleted resource of this type gets 410, not 404. */
 export function isDeletable(value: unknown): value is DeletableType {
   return deletableTypes.some((type) => type === value);
 }

@@ -33,6 +33,7 @@ interface ElementRule {
   readonly isPersonal?: true;
 }
 
+/** The most slots of one appointment. */
 export const MAX_SLOTS = 50;
 
 const moment = (value: unknown): unknown => parseInstant(value) ?? value;
@@ -240,8 +241,8 @@ export const otherPatientIssues = (stored: Appointment, result: Appointment, bas
   }));
 
 /**
- * Finds actors who would leave an appointment although its Slots stay in their Schedule. The Schedule of the actor who
- * replaces them would still show that time as free.
+ * Finds actors who would leave an appointment although its Slots stay in their Schedule. The Schedule of the new actor
+ * would still show that time as free.
  * @param calendars - the Schedules that it takes time from
  * @returns a `slot-mismatch` for each actor that is no longer named
  */

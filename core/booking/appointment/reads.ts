@@ -149,9 +149,9 @@ export interface Fragments {
 const statusQueries = [statusQuery(holdsSlots), statusQuery((appointment) => !holdsSlots(appointment))];
 
 /**
- * The reads that are needed to give slots back, or to find the free parts of slots that were split: all fragments, and
- * the appointments on them. They need the Bot's own credentials, because appointments of others count, too. None of the
- * results reaches the caller.
+ * The reads for giving slots back, or for finding the free parts of split slots: all fragments, and the appointments on
+ * them. They need the Bot's own credentials, because appointments of others count, too. None of the results reaches the
+ * caller.
  * @param origins - ids of the slots from which the fragments were split off
  * @param originSystem - identifier system under which a slot names its origin
  */

@@ -85,6 +85,7 @@ export function canBeMoved(appointment: HasStatus): boolean {
   return mayBecome(appointment, 'booked', 'service') || mayBecome(appointment, 'pending', 'service');
 }
 
+/** The use of an appointment's slots, by its status. An unknown status counts as `held`. */
 export function slotUseOf({ status }: HasStatus): SlotUse {
   return statusTable[status]?.slots ?? 'held';
 }

@@ -18,6 +18,7 @@ export interface Submitted {
 
 const nothing: Submitted = { elements: new Set(), participants: new Set(), extensions: new Set() };
 
+/** The key of a participant: its reference or, without one, all of its content. */
 export const participantKey = ({ actor, ...rest }: AppointmentParticipant): string =>
   actor?.reference ?? JSON.stringify({ actor, ...rest });
 

@@ -95,9 +95,8 @@ export function keptSlots(slots: readonly Slot[], history: Bundle, config: Booki
 }
 
 /**
- * The slots that an appointment has left, according to its versions: slots that it no longer names, and slots that it
- * still names but that lie at its former time. Deleted slots are included. Slots that somebody else has taken in the
- * meantime are not.
+ * The slots that an appointment has left, according to its versions: slots that it no longer names, and named slots at
+ * its former time. Deleted slots are included. Slots that somebody else has taken in the meantime are not.
  * @param history - of the appointment, the newest version first
  * @param slots - the existing ones, with their authors
  */
@@ -178,8 +177,7 @@ const isAdjustable = (status: Slot['status']): boolean => status === 'free' || s
 const isOpenOffer = ({ role, status }: CalendarSlot): boolean => role === 'offer' && !isTaken({ status });
 
 /**
- * Finds a Slot that takes the time of a staff appointment which has no slot there yet: both were written at the same
- * moment.
+ * Finds a Slot on the time that a staff appointment has not taken yet: both were written at the same moment.
  * @returns `undefined` if there is none, or the appointment is marked as an overbooking
  */
 export function overlapOf(

@@ -24,7 +24,7 @@ export const proposing: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode
   'slot-not-found',
 ]);
 
-/** Refusals that another time may solve but that propose no alternatives. */
+/** Refusals without alternatives, although another time may solve them. */
 const aboutTime: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
   'slot-mismatch',
   'period-invalid',

@@ -221,16 +221,13 @@ function appointmentOf(
   };
 }
 
-/**
- * A transaction entry that updates an appointment, if it still has the version that was read. It records on whose
- * behalf.
- */
+/** Updates an appointment, if it still has the version that was read. It records on whose behalf. */
 function changeEntry(stored: Appointment, changed: Appointment, { requestor, config }: BookingContext): BundleEntry {
   const meta = markChange(changed.meta, requestor, stored.meta?.versionId, config);
   return updateEntry(stored, { ...changed, id: stored.id, meta });
 }
 
-/** A transaction entry that creates an appointment and records on whose behalf. A personal offer has no such record. */
+/** Creates an appointment and records on whose behalf. A personal offer has no such record. */
 function createEntry(
   appointment: Appointment,
   fullUrl: string | undefined,
@@ -242,8 +239,8 @@ function createEntry(
 }
 
 /**
- * The entries that store one appointment (the first one), cancel the appointments that it replaces, end a waitlist
- * entry, and create or complete Tasks.
+ * The entries that store one appointment (the first one), cancel the replaced appointments, end a waitlist entry, and
+ * create or complete Tasks.
  * @param answers - the entries of the submitted QuestionnaireResponses
  */
 export function appointmentEntries(
@@ -310,7 +307,7 @@ export function slotEntries(taken: readonly (Situation & { readonly outcome: Out
 export const takeoverEntries = ({ known: { nearby }, context: { now, config } }: Given): BundleEntry[] =>
   (nearby?.expired ?? []).map((appointment) => updateEntry(appointment, afterItsEnd(appointment, now, config)));
 
-/** The entries that update the rows of the quotas that these appointments use. */
+/** The updates of the rows of the quotas that these appointments use. */
 export function usedQuotaEntries(
   situations: readonly Situation[],
   { known, context: { config } }: Given,

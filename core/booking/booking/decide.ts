@@ -8,7 +8,7 @@ import { type BookingCalendar, buffersOf, type Prepared, type Situation, settlin
 
 /**
  * Decides about one appointment in a calendar.
- * @returns the slots that it takes, and all issues that do not depend on limits (`limitIssues`)
+ * @returns its slots, and all issues that do not depend on limits (`limitIssues`)
  * @see specification sections 3 and 4.4
  */
 export function decide(

@@ -51,8 +51,7 @@ function tentativeOrigins({ request: { schedule, interval }, stored }: Situation
 }
 
 /**
- * The origins of slots that were split or may be joined again: slots that a booking names, and slots that it gives
- * back.
+ * The origins of slots that were split or may be joined again: slots named by a booking, and slots that it gives back.
  */
 function originsOf(situation: Situation): string[] {
   const { request, stored } = situation;

@@ -33,6 +33,7 @@ export interface BookingContext {
   readonly onReleased?: Released | undefined;
 }
 
+/** Earlier versions of appointments. */
 export interface Histories {
   /** The versions with their authors, the oldest first, by the id of the appointment. */
   readonly versions: ReadonlyMap<string, readonly Appointment[]>;

@@ -99,7 +99,7 @@ function rowReads(request: AppointmentRequest, leads: Leads | undefined, config:
 
 const slotsById = (ids: readonly string[]): BundleEntry[] => searchByIds('Slot', ids, withSchedule);
 
-/** The reads for the slots that a request names, by their ids and, where a time is named, at that time. */
+/** The reads for the named slots of a request, by their ids and, if the request has a time, at that time. */
 function slotReads(request: AppointmentRequest, leads: Leads | undefined, config: PublicConfig): BundleEntry[] {
   const ids = named(request).filter(isId);
   return request.interval && ids.length > 0

@@ -75,9 +75,9 @@ function unitedLists(sent: Entry, stored: Entry, { extensions }: Submitted, conf
 }
 
 /**
- * Unites a re-submission with the stored appointment. It keeps all elements that were not sent, and all parts that the
- * clinic has set. Identifiers, QuestionnaireResponses, contained resources and extensions are united. For another
- * patient, personal elements are dropped.
+ * Unites a re-submission with the stored appointment. It keeps all elements that were not sent, and all parts set by
+ * the clinic. Identifiers, QuestionnaireResponses, contained resources and extensions are united. For another patient,
+ * personal elements are dropped.
  * @param before - the stored appointment
  * @param part - the parts set by the clinic that bind the caller
  * @param isSamePatient - whether the patients stay the same

@@ -62,7 +62,7 @@ export function serviceTypeIssues(
 }
 
 /**
- * Checks that each slot, and a service that it may be for, serves the patient's payer kind. Staff are exempt.
+ * Checks that each slot and one of its possible services serve the patient's payer kind. Staff are exempt.
  * @returns `service-type-not-offered` if one does not
  */
 export function payerKindIssues(situation: Situation): Issue[] {

@@ -90,7 +90,7 @@ export const settling = (given: Given) => ({
   newId: given.context.newId,
 });
 
-/** The calendar for the first appointment of a request, in which all slots that the request gives back are free. */
+/** The calendar for the first appointment of a request. All slots that the request gives back are free in it. */
 export function calendarFor(all: readonly Pick<Prepared, 'earlier'>[], given: Given): BookingCalendar {
   const { state, known, context } = given;
   const stored = storedCalendar(given);
@@ -148,7 +148,7 @@ function withStored(
   };
 }
 
-/** The participants that the request names, and those that the clinic has added to the stored appointment. */
+/** The participants in the request, and those that the clinic has added to the stored appointment. */
 function participantsOf(
   request: AppointmentRequest,
   earlier: EarlierAppointments,
@@ -195,7 +195,7 @@ export function slotsConcerned({ request, selected, calendar }: Situation): read
   return selected.slots.length > 0 ? selected.slots : request.slots.flatMap(({ value }) => calendar.get(value) ?? []);
 }
 
-/** The buffers that the booking needs in one Schedule, and the first slot that it takes there. */
+/** The buffers of the booking in one Schedule, and its first slot there. */
 interface SlotBuffers {
   readonly slot: CalendarSlot;
   readonly buffers: Buffers;
@@ -230,7 +230,7 @@ export function givenBackBy({ earlier, known: { nearby } }: Situation): string[]
   return [...changedBy(earlier), ...(nearby?.expired ?? [])].flatMap(slotIdsOf);
 }
 
-/** The way in which the hold or request that the caller sends again expired, if it did. */
+/** The expiry of the caller's own hold or request; `undefined` if it has not expired. */
 export function ownEnding({ earlier: { previous }, context: { now, config } }: Prepared) {
   return previous && endingOf(previous, now, config);
 }

@@ -32,7 +32,7 @@ interface BookingJob {
 /** Resource types of which a requestor sees only its own. The job must record which of them were visible. */
 const personal: ReadonlySet<string> = new Set(['Appointment', 'Patient', 'QuestionnaireResponse', 'RelatedPerson']);
 
-/** Issues about resources that do not exist or that the requestor may not see, and about the requestor's limits. */
+/** Issues about missing or invisible resources, and about the requestor's limits. */
 const atOnce: ReadonlySet<string> = new Set([
   'slot-not-found',
   'schedule-not-found',
@@ -120,6 +120,7 @@ export const MAX_ATTEMPTS = 20;
 
 const ATTEMPTS = 'attempts';
 
+/** The number of attempts to carry out a left-over job. */
 export const attemptsOf = ({ input }: Task): number => valueIn(input, ATTEMPTS)?.valuePositiveInt ?? 0;
 
 /** Increments the attempt counter before the attempt, so that a crash counts as an attempt. */
@@ -146,13 +147,13 @@ export function endTask({ input: _, ...task }: Task, changes: Partial<Task>): Bu
   return updateEntry(task, { ...task, ...changes });
 }
 
-/** The entry that ends a Task whose booking succeeded. Its output refers to the Appointments. */
+/** Completes a Task after a successful booking. Its output refers to the Appointments. */
 function completed(task: Task, appointments: readonly string[]): BundleEntry {
   const output = appointments.map((reference) => ({ type: { text: 'appointment' }, valueReference: { reference } }));
   return endTask(task, { status: 'completed', output });
 }
 
-/** The entry that ends a Task whose booking was refused. The Task contains the reasons. */
+/** Ends a Task after a refused booking. The Task contains the reasons. */
 export function failed(task: Task, outcome: OperationOutcome): BundleEntry {
   const output = [{ type: { text: 'outcome' }, valueReference: { reference: '#outcome' } }];
   return endTask(task, { status: 'failed', contained: [{ ...outcome, id: 'outcome' }], output });

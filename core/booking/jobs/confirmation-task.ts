@@ -18,6 +18,7 @@ export const openStatuses: readonly Task['status'][] = [
   'on-hold',
 ];
 
+/** Whether staff still have to deal with a Task. */
 export const isOpenTask = ({ status }: Task): boolean => openStatuses.includes(status);
 
 /**
@@ -53,6 +54,7 @@ export function timeText({ start = '', end }: Pick<Appointment, 'start' | 'end'>
   return `${momentText(start, timeZone)}${until} (${timeZone})`;
 }
 
+/** The first patient of a stored appointment, as a reference. */
 export function patientOf({ participant }: Appointment): Reference | undefined {
   return participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient') !== undefined);
 }
@@ -139,7 +141,7 @@ function taskAfter(task: Task, appointment: Appointment, now: number, config: Pu
 const isAbout = ({ focus }: Task, reference: string): boolean => focus?.reference === reference;
 
 /**
- * The entries that update the Tasks of an appointment, in the transaction that changes it.
+ * The updates of an appointment's Tasks, in the transaction that changes the appointment.
  * @param appointment - as it is or is about to be
  * @param tasks - open Tasks of requests, of this appointment and of others
  */

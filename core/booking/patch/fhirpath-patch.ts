@@ -10,6 +10,7 @@ interface PatchValue {
   readonly type: string;
 }
 
+/** An operation of a FHIRPath Patch. Absent parts are missing or malformed. */
 export interface FhirPathOperation {
   readonly type: FhirPathOperationName;
   readonly path: string;

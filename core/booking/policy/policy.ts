@@ -87,6 +87,7 @@ interface ReadPolicy {
   readonly issues: readonly Issue[];
 }
 
+/** A resource that can carry a policy. */
 export type PolicyHolder = Schedule | HealthcareService;
 
 const invalid = (diagnostics: string, expression: string): Issue => ({

@@ -248,6 +248,7 @@ export function quotaRow({ row }: Pick<Quota, 'row'>, config: PublicConfig, stor
   return newRow('quota', { status: 'completed', ...more }, config, stored);
 }
 
+/** The search for the row of a quota. */
 export const quotaRowSearch = ({ row }: Quota, config: PublicConfig): string =>
   rowSearch(['quota'], { 'group-identifier': `${artefactUri(config, 'LocalRequestor')}|${row}` }, config);
 

@@ -4,8 +4,8 @@ import { isObject, isResource } from '../../fhir/resource.ts';
 import type { Leads } from './request.ts';
 
 /**
- * Request header by which the gateway asks the Bot `book` for a response that says whether the appointment is new.
- * Direct callers of the operation in Medplum do not send it and get the Appointment alone.
+ * Request header by which the gateway asks the Bot `book` to tell new appointments from existing ones. Direct callers
+ * of the operation in Medplum do not send it and get the Appointment alone.
  */
 export const ANSWER_HEADER = 'x-booking-answer';
 
@@ -13,8 +13,7 @@ export const ANSWER_HEADER = 'x-booking-answer';
 export const AS_PARAMETERS = 'parameters';
 
 /**
- * Request header by which the gateway tells the Bot `book` the version that the moved appointment must have
- * (`If-Match`).
+ * Request header by which the gateway gives the Bot `book` the required version of the moved appointment (`If-Match`).
  */
 export const VERSION_HEADER = 'x-booking-if-match';
 

@@ -14,11 +14,13 @@ type Actor =
   | { readonly kind: 'patient'; readonly id: string }
   | { readonly kind: 'other'; readonly reference?: string };
 
+/** A submitted participant, with its FHIRPath. */
 export interface Participant {
   readonly path: string;
   readonly actor: Actor;
 }
 
+/** The persons that a request submits with the appointment. */
 export interface SubmittedPersons {
   readonly patient?: Located<Patient> | undefined;
   /**
