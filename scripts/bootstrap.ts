@@ -14,6 +14,7 @@ import { type ProjectWishes, withWishes } from './medplum/project-features.ts';
 
 const ADMINISTRATOR = 'Appointment booking: administrator';
 
+/** Options for a new installation. */
 export interface BootstrapOptions extends ProjectWishes {
   /** Server and ClientApplication of a super administrator. */
   readonly superAdministrator: Credentials;
@@ -23,6 +24,7 @@ export interface BootstrapOptions extends ProjectWishes {
   readonly owner?: string | undefined;
 }
 
+/** A project to which the service can be deployed, with the credentials of its administrator. */
 export interface Bootstrapped extends Credentials {
   readonly projectId: string;
 }

@@ -33,6 +33,7 @@ const checks: readonly Check[] = [
   ...exposureChecks,
 ];
 
+/** Options of an examination. */
 export interface DoctorOptions {
   readonly config: BookingConfig;
   readonly credentials: Credentials;

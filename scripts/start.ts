@@ -27,6 +27,7 @@ import { type DevelopersOptions, developers } from './start/developers.ts';
 import { forOneMachine, forPort, type Ports, portsFrom, sandboxOptionsFrom, unsealedFrom } from './start/settings.ts';
 import { demoStaff, ensureStaff } from './start/staff.ts';
 
+/** Options of a trial on one machine. */
 export interface StartOptions {
   /** The installation. Its address on localhost follows the port. */
   readonly config: BookingConfig;

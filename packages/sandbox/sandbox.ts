@@ -24,6 +24,7 @@ import { createAudience } from './websockets/audience.ts';
 import { serveWebsockets } from './websockets/endpoint.ts';
 import { createWebsocketSubscriptions, type WebsocketSubscriptions } from './websockets/subscriptions.ts';
 
+/** Options of a sandbox; all have defaults. */
 export interface SandboxOptions {
   /** Port to listen on; 0, the default, for any that is free. */
   readonly port?: number;

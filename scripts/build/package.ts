@@ -12,7 +12,7 @@ import type { DesiredResource } from '../medplum/upsert.ts';
 
 const names = Object.keys(bots) as BotName[];
 
-/** Creates or replaces a resource. Parts that the clinic may have changed are kept. */
+/** Creates or replaces a resource. A stored one that the clinic may have changed stays unchanged. */
 function toEntry({ resource, query, merge }: DesiredResource): BundleEntry {
   const type = resource.resourceType;
   return merge
@@ -28,8 +28,8 @@ function fullUrl(name: string): string {
 
 /**
  * A Bot with its code and its membership. Without a membership, which Medplum's own app creates with each Bot, it has
- * no rights of its own. A project administrator may read the memberships of one project only, so that the search finds
- * this one.
+ * no rights of its own. A project administrator may read the memberships of one project only, so that the
+ * conditional reference finds this project.
  */
 function botEntries(name: BotName, code: string, policy: string, config: BookingConfig): BundleEntry[] {
   const [self, binary] = [fullUrl(`Bot ${name}`), fullUrl(`Binary ${name}`)];

@@ -5,6 +5,7 @@ import { assignPolicy, type ClientCredentials, createClient, credentialsOf } fro
 import type { Report } from '../medplum/report.ts';
 import { sealCredentials } from '../requestor/sealing.ts';
 
+/** Credentials of a demo client. */
 export interface DemoClient extends ClientCredentials {
   readonly name: string;
 }

@@ -7,6 +7,7 @@ import { type Counts, startReport } from '../medplum/report.ts';
 import { endAccess, findGatewayClient, GATEWAY_CLIENT } from './gateway-client.ts';
 import { findDeployed, remove } from './removal.ts';
 
+/** Options of an uninstallation. A dry run reports the changes without making them. */
 export interface UninstallOptions extends Credentials {
   readonly config: BookingConfig;
   readonly dryRun?: boolean;

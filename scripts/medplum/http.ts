@@ -1,3 +1,4 @@
+/** A response as received. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Headers;

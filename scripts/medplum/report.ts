@@ -1,6 +1,7 @@
 /** Change of an artefact in a deployment or its dry run. */
 export type Change = 'created' | 'updated' | 'unchanged' | 'removed';
 
+/** Number of artefacts by change. */
 export type Counts = Readonly<Record<Change, number>>;
 
 /** Records the change of each artefact, line by line, and counts. */

@@ -20,6 +20,7 @@ export const kinds = {
   holds: 'appointments that are held and not booked yet (proposed)',
 } as const;
 
+/** Name of a queue. */
 export type Kind = keyof typeof kinds;
 
 /** Length of a queue, and the age of its oldest entry in seconds; 0 if it is empty. */

@@ -116,7 +116,7 @@ function spelledOut(rule: AccessPolicyResource): AccessPolicyResource[] {
  * The effective rights of a project member: its policies with their parameters filled in, Medplum's defaults, and the
  * rules for the types of project administration, which only administrators see.
  *
- * @throws OperationOutcomeError (400) if one of them does not exist
+ * @throws OperationOutcomeError (400) if a policy of the membership does not exist
  * @see https://www.medplum.com/docs/access/access-policies
  */
 export function effectivePolicy(membership: ProjectMembership, read: ReadPolicy): AccessPolicy {

@@ -29,7 +29,7 @@ function mailServerOf({ secret = [] }: Project) {
   return { transport: { host, port, secure, auth: { user, pass } }, from, approved };
 }
 
-/** The requested sender, if the project allows it. */
+/** The requested sender if the project allows it, else the default one. */
 const senderOf = (
   asked: unknown,
   { from, approved }: { readonly from: string; readonly approved: readonly string[] },

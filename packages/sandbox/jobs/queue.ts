@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Job, JobEvent } from './job.ts';
 import type { RunResult } from './run.ts';
 
-/** Runs jobs in order. */
+/** Starts jobs in the order of their arrival. */
 export interface JobQueue {
   enqueue(jobs: readonly Job[]): void;
   /** Starts no further jobs, and waits up to ten seconds for running ones; the others stay in the journal. */

@@ -13,6 +13,7 @@ import { idsToTry } from './plan.ts';
 import { isDeleted, type Predicate, predicateOf } from './predicate.ts';
 import type { SearchSource } from './source.ts';
 
+/** One page of a search. */
 export interface SearchResult {
   readonly resources: StoredResource[];
   /** The number of matches on all pages; only when asked for. */
