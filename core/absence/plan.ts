@@ -228,7 +228,7 @@ function useOf(slot: CalendarSlot, time: Interval, { types }: Needed, { byId, co
   const of = byId.get(slot.schedule);
   const part = { start: Math.max(slot.start, time.start), end: Math.min(slot.end, time.end) };
   const around = of ? withBuffers(part, neededBuffers(of, slot, types, config)) : part;
-  // Published Slots without a lane can be used at the same time.
+  // Bookable slots without a lane can be used at the same time.
   return slot.lane === undefined ? { of: slot.id, ...part } : { of: `${slot.schedule}|${slot.lane}`, ...around };
 }
 

@@ -37,9 +37,9 @@ function referencesOfAppointments(state: ResourceSet): ReadonlySet<string | unde
 }
 
 /**
- * Finds jobs that are not carried out, and QuestionnaireResponses and patients of bookings without an appointment. A
- * later booking may have replaced these resources, so they are warnings. A patient counts only if a Bot is known to
- * have written it, because requestors create patients themselves, too.
+ * Finds jobs that are not carried out, and QuestionnaireResponses and patients of bookings to which no appointment
+ * refers. A later booking may have replaced these resources, so they are warnings. A patient counts only if a Bot is
+ * known to have written it, because requestors create patients themselves, too.
  */
 function findOrphans(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const jobs = resourcesOfType(state, 'Task').filter((task) => isRow(task, ['book'], context.config));

@@ -97,7 +97,7 @@ function besidesReplaced(
 ): readonly Appointment[] {
   const { now, config } = given.context;
   if (previous && isPersonalOffer(previous, config)) {
-    return besides; // It says itself what it takes the place of; other steps stay.
+    return besides; // The personal offer names the appointments that it replaces; other steps stay.
   }
   if (!replaced || given.known.role === 'repository') {
     return besides;

@@ -366,8 +366,8 @@ export function withExternalSlots(
 }
 
 /**
- * Recreates deleted bookable slots under new ids. A part joins the rest of its slot, and is not stored where that rest
- * was published again. A published slot gets the whole time that it had before it was taken.
+ * Recreates deleted bookable slots under new ids. A part joins the rest of its slot, and is not stored where its time
+ * is bookable again. A published slot gets the whole time that it had before it was taken.
  */
 function lostSlots(
   lost: readonly Slot[],
@@ -482,8 +482,8 @@ export function slotEntriesOf(
       withOwnBuffers(taken(calendar, appointment, related), appointment, related, newId, config),
     given,
   );
-  // A slot that is still free may be published although something else takes its time. Deleted slots take no time, and
-  // no record says whose time it was.
+  // A slot that stayed free may be bookable although something else takes its time. Deleted slots take no time, and no
+  // record says whose time it was.
   const own = ids.flatMap((id) => before.get(id) ?? []).filter((slot) => slot.status === 'free');
   const times = [...own, ...calendarOf(missing, config).values()];
   const reach = reachOf(schedules, config);
@@ -504,8 +504,9 @@ export function slotEntriesOf(
 }
 
 /**
- * The last version of a deleted slot, if it was taken. A published one is published again. A slot that Medplum created
- * for a single appointment stays deleted with it; so does one that was free when the clinic deleted it.
+ * The last version of a deleted slot, if it was taken. If it was a bookable slot, it becomes bookable again. A slot
+ * that Medplum created for a single appointment stays deleted with it; so does one that was free when the clinic
+ * deleted it.
  * @param history - of the slot, the newest version first
  */
 export function lostSlot(history: Bundle): Slot | undefined {
