@@ -60,7 +60,8 @@ function shortened(resource: StoredResource, { fields, summary }: SearchRequest)
 
 /**
  * Fingerprint of a search result, by which a serializable transaction notices resources that another one creates,
- * deletes or moves out of the result. As in PostgreSQL, a transaction that is not serializable causes no conflict.
+ * deletes or moves out of the result. As in PostgreSQL, changes by a transaction that is not serializable do
+ * not make it fail.
  */
 function fingerprint({ resources }: SearchResult): string {
   return resources

@@ -23,6 +23,7 @@ function findProfile(unit: UnitOfWork, url: string): StructureDefinition | undef
   return found.sort(newestFirst)[0];
 }
 
+/** Name of a profile in the library's validation. */
 const PROFILE = 'profile';
 
 const parsed = new WeakMap<StructureDefinition, InternalTypeSchema>();

@@ -171,8 +171,8 @@ const tests: Record<ColumnKind, (filter: Filter, column: Column) => ValuesTest> 
 
 const withoutSets = new Set<ColumnKind>(['reference', 'date', 'boolean', 'words']);
 /**
- * SQL compares nothing with NULL: for these kinds, a missing value does not satisfy a negated condition. The same holds
- * for a code that must not be in a list (NOT IN).
+ * SQL compares nothing with NULL: a missing single value of these kinds does not satisfy a negated condition. The same
+ * holds for a code that must not be in a list (NOT IN).
  */
 const nullIsNeverUnequal = new Set<ColumnKind>(['reference', 'date', 'number', 'quantity']);
 const comparesItself = new Set<ColumnKind>(['date', 'number', 'quantity']);

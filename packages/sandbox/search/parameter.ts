@@ -101,12 +101,7 @@ export function columnOf(resourceType: string, parameter: SearchParameter): Colu
   return column;
 }
 
-/**
- * Index keys of a token: `system
- * `, `system
- * value`, `value` and `
- * value` are four different keys.
- */
+/** Index keys of a token: `system|`, `system|value`, `value` and `|value` are four different keys. */
 export const tokenKey = {
   system: (system: string) => `s${separator}${system}`,
   both: (system: string, value: string) => `b${separator}${system}${separator}${value}`,
