@@ -81,7 +81,6 @@ export function firstFrom(openings: readonly Interval[], time: number): number {
   return low;
 }
 
-/** Searches for the visits that consist of all of the given steps. */
 class Search {
   private readonly steps: readonly OpenStep[];
   private readonly isDue: () => boolean;
@@ -99,7 +98,6 @@ class Search {
     );
   }
 
-  /** The shortest total length of the remaining steps. */
   private leastLeft(mask: number): number {
     return this.steps.reduce((sum, { shortest }, index) => (mask & (1 << index) ? sum : sum + shortest), 0);
   }

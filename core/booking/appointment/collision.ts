@@ -20,7 +20,6 @@ export interface Collision {
   readonly isBlock: boolean;
 }
 
-/** Whether one of two Slots takes the time of the other. */
 const exclude = (slot: CalendarSlot, other: CalendarSlot): boolean =>
   overlaps(slot, other) && (takesTimeOf(slot, other) || takesTimeOf(other, slot));
 

@@ -189,7 +189,6 @@ function actorKey({ actor }: AppointmentParticipant, baseUrl: string): string {
   return JSON.stringify([spelledOut(actor, 'Patient', baseUrl), display, identifier, type]);
 }
 
-/** The patients of an appointment, each with its index among the participants. */
 function patientsOf(appointment: Appointment, baseUrl: string): { key: string; position: number }[] {
   return (appointment.participant ?? []).flatMap((participant, position) =>
     isPatient(participant, appointment) ? [{ key: actorKey(participant, baseUrl), position }] : [],

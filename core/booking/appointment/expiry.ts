@@ -55,7 +55,6 @@ export function offeredFor(appointment: Appointment, config: PublicConfig): stri
  * An automatic end of an appointment, at a moment that it contains. It counts even before the stored status changes.
  */
 interface Expiry {
-  /** The status that ends. */
   readonly status: Appointment['status'];
   /** The extension with the moment of the end. */
   readonly until: Artefact;
@@ -63,7 +62,6 @@ interface Expiry {
   readonly with?: Artefact;
   /** The code of its cancellation reason, and of a refusal to book it again. */
   readonly code: Extract<BookingErrorCode, 'hold-expired' | 'confirmation-expired'>;
-  /** The text of its cancellation reason. */
   readonly reason: string;
   /** The message for its owner once the time is taken. */
   readonly taken: string;

@@ -12,7 +12,6 @@ export interface Submitted {
   readonly elements: ReadonlySet<string>;
   /** References to participants other than patients. The patients are always the requestor's. */
   readonly participants: ReadonlySet<string>;
-  /** URLs of extensions. */
   readonly extensions: ReadonlySet<string>;
 }
 

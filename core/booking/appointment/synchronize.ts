@@ -44,7 +44,6 @@ export interface RelatedSlots {
   readonly unnamed?: readonly string[];
   /** Its slots, and all others of their Schedules within reach of them. */
   readonly slots: readonly Slot[];
-  /** The uses of its slots by other appointments. */
   readonly uses: SlotUses;
   readonly schedules: readonly ScheduleServices[];
   /** Slots of the appointment that were deleted while they were taken, in their last version. */

@@ -43,7 +43,6 @@ import {
   settling,
 } from './situation.ts';
 
-/** The status and extensions of an accepted appointment. */
 interface Outcome {
   readonly status: 'booked' | 'pending' | 'proposed';
   /** Extensions that the service itself sets. */
@@ -55,7 +54,6 @@ interface Outcome {
  */
 interface Terms {
   readonly policies: readonly EffectivePolicy[];
-  /** The Schedules in which time is taken. */
   readonly schedules: readonly ScheduleServices[];
   /** Whether staff confirm the appointment by sending it again. */
   readonly isKept: boolean;

@@ -16,7 +16,6 @@ import { longestIssues } from './slot-issues.ts';
 
 /** The inputs of the second reading of a booking, one for each part of `Knowledge`. */
 export interface Following {
-  /** Whether the caller's role matters. */
   readonly asksForRole: boolean;
   /** Ids of the changed appointments that are not the caller's own. */
   readonly ofOthers: readonly string[];

@@ -23,7 +23,6 @@ export interface BookingContext {
   readonly config: BookingConfig;
   /** Gives a fresh `urn:uuid:` for each resource that the transaction creates. */
   readonly newId: () => string;
-  /** The limits of the installation that the requestor has reached. */
   readonly reached?: ReadonlySet<RequestorLimit> | undefined;
   /** By default a booking. */
   readonly purpose?: Purpose | undefined;

@@ -59,7 +59,6 @@ function slotIssues(
   return [...scheduleIssues(state, scheduleId, path), ...strays];
 }
 
-/** The named slots of one schedule, each with the path where it was named. */
 type Group = readonly { readonly slot: CalendarSlot; readonly path: string }[];
 
 function groupBySchedule(request: AppointmentRequest, calendar: Calendar): Group[] {

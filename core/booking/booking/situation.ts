@@ -58,7 +58,6 @@ export interface BookingCalendar {
   readonly rewritten: readonly string[];
   /** The time, buffers included, of earlier appointments of the request. */
   readonly taken: readonly CalendarSlot[];
-  /** The quotas of each of these appointments. */
   readonly counted: readonly (readonly Quota[])[];
 }
 
@@ -195,7 +194,6 @@ export function slotsConcerned({ request, selected, calendar }: Situation): read
   return selected.slots.length > 0 ? selected.slots : request.slots.flatMap(({ value }) => calendar.get(value) ?? []);
 }
 
-/** The buffers of the booking in one Schedule, and its first slot there. */
 interface SlotBuffers {
   readonly slot: CalendarSlot;
   readonly buffers: Buffers;
