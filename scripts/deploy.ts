@@ -54,7 +54,8 @@ async function assertSameAddresses(connection: Connection, config: BookingConfig
 export interface DeployOptions extends Credentials {
   readonly config: BookingConfig;
   /**
-   * The bundles of the Bots; built from `bots/` when absent, or when the gateway has a client, whose id is built into them.
+   * The bundles of the Bots; built from `bots/` if absent. They are also built if the gateway has a client, whose id
+   * they contain.
    */
   readonly code?: Readonly<Record<BotName, string>>;
   readonly dryRun?: boolean;

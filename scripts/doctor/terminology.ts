@@ -48,8 +48,8 @@ function problemsOf(type: string, systems: ReadonlyMap<string, string>, found: C
 }
 
 /**
- * Finds code systems of bookable services that are hidden from requestors: `context-type-value` must find each one in a
- * Schedule or a HealthcareService.
+ * Finds code systems of bookable services that are hidden from requestors: a search by `context-type-value` must find
+ * each one that a Schedule or a HealthcareService uses.
  *
  * @see specification 4.1, rules 1 and 2
  */

@@ -19,8 +19,8 @@ export const inviteShape = z.object({
 });
 
 /**
- * `POST /admin/projects/{id}/invite`: creates a person who can sign in, with a Practitioner as the profile. No e-mail is
- * sent.
+ * `POST /admin/projects/{id}/invite`: creates a person who can sign in, with a Practitioner as the profile. No e-mail
+ * is sent.
  *
  * @throws OperationOutcomeError (409) if the person is already a member
  * @see https://www.medplum.com/docs/user-management

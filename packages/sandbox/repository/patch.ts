@@ -22,7 +22,7 @@ function countOf(parameters: readonly ParametersParameter[] | undefined, name: s
   return parameters?.filter((parameter) => parameter.name === name).length ?? 0;
 }
 
-/** Medplum checks a FHIRPath Patch against an operation definition, and reports errors as it does for its operations. */
+/** Medplum checks a FHIRPath Patch against an operation definition. Its errors are those of operations. */
 function assertComplete({ parameter }: Parameters): void {
   if (countOf(parameter, 'operation') === 0) {
     throw new Error('Expected 1..* value(s) for input parameter operation, but 0 provided');

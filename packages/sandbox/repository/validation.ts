@@ -45,8 +45,8 @@ function validateByProfile(resource: Resource, profile: StructureDefinition): vo
 }
 
 /**
- * Validates a resource as Medplum does in strict mode: against FHIR R4, and against every profile in `meta.profile` that
- * is stored as a StructureDefinition. Other profiles are ignored; terminology is not checked.
+ * Validates a resource as Medplum does in strict mode: against FHIR R4, and against every stored StructureDefinition in
+ * `meta.profile`. Other profiles are ignored; terminology is not checked.
  *
  * @throws OperationOutcomeError (400) with an issue for each problem, `expression` naming the element
  */

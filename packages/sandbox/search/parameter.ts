@@ -142,7 +142,7 @@ function dateTimes(values: TypedValue[], details: SearchParameterDetails): numbe
   });
 }
 
-/** The values of a resource for a search parameter: strings, or numbers for dates (milliseconds), numbers, quantities. */
+/** Values of a resource for a search parameter: strings, or numbers for dates (milliseconds), numbers, quantities. */
 export type ColumnValues = readonly string[] | readonly number[];
 
 const extractors: Record<ColumnKind, (values: TypedValue[], details: SearchParameterDetails) => ColumnValues> = {

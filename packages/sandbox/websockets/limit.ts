@@ -6,7 +6,7 @@ import type { StoredResource } from '../storage/change.ts';
 const limit = 20;
 
 /**
- * Refuses a further Subscription over websockets to a caller that has too many of them bound; unbound ones do not count.
+ * Throws if a caller that adds a Subscription over websockets has too many of them bound. Unbound ones do not count.
  *
  * @throws OperationOutcomeError (400)
  */
