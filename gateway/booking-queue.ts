@@ -2,22 +2,22 @@ import { asksForDryRun } from '../core/booking/request/request.ts';
 import { isObject } from '../core/fhir/resource.ts';
 import { within } from './within.ts';
 
-/** Lets actions on the same things take turns. */
+/** Runs actions with a common key one after the other. */
 export interface BookingQueue {
   /**
-   * Runs an action once the earlier ones that share a key with it have ended, or have taken too long.
+   * Runs an action after the earlier ones that share a key with it have ended or timed out.
    *
-   * @param keys - the things that the action is about; without keys it runs at once
+   * @param keys - without keys, the action runs at once
    */
   readonly take: <T>(keys: readonly string[], action: () => Promise<T>) => Promise<T>;
 }
 
 /**
- * Makes a queue for each key, first come first served. The queue only saves work: the transaction alone guarantees that a
- * slot is booked once. Without it, bookings of one slot that run at the same time overtake each other and have to decide
- * again; when they take turns, each needs one attempt. A key names a caller: nobody waits for somebody else.
+ * Makes a queue for each key, first come first served. The queue only saves work: the transaction alone guarantees that
+ * a slot is booked once. Without the queue, concurrent bookings of one slot overtake each other and must be decided
+ * again. A key contains the caller, so that no caller waits for another one.
  *
- * @param longest - the longest that an action waits for its turn, in milliseconds
+ * @param longest - maximum waiting time of an action, in milliseconds
  */
 export function createBookingQueue(longest: number): BookingQueue {
   const last = new Map<string, Promise<unknown>>();
@@ -46,14 +46,14 @@ export function createBookingQueue(longest: number): BookingQueue {
 const reference = /\b(?:Slot|Schedule|Appointment)\/[A-Za-z0-9.-]{1,64}/;
 const mostKeys = 50;
 
-/** What a value names as a whole: a reference, also an absolute or versioned one. */
+/** The reference in a value, also an absolute or versioned one. */
 function namedBy(value: unknown): string[] {
   const text = isObject(value) ? value.reference : value;
   const [name] = typeof text === 'string' && text.length <= 2_048 ? (reference.exec(text) ?? []) : [];
   return name ? [name] : [];
 }
 
-/** What an appointment asks for: its slots, and itself if it is sent again. */
+/** The slots of an appointment, and the appointment itself if it is sent again. */
 function askedFor(resource: unknown): string[] {
   if (!isObject(resource) || resource.resourceType !== 'Appointment') {
     return [];
@@ -64,8 +64,8 @@ function askedFor(resource: unknown): string[] {
 }
 
 /**
- * The slots, schedules and appointments that a booking asks for, 50 at most. What a body names elsewhere, in a comment for
- * instance, does not count.
+ * Returns the slots, schedules and appointments that a booking asks for, 50 at most. References in other elements, such
+ * as a comment, do not count.
  *
  * @param body - of `$book` or `$hold`, in any shape
  */
@@ -77,11 +77,10 @@ export function namedIn(body: unknown): string[] {
 }
 
 /**
- * What a booking asks for, each with its caller: over that it could collide with another booking of the same caller.
- * Bookings of different callers never wait for each other. A dry run takes no turn.
+ * Returns the queue keys of a booking: each resource that it asks for, with the caller. Bookings of different callers
+ * never wait for each other. A dry run does not wait.
  *
  * @param body - of `$book` or `$hold`, in any shape
- * @param caller - its name
  */
 export const queueKeys = (body: unknown, caller: string): string[] =>
   asksForDryRun(body) ? [] : namedIn(body).map((key) => `${caller} ${key}`);

@@ -17,46 +17,47 @@ import type { LeadMemory } from './search/leads.ts';
 import type { BindingTokens } from './websocket/binding-token.ts';
 
 /**
- * The limits of a gateway, by whom they hold back: an address, a client, what one request holds, and what Medplum is asked. What
- * a requestor changes is in `requestors` of the configuration (`limiting-changes.ts`), what it may book in the policy; visitors
- * are the portal's own. Names end with their unit: `Ms` milliseconds, `Bytes` bytes; rates are per minute, all others counts.
+ * The limits of a gateway, grouped by address, client, request and Medplum. Limits of a requestor's changes are in
+ * `requestors` of the configuration (`limiting-changes.ts`), limits of its bookings in the booking policy. Portals
+ * limit their own visitors. The suffix of a name is its unit (`Ms` milliseconds, `Bytes` bytes); rates are per minute,
+ * all other limits are counts.
  */
 export const fixedLimits = {
-  // An address: whoever is not known yet must not keep others from being served.
+  // Per address: unauthenticated requests must not block others.
   /** A clinic, or all customers of a provider, may share an address. */
   requestsPerMinuteAndAddress: 12_000,
-  /** What makes Medplum check credentials: new tokens, and those for `/oauth2`. Guessing must not pay. */
+  /** Requests for which Medplum checks credentials (new tokens and `/oauth2`), against guessing. */
   attemptsPerMinuteAndAddress: 120,
-  /** Websockets that wait to be bound, at all addresses; they take no places from bound ones. */
+  /** Websockets that wait to be bound, at all addresses; bound ones are counted separately. */
   unboundWebsockets: 200,
   unboundWebsocketsPerAddress: 20,
   /** How long a websocket may be open before a token is sent. */
   bindMs: 10_000,
 
-  // A client, from any address and with any token: none takes what others need.
+  // Per client, from any address and with any token: no client may starve the others.
   requestsPerMinute: 6_000,
   /** A quarter of the connections to Medplum. */
   concurrentRequests: 32,
-  /** Requests that wait for the client's other requests; those beyond are refused at once. */
+  /** Requests that wait for the client's other requests; further ones are refused at once. */
   waitingRequests: 200,
   /** Bound websockets, of all clients and of one: each holds a connection to Medplum. */
   websockets: 1_000,
   websocketsPerClient: 100,
-  /** Requests with large answers that are carried out at once, of all clients and of one: they fill the memory. */
+  /** Concurrent requests with large responses, of all clients and of one: they use much memory. */
   large: 4,
   largePerClient: 2,
-  /** Bytes of one request's answers from which it is large. */
+  /** A request is large if the responses for it have at least this size. */
   largeBytes: 1024 * 1024,
 
   // One request.
   bodyBytes: 1024 * 1024,
-  /** Each operation of a patch is applied by itself. */
+  /** Smaller than a body, because each operation of a patch is applied separately. */
   patchBytes: 256 * 1024,
   /** The form of a search. */
   formBytes: 64 * 1024,
-  /** Nesting of objects and arrays in a body: what reads it calls itself. */
+  /** Nesting of objects and arrays in a body: the functions that read it are recursive. */
   depth: 64,
-  /** An answer of Medplum; one to a Bot that the gateway runs, or over a websocket; all those for one batch. */
+  /** A response of Medplum; one to a Bot in the gateway, or over a websocket; all responses of one batch. */
   responseBytes: 8 * 1024 * 1024,
   botResponseBytes: 64 * 1024 * 1024,
   batchBytes: 8 * 1024 * 1024,
@@ -64,11 +65,13 @@ export const fixedLimits = {
   // Medplum.
   connections: 128,
   connectTimeoutMs: 2_000,
-  /** A probe of readiness that takes longer is given up by what probes. */
+  /** Time limit of the readiness probe: orchestrators give up after that. */
   readyTimeoutMs: 2_000,
-  /** How long a search waits for the end of the same search that began before it. */
+  /** Maximum time that a search waits for an identical one that started earlier. */
   collapseMs: 1_000,
-  /** How often websockets are pinged to see whether their clients are still there; proxies close those silent for a minute. */
+  /**
+   * Interval of websocket pings: they detect lost clients, and proxies close a websocket that is silent for a minute.
+   */
   pingMs: 30_000,
   /** How long a shutdown waits for running requests. */
   drainTimeoutMs: 20_000,
@@ -79,24 +82,24 @@ export interface GatewayLimits
   extends Readonly<Record<keyof typeof fixedLimits, number>>,
     UpstreamLimits,
     MemoryLimits {
-  /** Time in which the headers of a request must have arrived, in milliseconds. */
+  /** Time limit for receiving the headers of a request, in milliseconds. */
   readonly headersTimeoutMs: number;
-  /** How long a booking waits for others of the same slot before it, in milliseconds. */
+  /** Maximum time that a booking waits for earlier bookings of the same slot, in milliseconds. */
   readonly turnMs: number;
 }
 
-/** The limits of a gateway, unless its start sets others. */
+/** The default limits of a gateway. */
 export function defaultLimits(config: Pick<BookingConfig, 'timeout'>): GatewayLimits {
   const { headers, request, answer, place, turn } = timeLimits(config);
   const arrival = { headersTimeoutMs: headers, requestTimeoutMs: request };
   return { ...fixedLimits, ...arrival, upstreamTimeoutMs: answer, placeMs: place, turnMs: turn };
 }
 
-/** How portals are kept from using their credentials at Medplum itself. */
+/** Options of sealing, which prevents portals from using their credentials at Medplum directly. */
 export interface SealingOptions {
-  /** The keys that secrets and tokens are sealed with; all gateways of an installation need the same. */
+  /** The keys that seal secrets and tokens; all gateways of an installation need the same ones. */
   readonly keys: CredentialKeys;
-  /** What happens when a portal sends Medplum's own secrets and tokens. */
+  /** The policy for requests with Medplum's own, unsealed secrets and tokens. */
   readonly unsealed: UnsealedPolicy;
 }
 
@@ -105,7 +108,7 @@ export interface Sealing extends SealingOptions {
   readonly tokens: SealedTokens;
 }
 
-/** What every handler works with. */
+/** The configuration and the shared services of all handlers. */
 export interface GatewayContext {
   readonly config: BookingConfig;
   readonly limits: GatewayLimits;
@@ -115,20 +118,20 @@ export interface GatewayContext {
   readonly bots: BotRuntime;
   readonly callers: Callers;
   readonly calendars: Calendars;
-  /** Identical searches that run at the same time, by caller and everything that they ask for. */
+  /** Identical concurrent searches, by caller and query. */
   readonly searches: Collapsing<FhirResponse>;
   readonly leads: LeadMemory;
   readonly turns: BookingQueue;
   readonly changes: RateLimit;
   readonly subscriptionChanges: RateLimit;
-  /** What changes nothing: what is only asked, and what is refused, by requestor and which of the two it is. */
+  /** Limit of requests without effect, by requestor and kind: reads and refused requests. */
   readonly inVain: RateLimit;
   readonly bindingTokens: BindingTokens;
   /** Reads the tokens of callers. */
   readonly accessTokens: AccessTokens;
   readonly sealing: Sealing;
-  /** The clock, in milliseconds. */
+  /** The current time, in milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** The origins whose scripts may call the interface from a browser. */
+  /** Origins that CORS allows. */
   readonly corsOrigins: readonly string[];
 }

@@ -10,15 +10,15 @@ import { defaultRepresentation, type FhirResponse, type Representation, send } f
 import { type Caller, nameOf } from './medplum/current-profile.ts';
 import { noteResponse } from './operations/audit.ts';
 
-/** An admitted request: everything that a handler needs from it. */
+/** An admitted request as its handler sees it. */
 export interface FhirRequest {
-  /** Who calls; absent only on public routes, which need no token. */
+  /** Absent only on public routes, which need no token. */
   readonly caller: Caller | undefined;
   /** The headers of every call to Medplum for this request; no other headers of the client are forwarded. */
   readonly upstreamHeaders: Readonly<Record<string, string>>;
   readonly representation: Representation;
   readonly returnPreference: ReturnPreference | undefined;
-  /** How the client wants unknown search parameters to be handled, if it says how. */
+  /** `handling` of the `Prefer` header: how unknown search parameters are handled. */
   readonly handling: SearchHandling | undefined;
   /** Whether the client asks for asynchronous execution. */
   readonly prefersAsync: boolean;
@@ -28,17 +28,17 @@ export interface FhirRequest {
   /** The parsed body; `undefined` without one. */
   readonly body: unknown;
   readonly header: (name: string) => string | undefined;
-  /** Counts the request for its client once more; returns an answer if there were too many. */
+  /** Counts the request for its client once more; returns a response if the limit is reached. */
   readonly countAgain: () => FhirResponse | undefined;
 }
 
-/** What carries out an interaction. */
+/** Carries out an interaction. */
 export type Handler = (exchange: FhirRequest, context: GatewayContext) => Promise<FhirResponse>;
 
-/** The headers of tracing, which are passed on with every call to Medplum. */
+/** The tracing headers, which every call to Medplum forwards. */
 export const tracing = ['traceparent', 'tracestate'] as const;
 
-/** Those of the headers that have these names. */
+/** Returns the headers with the given names. */
 export const only = (
   headers: Readonly<Record<string, string | string[] | undefined>>,
   names: readonly string[],
@@ -50,7 +50,7 @@ export const only = (
     }),
   );
 
-/** An interaction with the resource whose id is in the path; what cannot be an id is not found. */
+/** An interaction with the resource whose id is in the path; a malformed id is not found (404). */
 export const withId =
   (act: (id: string, ...more: Parameters<Handler>) => Promise<FhirResponse>): Handler =>
   async (exchange, context) => {
@@ -58,7 +58,6 @@ export const withId =
     return isId(id) ? act(id, exchange, context) : problem('not-found');
   };
 
-/** A request to a route whose path may have parameters. */
 type PathRequest = FastifyRequest<{ Params: FhirRequest['params'] }>;
 
 /** The value of a header, several joined by commas, or `undefined`. */
@@ -67,7 +66,6 @@ function headerOf(request: FastifyRequest, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** The query of a request, without its question mark. */
 function queryOf(request: FastifyRequest): string {
   const start = request.url.indexOf('?');
   return start < 0 ? '' : request.url.slice(start + 1);
@@ -78,7 +76,7 @@ const parametersOf = (request: FastifyRequest): URLSearchParams =>
   new URLSearchParams(`${queryOf(request)}&${typeof request.body === 'string' ? request.body : ''}`);
 
 /**
- * How a client wants its answer, according to its headers, its query and, once that has been read, its form.
+ * Returns the format of the response that a client wants, from its headers, its query and, once it is read, its form.
  *
  * @returns `undefined` if it accepts none of the formats (406)
  */
@@ -92,7 +90,6 @@ export function representationOf(request: FastifyRequest): Representation | unde
 export const representationOrDefault = (request: FastifyRequest): Representation =>
   representationOf(request) ?? defaultRepresentation;
 
-/** What a handler needs of an admitted request. */
 function requestContextOf(request: PathRequest, admission: Pick<Admission, 'countAgain'>): FhirRequest {
   const header = (name: string): string | undefined => headerOf(request, name);
   const preferences = parsePrefer(request.headers.prefer);
@@ -116,7 +113,7 @@ function requestContextOf(request: PathRequest, admission: Pick<Admission, 'coun
   };
 }
 
-/** Makes a Fastify handler that carries out an interaction and writes its answer. */
+/** Makes a Fastify handler that carries out an interaction and writes its response. */
 export function fastifyHandler(handler: Handler, context: GatewayContext, admission: Pick<Admission, 'countAgain'>) {
   return async (request: PathRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const exchange = requestContextOf(request, admission);

@@ -38,13 +38,12 @@ export interface Route {
   readonly handler: Handler;
   readonly body?: BodyKind;
   readonly isPublic?: boolean;
-  /** The type that it is about, if any. */
   readonly type?: ServedTypeName | DefinitionType;
-  /** FHIR's code of the interaction, the name of an operation with its dollar, or `async-…`. */
+  /** FHIR's code of the interaction, the name of an operation with its `$`, or `async-…`. */
   readonly interaction: string;
 }
 
-/** What a route is, without what it does. */
+/** A route without its handler. */
 export type RouteDescription = Omit<Route, 'handler'>;
 
 /** A route before its type and interaction are added. */
@@ -52,7 +51,7 @@ type Path = Omit<Route, 'type' | 'interaction'>;
 
 type Write = 'create' | 'update' | 'patch' | 'delete';
 
-/** The handlers of writes, by resource type: one for each write that the allow-list names. */
+/** The handlers of writes by resource type: one for each write in the allow-list. */
 const writes: Readonly<Partial<Record<ServedTypeName, Partial<Record<Write, Handler>>>>> = {
   Appointment: { patch: limitingChanges(patchAppointment) },
   Patient: { create: limitingChanges(createPatient, 'size'), update: limitingChanges(updatePatient, 'size') },
@@ -77,13 +76,12 @@ const operations: Readonly<Record<OperationName, Handler>> = {
   deliver: deliverNow,
 };
 
-/** The route of a write: none without a handler. */
+/** The route of a write; empty if there is no handler. */
 function writing(type: ServedTypeName, interaction: Write, route: Omit<Path, 'handler'>): readonly Path[] {
   const handler = writes[type]?.[interaction];
   return handler === undefined ? [] : [{ ...route, handler }];
 }
 
-/** The routes that carry out an interaction. */
 const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly Path[]>> = {
   read: (type) => [{ method: 'GET', path: `/${type}/:id`, handler: read(type) }],
   vread: (type) => [{ method: 'GET', path: `/${type}/:id/_history/:vid`, handler: vread(type) }],
@@ -101,7 +99,6 @@ const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly 
 /** The operations that must have a body. */
 const withBody: readonly OperationName[] = ['book', 'hold', 'find', 'waitlist', 'answer', 'feed', 'absence'];
 
-/** The routes of an operation. */
 function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {
   const { levels, methods }: ServedOperation = servedOperations[name];
   const paths = levels.map((level) => (level === 'type' ? `/${type}/$${name}` : `/${type}/:id/$${name}`));
@@ -118,10 +115,10 @@ function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {
 }
 
 /**
- * All routes of the FHIR interface, made from the allow-list.
+ * Returns all routes of the FHIR interface, made from the allow-list.
  *
- * @param metadata - answers with the CapabilityStatement
- * @param named - the definitions that it names
+ * @param metadata - handler that returns the CapabilityStatement
+ * @param named - the definitions that the CapabilityStatement references
  */
 export function fhirRoutes(metadata: Handler, named: Named): readonly Route[] {
   const typed = servedTypeNames.flatMap((type) => {
@@ -130,7 +127,7 @@ export function fhirRoutes(metadata: Handler, named: Named): readonly Route[] {
     const plain = served.interactions.flatMap((interaction) =>
       routesOf[interaction](type).map((path): Route => ({ ...path, type, interaction })),
     );
-    // A batch takes the first that fits: no resource is called like an operation.
+    // Operations first, because a batch uses the first matching route.
     return [...called, ...plain];
   });
   const routes: readonly Route[] = [

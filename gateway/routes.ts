@@ -28,7 +28,7 @@ const known = formats.map(({ mediaTypes }) => mediaTypes.join(', ')).join(', ');
 
 const notAcceptable = problem('not-acceptable', `Supported formats: ${known}.`);
 
-/** What is wrong with the headers of a request: no acceptable format, or a kind of body that cannot be read. */
+/** The refusal of a request without an acceptable response format or with an unsupported content type. */
 function headerProblem(route: Route, request: FastifyRequest): FhirResponse | undefined {
   if (!representationOf(request)) {
     return notAcceptable;
@@ -44,7 +44,6 @@ function headerProblem(route: Route, request: FastifyRequest): FhirResponse | un
   return undefined;
 }
 
-/** The rule of a route of the FHIR interface. */
 function ruleOf({ isPublic, body }: Route, { limits }: GatewayContext): RouteRule {
   const bytes = { form: limits.formBytes, patch: limits.patchBytes, fhir: limits.bodyBytes };
   return { who: isPublic ? 'anyone' : 'client', limit: 'many', bytes: body ? bytes[body] : 0 };
@@ -124,10 +123,10 @@ function refuseOtherMethods(
 }
 
 /**
- * Adds the FHIR interface. What reaches Medplum is built from the table of types and from checked ids, never from the
+ * Adds the FHIR interface. URLs for Medplum are built from the table of types and from validated ids, never from the
  * path that a client has sent.
  *
- * @param date - since when the interface has been as it is, for the CapabilityStatement
+ * @param date - date of the CapabilityStatement: the last change of the interface
  */
 export async function addFhirRoutes(
   app: FastifyInstance,

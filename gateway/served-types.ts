@@ -1,6 +1,6 @@
 import type { Artefact } from '../core/fhir/artefacts.ts';
 
-/** What a client can do with resources of a type, besides operations. */
+/** A FHIR interaction with resources of a type, without operations. */
 export type Interaction =
   | 'read'
   | 'vread'
@@ -11,11 +11,11 @@ export type Interaction =
   | 'patch'
   | 'delete';
 
-/** Where an operation is called, and how. */
+/** The levels, methods and definition of an operation. */
 export interface ServedOperation {
   readonly levels: readonly ('type' | 'instance')[];
   readonly methods: readonly ('GET' | 'POST')[];
-  /** Its definition: an artefact of the installation, or the canonical URL of another publisher's. */
+  /** An artefact of the installation, or the canonical URL of another publisher's definition. */
   readonly definition: Artefact | `http://${string}`;
 }
 
@@ -55,13 +55,13 @@ export interface ServedType {
 
 const readOnly: ServedType = { interactions: ['read', 'search-type'] };
 
-/** The interactions with what a requestor owns, whose versions it may read. */
+/** The interactions with resources of a requestor, which may read their versions. */
 const withVersions = ['read', 'vread', 'history-instance', 'search-type'] as const;
 
 /**
- * The allow-list: every resource type of the service and what can be done with it. Routes, CapabilityStatement, search
- * and the filter of answers read this table; what is not in it does not exist (404), and a method that it does not allow
- * is refused (405).
+ * The allow-list: every resource type of the service with its interactions and operations. Routes, CapabilityStatement,
+ * search and the filter of responses read this table. A type that is not in it does not exist (404); a method that it
+ * does not allow is refused (405).
  */
 export const servedTypes = {
   Appointment: {
@@ -105,7 +105,7 @@ export function isServedType(value: unknown): value is ServedTypeName {
   return typeof value === 'string' && Object.hasOwn(servedTypes, value);
 }
 
-/** The types of what the CapabilityStatement names: profiles, operations, search parameters. They can be read. */
+/** The readable types of the definitions in the CapabilityStatement: profiles, operations, search parameters. */
 export const definitionTypes = ['StructureDefinition', 'OperationDefinition', 'SearchParameter'] as const;
 
 /** A type of definitions. */

@@ -47,31 +47,30 @@ import { createLeads } from './search/leads.ts';
 import { createBindingTokens } from './websocket/binding-token.ts';
 import { addWebsockets, isWebsocket } from './websocket/endpoint.ts';
 
-/** What a gateway needs to know. */
+/** Options of `buildGateway`. */
 export interface GatewayOptions {
   readonly config: BookingConfig;
-  /** Address at which Medplum is called, for example `http://medplum-server:8103/`. */
+  /** The base URL of Medplum, for example `http://medplum-server:8103/`. */
   readonly medplumBaseUrl: string;
-  /** Further addresses by which Medplum names itself (its own `baseUrl`); they are hidden from clients, too. */
+  /** Further base URLs in Medplum's responses (its own `baseUrl`), which are hidden from clients, too. */
   readonly medplumAliases?: readonly string[];
   /** A pino logger or a compatible one; without it nothing is logged. */
   readonly logger?: FastifyBaseLogger;
   readonly limits?: Partial<GatewayLimits>;
   /** The trusted proxies for `X-Forwarded-For`: their number or their networks. Default: none. */
   readonly trustProxy?: TrustedProxies;
-  /** How the credentials of portals are sealed. */
   readonly sealing: SealingOptions;
-  /** Whether the log records who reads or changes which appointment or patient. */
+  /** Whether the log records reads and changes of appointments and patients with their caller. */
   readonly audit?: boolean;
-  /** The registry in which metrics are collected; the caller serves them. */
+  /** The registry for metrics; the caller serves them. */
   readonly metrics?: Registry;
-  /** The origins whose scripts may call the interface from a browser, such as `https://portal.example.org`; default: none. */
+  /** Origins that CORS allows, such as `https://portal.example.org`; default: none. */
   readonly corsOrigins?: readonly string[];
   /** The Bots that this gateway runs itself; without them Medplum runs all Bots. */
   readonly bots?: HostedBots | undefined;
   /** Pages that are served beside the interface. */
   readonly web?: FastifyPluginAsync | undefined;
-  /** The clock, in milliseconds; default: the system's. */
+  /** Returns the current time in milliseconds since 1970 UTC; default: the system's. */
   readonly now?: () => number;
 }
 
@@ -155,14 +154,14 @@ function createServer(
   });
 }
 
-/** Refuses a request before it is routed, in the format of the endpoint that it is for. */
+/** Refuses a request before it is routed, in the error format of OAuth or of FHIR. */
 function refuseRequest(request: FastifyRequest, reply: FastifyReply, refused: FhirResponse, addresses: Addresses) {
   return isOAuthPath(request.url)
     ? sendOAuthProblem(reply, refused)
     : send(reply, refused, representationOrDefault(request), addresses);
 }
 
-/** Holds every request to the rule of its route before anything else of the route; a route without a rule is not served. */
+/** Applies the rule of its route to every request before any other hook; a route without a rule is not served. */
 function admitByRule(app: FastifyInstance, admission: Admission, addresses: Addresses): void {
   app.addHook('onRoute', (route) => {
     const rule = route.config?.rule ?? furtherRule(route.method, route.url);
@@ -181,8 +180,8 @@ function admitByRule(app: FastifyInstance, admission: Admission, addresses: Addr
 }
 
 /**
- * Builds the HTTP face of the service in front of a Medplum server. It does not listen yet. `close()` ends it gracefully:
- * new requests are refused with 503, and those under way are finished and answered.
+ * Builds the HTTP server of the service in front of Medplum; it does not listen yet. `close()` ends it gracefully: new
+ * requests are refused with 503, and running ones are completed.
  *
  * @see specification section 4
  */
@@ -206,7 +205,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     if (drain.isDraining()) {
       reply.header('connection', 'close');
     }
-    // A page says in words, and in the language of who reads it, what does not work now.
+    // A browser gets a page in the language of its user instead of an OperationOutcome.
     const isForPerson = request.headers.accept?.includes('text/html') ?? false;
     const refused =
       drain.isDraining() && !isForPerson

@@ -13,7 +13,7 @@ import type { RouteRule } from './route-rules.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls, once the token has been verified. */
+    /** Set once the token has been verified. */
     caller: Caller | undefined;
     /** The caller's `Authorization` header for Medplum, once the token has been verified. */
     medplumAuthorization: string | undefined;
@@ -22,15 +22,15 @@ declare module 'fastify' {
 
 /** Decides which requests are served, without reading their bodies. */
 export interface Admission {
-  /** Counts a request for the address that it comes from; returns an answer if there were too many. */
+  /** Counts a request for its address; returns a response if the limit is reached. */
   readonly countAddress: (address: string) => FhirResponse | undefined;
   /**
-   * Holds a request to the rule of its route: counts it for its address; where the route needs a token, verifies it, counts
-   * the request for its client, and gives it one of the client's places until it is answered. Sets `request.caller`, unless
-   * an answer is returned.
+   * Applies the rule of its route to a request and counts it for its address. If the route needs a token, verifies it,
+   * counts the request for its client, and holds one of the client's permits until the response is sent. Sets
+   * `request.caller`, unless a response is returned.
    */
   readonly admit: (rule: RouteRule, request: FastifyRequest, reply: FastifyReply) => Promise<FhirResponse | undefined>;
-  /** Counts an admitted request for its client once more, for each thing that a batch asks for. */
+  /** Counts an admitted request for its client once more, for each entry of a batch. */
   readonly countAgain: (request: FastifyRequest) => FhirResponse | undefined;
 }
 
@@ -40,13 +40,13 @@ const unauthorized = (diagnostics?: string): FhirResponse =>
 const tooMany = (seconds: number, what: string): FhirResponse =>
   problem('too-many-requests', `${what} Try again in ${seconds} s.`, { 'retry-after': String(seconds) });
 
-/** Counts for a name; returns an answer if there was too much. */
+/** Counts for a name; returns a response if the limit is reached. */
 function counted(limit: RateLimit, name: string, weight: number, what: string): FhirResponse | undefined {
   const taken = limit.take(name, weight);
   return typeof taken === 'number' ? tooMany(taken, what) : undefined;
 }
 
-/** Makes a limit of requests per minute and address; the network of an IPv6 address has one, too. */
+/** Makes a limit of requests per minute and address, with another one for the network of an IPv6 address. */
 function perAddress(most: number, what: string, now: () => number) {
   const limit = createRateLimit(most, now);
   return (address: string): FhirResponse | undefined => {
@@ -60,11 +60,11 @@ function perAddress(most: number, what: string, now: () => number) {
   };
 }
 
-/** The admitted request for which others are being sent to the interface, in this process. */
+/** The admitted request on whose behalf this process sends further requests to the interface. */
 const admitted = new AsyncLocalStorage<FastifyRequest>();
 
 /**
- * The interface for a client whose request was admitted: with its rights, and counted with that request.
+ * Returns a `fetch` of the interface for an admitted request: with its client's rights, and counted with that request.
  *
  * @param request - to an application that the gateway serves
  */
@@ -87,14 +87,14 @@ export function interfaceFor(request: FastifyRequest): (url: string, init?: Requ
   };
 }
 
-/** What a client is told at a route that is not for it. */
+/** The refusal of a client at a route that is not for it. */
 function strangerAt({ who }: RouteRule, { role, isAssistant }: Caller, origin: string): FhirResponse | undefined {
   if (who === 'assistant') {
     return isAssistant
       ? undefined
       : problem('forbidden', 'Only clients that the clinic has marked as assistants have tools.');
   }
-  // Assistants have no other way in than their tools: a person's acceptance books.
+  // Assistants can only use their tools: a booking needs the acceptance of a person.
   if (isAssistant) {
     return problem('forbidden', `These credentials are those of an assistant: they are good for ${origin}/mcp only.`);
   }

@@ -12,7 +12,7 @@ import type { FhirResponse } from '../http/response.ts';
 import { bodyOf, isSuccess, upstreamProblem } from '../medplum/errors.ts';
 import { read } from './read.ts';
 
-/** The number of seconds after which it is worth asking again. */
+/** Seconds until the client should ask again. */
 const RETRY_AFTER = '1';
 
 function informational(diagnostics: string): OperationOutcome {
@@ -20,7 +20,7 @@ function informational(diagnostics: string): OperationOutcome {
 }
 
 /**
- * `POST /Appointment/$book` with `Prefer: respond-async`: the booking is stored as a job before this answers.
+ * `POST /Appointment/$book` with `Prefer: respond-async`: the booking is stored as a job before the response is sent.
  *
  * @see specification 4.4; https://www.rfc-editor.org/rfc/rfc7240#section-4.1
  */
@@ -36,11 +36,10 @@ export const enqueueBooking: Handler = async (exchange, context) => {
       resource: informational(`The booking was accepted; its result will be at ${location}.`),
     };
   }
-  // Only a stored job is answered with 202: any other result of the Bot is a refusal or a failure.
+  // The status is 202 only for a stored job: any other result of the Bot is a refusal or a failure.
   return ownRefusal(body, config) ?? botProblem(response, context);
 };
 
-/** Makes the answer about the result of a job. */
 type Outcome = (task: Task, exchange: FhirRequest, context: GatewayContext) => Promise<FhirResponse>;
 
 const running: Outcome = async () => ({

@@ -7,19 +7,18 @@ import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { failureResponse } from '../medplum/errors.ts';
 
-/** Something that can be read: the path of its route, with parameters such as `:id`, and the handler that answers it. */
+/** A route for reads: its path, with parameters such as `:id`, and its handler. */
 interface Readable {
   readonly path: string;
   readonly handler: Handler;
 }
 
 /**
- * Limits of a batch: entries that are answered, entries in total, resources in all answers, characters of an address. The
- * bytes of all answers are limited, too (`batchBytes`).
+ * Limits of a batch: executed entries, entries in total, resources in all responses, characters of a URL. The bytes of
+ * all responses are limited, too (`batchBytes`).
  */
 const most = { answered: 50, entries: 1000, resources: 2000, urlLength: 8192 } as const;
 
-/** What an entry asks for. */
 interface Asked {
   readonly handler: Handler;
   readonly params: Readonly<Record<string, string>>;
@@ -35,7 +34,7 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-/** The parameters of a path, if it is that of a route. */
+/** The parameters of a path if it matches a route. */
 function paramsOf(route: string, segments: readonly (string | undefined)[]): Record<string, string> | undefined {
   const pattern = route.slice(1).split('/');
   const params: Record<string, string> = {};
@@ -49,7 +48,7 @@ function paramsOf(route: string, segments: readonly (string | undefined)[]): Rec
   return isMatch && pattern.length === segments.length ? params : undefined;
 }
 
-/** What an entry asks for, or the answer that refuses it. */
+/** The request of an entry, or the response that refuses it. */
 function readEntry(entry: unknown, readables: readonly Readable[], baseUrl: string): Asked | FhirResponse {
   const request = isObject(entry) && isObject(entry.request) ? entry.request : {};
   const { method, url, ifNoneMatch } = request;
@@ -79,11 +78,11 @@ function readEntry(entry: unknown, readables: readonly Readable[], baseUrl: stri
   return problem('not-found');
 }
 
-/** How many resources an answer holds. */
+/** The number of resources in a response. */
 const sizeOf = ({ resource }: FhirResponse): number =>
   isResource(resource, 'Bundle') ? (resource.entry ?? []).length : 1;
 
-/** An answer as an entry: an error becomes an outcome beside the status, where clients look for it. */
+/** A response as an entry: the OperationOutcome of an error belongs to `response.outcome`. */
 function responseEntry({ status, headers = {}, resource }: FhirResponse): BundleEntry {
   const lastModified = headers['last-modified'];
   const response = {
@@ -97,7 +96,7 @@ function responseEntry({ status, headers = {}, resource }: FhirResponse): Bundle
     : { ...(resource && { resource }), response };
 }
 
-/** Answers one entry by the handler of its route, after counting it like a request of its own. */
+/** Calls the handler of an entry's route, after counting the entry as a request. */
 async function answer(asked: Asked, exchange: FhirRequest, context: GatewayContext): Promise<FhirResponse> {
   const { params, query, ifNoneMatch } = asked;
   const header = (name: string) => (name === 'if-none-match' ? ifNoneMatch : undefined);
@@ -105,7 +104,7 @@ async function answer(asked: Asked, exchange: FhirRequest, context: GatewayConte
   return exchange.countAgain() ?? asked.handler(own, context);
 }
 
-/** Answers the entries one after the other, so that a batch takes no more of Medplum at a time than a single request. */
+/** Executes the entries one after the other, so that a batch loads Medplum no more than a single request. */
 async function answerAll(
   entries: readonly unknown[],
   readables: readonly Readable[],
@@ -138,7 +137,7 @@ async function answerAll(
   return responses;
 }
 
-/** The entries of a batch, or what is wrong with it as a whole. */
+/** The entries of a batch, or the issue for which the batch as a whole is refused. */
 function entriesOf(body: unknown): readonly unknown[] | Issue {
   const malformed = (expression: string, diagnostics: string): Issue => ({
     code: 'malformed-request',
@@ -161,10 +160,10 @@ function entriesOf(body: unknown): readonly unknown[] | Issue {
 }
 
 /**
- * `POST {base}`: several reads in one request. Each entry is answered as a request of its own would be, by the same
- * handler with the same checks, and is counted as one. An entry that cannot be answered is refused in its place.
+ * `POST {base}`: several reads in one request. Each entry is executed by the same handler, with the same checks, as a
+ * single request, and counts as one. An invalid entry is refused in its response entry.
  *
- * @param readables - what an entry can ask for
+ * @param readables - the routes that an entry can use
  * @see https://hl7.org/fhir/R4/http.html#transaction
  */
 export function batch(readables: readonly Readable[]): Handler {

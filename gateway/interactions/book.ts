@@ -14,7 +14,7 @@ import { nameOf } from '../medplum/current-profile.ts';
 import { bodyOf } from '../medplum/errors.ts';
 import { enqueueBooking } from './async-book.ts';
 
-/** The answer to a booking, a hold or an entry of the waitlist. */
+/** The response to a booking, a hold or an entry of the waitlist. */
 function bookingAnswer(
   response: MedplumResponse | UpstreamFailure,
   { returnPreference }: FhirRequest,
@@ -31,10 +31,9 @@ const notLater: Issue = {
 };
 
 /**
- * `POST /Appointment/$book`: hands the body to the Bot `book` with the caller's own token and answers with the result;
- * with `Prefer: respond-async` the booking is only accepted, unless it is a dry run. Every rule is the Bots'. One
- * caller's bookings of the same slot take turns. With
- * `If-Match`, an appointment is moved only if it has that version; otherwise the answer is 412.
+ * `POST /Appointment/$book`: calls the Bot `book`, which has all rules, with the caller's token. With
+ * `Prefer: respond-async` the booking is only accepted, unless it is a dry run. Bookings of the same slot by one caller
+ * are queued. With `If-Match`, an appointment is moved only if it has that version; otherwise the status is 412.
  *
  * @see specification 4.4
  */
@@ -58,9 +57,8 @@ export const book: Handler = async (exchange, context) => {
 };
 
 /**
- * `POST /Appointment/$hold`: hands the body to the Bot `hold` with the caller's own token and answers with the result.
- * Every rule is the Bot's. One caller's holds and bookings of the same slot take turns, and so do all its holds, which are
- * counted.
+ * `POST /Appointment/$hold`: calls the Bot `hold`, which has all rules, with the caller's token. Holds and bookings of
+ * the same slot by one caller are queued. So are all its holds, because they are counted.
  */
 export const hold: Handler = async (exchange, context) => {
   const name = nameOf(exchange.caller);
@@ -74,8 +72,8 @@ export const hold: Handler = async (exchange, context) => {
 };
 
 /**
- * `POST /Appointment/$waitlist`: puts a person on the waitlist. Every rule is the Bot's. One caller's requests take turns:
- * entries are counted.
+ * `POST /Appointment/$waitlist`: puts a person on the waitlist. The Bot has all rules. Requests of one caller are
+ * queued, because its entries are counted.
  */
 export const joinWaitlist: Handler = async (exchange, context) => {
   const response = await context.turns.take([`$waitlist ${nameOf(exchange.caller)}`], () =>

@@ -6,7 +6,7 @@ import type { Handler } from '../handler.ts';
 import { nameOf } from '../medplum/current-profile.ts';
 import { bodyOf } from '../medplum/errors.ts';
 
-/** Hands the body to a Bot, which answers with a resource of this type. */
+/** Calls a Bot with the body; the result is a resource of the given type. */
 const answerOf =
   (bot: CallableBot, type: 'Parameters' | 'Bundle'): Handler =>
   async (exchange, context) => {
@@ -15,20 +15,22 @@ const answerOf =
     return isResource(body, type) ? { status: 200, resource: body } : refusedByBot(response, context);
   };
 
-/** `POST /Appointment/$answer`: what a person answers to a message, by the link in it. Every rule is the Bot's. */
+/** `POST /Appointment/$answer`: a person's reply to a message, by the link in it. The Bot has all rules. */
 export const replyToMessage = answerOf('answer-message', 'Parameters');
 
-/** `POST /Schedule/$feed`: the calendar of a secret link, or what staff want of such a link. Every rule is the Bot's. */
+/**
+ * `POST /Schedule/$feed`: the calendar feed of a secret link, or a change of the link by staff. The Bot has all rules.
+ */
 export const calendarFeed = answerOf('calendar-feed', 'Parameters');
 
-/** `POST /Schedule/$absence`: what staff say of somebody who is absent. Every rule is the Bot's. */
+/** `POST /Schedule/$absence`: an absence of staff. The Bot has all rules. */
 export const planAbsence = answerOf('absence', 'Parameters');
 
 const proposeVisits = answerOf('find-visits', 'Bundle');
 
 /**
- * `POST /Appointment/$find`: proposes visits that the caller can book now. Every rule is the Bot's. One caller's searches
- * take turns: each may read much.
+ * `POST /Appointment/$find`: proposes visits that the caller can book now. The Bot has all rules. Searches of one
+ * caller are queued, because each may read much.
  */
 export const findVisits: Handler = (exchange, context) =>
   context.turns.take([`$find ${nameOf(exchange.caller)}`], () => proposeVisits(exchange, context));

@@ -59,14 +59,17 @@ function definitionOf(name: OperationName, config: BookingConfig): string {
   return isArtefact(definition) ? artefactUri(config, definition) : definition;
 }
 
-/** The topics that can be subscribed to, as the backport IG lets a server name them. */
+/** The extensions of the backport IG that list the topics for Subscriptions. */
 function topicExtensions(type: ServedTypeName, config: BookingConfig): Extension[] {
   return type === 'Subscription'
     ? topicNames.map((name) => ({ url: backport.topicCanonical, valueCanonical: topicUrl(name, config) }))
     : [];
 }
 
-/** The parameters of a type with the publisher's or FHIR's definitions of them, and `_count`, which belongs to the result. */
+/**
+ * The parameters of a type with the publisher's or FHIR's definitions of them, and `_count`, which belongs to the
+ * result.
+ */
 function searchParameterList(
   type: ServedTypeName,
   config: BookingConfig,
@@ -107,7 +110,7 @@ function describe(type: ServedTypeName, config: BookingConfig): CapabilityStatem
 /** The profiles of the backport IG for the resources that notifications consist of. */
 const notified = { Parameters: backport.statusR4, Bundle: backport.notificationR4 } as const;
 
-/** What is sent in notifications but cannot be read or searched for: types and profiles. */
+/** The types and profiles that are sent in notifications but cannot be read or searched for. */
 function describeNotified(config: BookingConfig): CapabilityStatementRestResource[] {
   return (['Parameters', 'Bundle'] as const).map((type) => ({
     type,
@@ -125,11 +128,10 @@ const describeDefinitions = (type: DefinitionType): CapabilityStatementRestResou
 });
 
 /**
- * What the service can do, made from the same tables as its routes and searches.
+ * Builds the CapabilityStatement from the same tables as the routes and searches.
  *
- * @param config - the installation
- * @param date - since when this has been so, as a FHIR dateTime
- * @param cors - whether scripts of other origins may call it
+ * @param date - the last change, as a FHIR dateTime
+ * @param cors - whether scripts of other origins may call the service
  * @see https://hl7.org/fhir/R4/capabilitystatement.html
  */
 export function capabilityStatement(config: BookingConfig, date: string, cors = false): CapabilityStatement {

@@ -11,10 +11,10 @@ import { parseQuery } from '../search/rewrite.ts';
 import type { DefinitionType } from '../served-types.ts';
 import { current } from './read.ts';
 
-/** The canonical URLs that a CapabilityStatement names, by the type of what they define. */
+/** The canonical URLs in a CapabilityStatement, by definition type. */
 export type Named = Readonly<Record<DefinitionType, readonly string[]>>;
 
-/** What a CapabilityStatement names: profiles, operations and search parameters. */
+/** Returns the canonical URLs of the profiles, operations and search parameters in a CapabilityStatement. */
 export function namedBy({ rest = [] }: CapabilityStatement): Named {
   const resources = rest.flatMap(({ resource = [] }) => resource);
   const once = (urls: readonly (string | undefined)[]) => [...new Set(urls.flatMap((url) => url ?? []))];
@@ -59,9 +59,9 @@ async function find(
 }
 
 /**
- * `GET /{type}/{id}`: a definition that the CapabilityStatement names, by the end of its canonical URL.
+ * `GET /{type}/{id}`: a definition of the CapabilityStatement, by the end of its canonical URL.
  *
- * @param named - what can be read
+ * @param named - the readable definitions
  */
 export function readDefinition(type: DefinitionType, named: Named): Handler {
   return async (exchange, context) => {
@@ -75,7 +75,7 @@ export function readDefinition(type: DefinitionType, named: Named): Handler {
   };
 }
 
-/** `GET /{type}`: the definitions that the CapabilityStatement names and the installation has; `url` selects. */
+/** `GET /{type}`: the definitions of the CapabilityStatement that the installation has; `url` selects. */
 export function searchDefinitions(type: DefinitionType, named: Named): Handler {
   return async (exchange, context) => {
     const sent = parseQuery(exchange.query).filter(({ name }) => !/^_(format|pretty)$/.test(name));

@@ -14,13 +14,12 @@ import { parseQuery } from '../search/rewrite.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { missingResource } from './missing-resource.ts';
 
-/** The versions of one page, by default and at most. */
+/** Page size in versions: default and maximum. */
 const counts = { usual: 20, most: 100 } as const;
 
-/** How many versions of a resource are examined, the newest first, and how many Medplum is asked for at once. */
+/** Maximum number of versions that are examined, newest first, and the page size of the requests to Medplum. */
 const looked = { most: 1000, atOnce: 100 } as const;
 
-/** The part of a history that is requested. */
 interface Page {
   readonly count: number;
   readonly offset: number;
@@ -76,15 +75,15 @@ const patientsIn = (one: Resource | undefined): string[] =>
     : [];
 
 /**
- * Whether a version is about nobody but those whom the resource is about now: whom the clinic has merged, or erased, a portal
- * reads no longer in an appointment that goes on.
+ * Whether a version has no patient other than the current version: a portal no longer sees patients whom the clinic has
+ * merged or erased.
  */
 function isAboutSame(version: Resource, current: Resource | undefined): boolean {
   const now = patientsIn(current);
   return current === undefined || patientsIn(version).every((one) => now.includes(one));
 }
 
-/** Reads versions until it has the wanted number of those that the caller may see. */
+/** Reads versions until the wanted number is visible to the caller. */
 async function readVersions(
   type: ServedTypeName,
   id: string,
@@ -139,8 +138,8 @@ function historyBundle(url: string, visible: readonly BundleEntry[], { count, of
 }
 
 /**
- * `GET /{type}/{id}/_history`: the versions of a resource that the caller may see. Each is judged by itself; none from
- * before the resource was the caller's is shown. The newest 1000 are examined; the last page has a `total`.
+ * `GET /{type}/{id}/_history`: the versions of a resource that the caller may see. Each version is checked: versions
+ * from before the resource was the caller's are hidden. The newest 1000 are examined; the last page has a `total`.
  *
  * @see https://hl7.org/fhir/R4/http.html#history
  */
@@ -163,9 +162,9 @@ function isShown(resource: Resource, type: ServedTypeName, { caller, params }: F
 }
 
 /**
- * `GET /{type}/{id}/_history/{vid}`: one version of a resource, if the resource was the caller's then. Where the caller's
- * policy gives no access to versions (encounters belong to the clinic, and an earlier version may have been about another
- * patient), only the current one is read.
+ * `GET /{type}/{id}/_history/{vid}`: one version of a resource, if the resource was the caller's then. If the caller's
+ * policy gives no access to versions, only the current one can be read: encounters belong to the clinic, and an earlier
+ * version may have had another patient.
  *
  * @see https://hl7.org/fhir/R4/http.html#vread
  */

@@ -8,23 +8,23 @@ import { problem, refusal } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import { nameOf } from '../medplum/current-profile.ts';
 
-/** How many changes of Subscriptions a subscriber can make within a minute: each may send something to an endpoint. */
+/** Maximum number of Subscription changes per subscriber and minute: each may send a request to an endpoint. */
 export const mostSubscriptionChanges = ({ notifications }: BookingConfig): number =>
   notifications.maxSubscriptions + 40;
 
 /**
- * How much a requestor can have Bots do within a minute that changes nothing: they read with rights, and from a quota of
- * Medplum's, that all requestors share. Those who were not fast enough may try again, and one visitor of a portal stops no others.
+ * Maximum weight of requests without effect per requestor and minute: the Bots read for them from a Medplum quota that
+ * all requestors share. It is high enough for retries after a conflict, and for portals with many visitors.
  */
 export const maxWithoutEffect = ({ requestors }: BookingConfig): number => 5 * requestors.maxBookingsPerMinute;
 
-/** As how much of that a request counts: for what is refused more is read. */
+/** Weights of requests without effect: a refused request reads more. */
 const inVainWeights = { asked: 1, refused: 2 } as const;
 
-/** As how many changes a request counts, the size of its body aside: what only reads counts as none. */
+/** Number of changes that a request counts as, without the size of its body; a read counts as none. */
 const counts = {
   appointment: (body: unknown) => Math.max(1, appointmentsIn(body)),
-  /** With an id alone, `$waitlist` says at which place an entry is. */
+  /** With an id alone, `$waitlist` only returns the position of an entry. */
   entry: (body: unknown) =>
     isObject(body) && Object.keys(body).every((name) => name === 'resourceType' || name === 'id') ? 0 : 1,
   answer: (body: unknown) => (parseReply(body)?.answer === undefined ? 0 : 1),
@@ -32,7 +32,7 @@ const counts = {
   size: () => 0,
 } as const;
 
-/** What is limited: `size` is what counts by its size alone. */
+/** The kind of a limited request; `size` counts only the bytes of the body. */
 type Counted = keyof typeof counts;
 
 function tooMany(of: Counted, body: unknown, retryAfter: string, { config }: GatewayContext): FhirResponse {
@@ -46,7 +46,9 @@ function tooMany(of: Counted, body: unknown, retryAfter: string, { config }: Gat
   return { ...refused, headers: { ...headers, 'retry-after': retryAfter } };
 }
 
-/** Counts what may change nothing; returns what takes it back, or the seconds until more may be tried. */
+/**
+ * Counts a request as one without effect; returns a function that undoes this, or the seconds until the next allowed.
+ */
 export function countWithoutEffect(
   name: string,
   kind: keyof typeof inVainWeights,
@@ -55,10 +57,10 @@ export function countWithoutEffect(
   return inVain.take(`${name} ${kind}`, inVainWeights[kind]);
 }
 
-/** The bytes of a body that count as one more change: a limit by number alone would let a portal store any amount. */
+/** Bytes of a body per further change: a limit of the number alone would let a portal store any amount. */
 const PIECE = 65_536;
 
-/** As how many changes a body counts beside the change itself; one that does not say its length as it is handed on. */
+/** Number of further changes that a body counts as; without `Content-Length`, by its size as it is forwarded. */
 function piecesOf({ header, body }: FhirRequest): number {
   const isChunked = header('transfer-encoding') !== undefined;
   const length = isChunked ? (JSON.stringify(body) ?? '').length : Number(header('content-length') ?? 0);
@@ -66,9 +68,9 @@ function piecesOf({ header, body }: FhirRequest): number {
 }
 
 /**
- * Lets a requestor make only so many changes in a minute. Each change of an appointment counts, also several of one, which
- * the Bots count once: its subscribers are told of each. What was refused, or only judged, counts by its size alone: the
- * server has stored it for the Bot all the same. How often that may be tried, and what only reads be asked, is counted apart.
+ * Limits a requestor's changes per minute. Repeated changes of one appointment count each, because subscribers are
+ * notified of each. A refused request or a dry run counts by its size alone, because the server has stored it for the
+ * Bot all the same. The number of these requests, and of reads, has a limit of its own (`maxWithoutEffect`).
  */
 export function limitingChanges(handler: Handler, of: Counted = 'appointment'): Handler {
   return async (exchange, context) => {

@@ -12,11 +12,11 @@ import type { ServedTypeName } from '../served-types.ts';
 import { countWithoutEffect } from './limiting-changes.ts';
 
 /**
- * The answer to a read that Medplum has refused. A resource that Medplum does not find for a requestor may have been the
- * requestor's own and been deleted: then it is gone (410), not unknown (404).
+ * Returns the response to a read that Medplum has refused. If the missing resource belonged to the requestor and was
+ * deleted, it is gone (410), not unknown (404).
  *
- * @param id - from the address; known to be well-formed
- * @param answer - Medplum's
+ * @param id - from the URL; well-formed
+ * @param answer - the response of Medplum
  * @see https://hl7.org/fhir/R4/http.html#read
  */
 export async function missingResource(

@@ -8,7 +8,7 @@ import { ifMatchVersion } from '../http/if-match.ts';
 import { preferred, versionHeaders } from '../http/response.ts';
 import { bodyOf } from '../medplum/errors.ts';
 
-/** A request to patch an appointment, as it is handed to the Bot. */
+/** The input of the Bot `patch`. */
 function patchInput(id: string, patch: unknown, ifMatch: string | undefined): Parameters {
   return {
     resourceType: 'Parameters',
@@ -23,8 +23,7 @@ function patchInput(id: string, patch: unknown, ifMatch: string | undefined): Pa
 }
 
 /**
- * `PATCH /Appointment/{id}`: hands the patch to the Bot `patch` with the caller's own token and answers with the result.
- * Every rule is the Bot's.
+ * `PATCH /Appointment/{id}`: calls the Bot `patch`, which has all rules, with the caller's token.
  *
  * @see specification 4.5; https://hl7.org/fhir/R4/http.html#patch
  */

@@ -14,7 +14,6 @@ import { searchIssue } from '../search/parameters/param.ts';
 import { searchControls } from '../search/result/result-parameters.ts';
 import { formatQuery, parseQuery, rewriteSearch } from '../search/rewrite.ts';
 
-/** Sends a patient to be stored. */
 const storePatient = (
   method: 'POST' | 'PUT',
   path: string,
@@ -30,14 +29,14 @@ const storePatient = (
     body: JSON.stringify(patient),
   });
 
-/** What the caller is told of a patient that was sent to be stored. */
+/** The response to a create or an update of a patient. */
 function answerTo(
   response: MedplumResponse | UpstreamFailure,
   exchange: FhirRequest,
   context: GatewayContext,
 ): FhirResponse {
   if (!isSuccess(response)) {
-    // Medplum passes on, with status 400, the objections of its Bots to a write.
+    // If a pre-commit Bot refuses a write, Medplum responds with status 400 and the Bot's outcome.
     return ownRefusal(bodyOf(response), context.config) ?? upstreamProblem(response, context.config);
   }
   const resource = publicResource(response.body, 'Patient');
@@ -94,12 +93,12 @@ export const createPatient: Handler = async (exchange, context) => {
   return answerTo(response, exchange, context);
 };
 
-/** How often a patient is read again that others change at the same moment. */
+/** Maximum number of attempts to update a patient that others change at the same time. */
 const ATTEMPTS = 5;
 
 /**
- * `PUT /Patient/{id}`: replaces a patient; an unknown one is not created (404). `If-Match` is honoured; without it, too, only
- * what was judged is replaced: the clinic may merge the patient meanwhile.
+ * `PUT /Patient/{id}`: replaces a patient; an unknown one is not created (404). `If-Match` is honoured. Without it,
+ * too, only the version that was checked is replaced, because the clinic may merge the patient at the same time.
  *
  * @see specification 4.6; https://hl7.org/fhir/R4/http.html#update
  */
