@@ -79,7 +79,6 @@ const unknown: Issue = {
 
 const refuse = (...issues: readonly Issue[]): OperationOutcome => toOperationOutcome(issues, config);
 
-/** What a request is carried out with. */
 interface Context {
   readonly medplum: MedplumClient;
   readonly request: AbsenceRequest;
@@ -93,7 +92,9 @@ const endedAt = (period: Interval, end: number): Interval => ({
   end: Math.max(period.start, Math.min(period.end, end)),
 });
 
-/** The row of the absence that a request is about. One that has ended early is found by its end alone: it can be said anew. */
+/**
+ * Finds the row of an absence. One that has ended early is found only by its end, so that it can be announced again.
+ */
 async function findRow({ medplum, request }: Context): Promise<Task | undefined> {
   const { period, end } = request;
   const rows = ofType('Task', await readAll(medplum, [openAbsences(config)]));
@@ -112,7 +113,7 @@ const newAbsence = ({ schedules, substitutes, period, reason }: AbsenceRequest):
   silence: undefined,
 });
 
-/** The row of an absence, which is made unless it is there; of two requests at the same moment one makes it. */
+/** Finds or creates the row of an absence; of two concurrent requests, one creates it. */
 async function makeRow(context: Context): Promise<Task> {
   const { medplum, request } = context;
   const made = await retryOvertaken(
@@ -200,7 +201,7 @@ async function planned({ medplum, request, secrets }: Context, blocks: readonly 
   return plan(medplum, { ...read, appointments, absent: [...own, ...others], substitutes, reserved }, secrets);
 }
 
-/** How it stands with each appointment of an absence. */
+/** The status of each appointment of an absence. */
 async function linesOf(medplum: MedplumClient, row: Task): Promise<Line[]> {
   const rows = ofType('Task', await readAll(medplum, [affectedOfAbsence(row.id ?? '', config)]));
   const known = rows.flatMap((task): Line[] => {
@@ -215,7 +216,7 @@ async function answerFor({ medplum }: Context, row: Task): Promise<Parameters> {
   return absenceResponse(row.id, absenceOf(current ?? row).blocks, await linesOf(medplum, current ?? row));
 }
 
-/** Blocks the time and makes a plan, which waits to be confirmed. */
+/** Blocks the time and makes a plan, which waits for confirmation. */
 async function announce(
   context: Context,
 ): Promise<{ readonly row: Task; readonly entries: readonly Entry[] } | Answer> {
@@ -241,7 +242,7 @@ async function withWishes({ medplum, request }: Context, row: Task): Promise<Ent
   const absence = absenceOf(row);
   const wishes = request.wishes.map(({ proposal, ...wish }): Wish => {
     const before = absence.plan.find(({ appointment }) => appointment === wish.appointment)?.proposal;
-    // Whoever sends back a visit as it was planned means all of it.
+    // A visit that is sent back as planned is confirmed as a whole.
     const isVisit = before?.isVisit && before.slots.join() === proposal?.slots.join();
     return { ...wish, proposal: proposal && { ...proposal, isVisit } };
   });
@@ -319,7 +320,7 @@ async function confirm(context: Context): Promise<Answer> {
   return current ? answerFor(context, current) : refuse(contested);
 }
 
-/** Ends an absence earlier than was said: what was blocked is given back, and what was not accepted is withdrawn. */
+/** Ends an absence early: its blocks are released, and offers without a reply are withdrawn. */
 async function endEarly(context: Context, end: number): Promise<Answer> {
   const { medplum } = context;
   const row = await findRow(context);
@@ -328,7 +329,7 @@ async function endEarly(context: Context, end: number): Promise<Answer> {
   }
   const said = absenceOf(row);
   const absence = { ...said, period: endedAt(said.period, end) };
-  // The row names them only once it has a plan: whoever died before has blocked the time already.
+  // The row names the blocks only once it has a plan: a request that crashed before may have blocked time already.
   const { system, value } = blockIdentifier(row.id ?? '');
   const blocks = searchUrl('Slot', [['identifier', `${system}|${value}`]]);
   const slots = ofType('Slot', await readAll(medplum, [blocks]));
@@ -390,8 +391,8 @@ async function carryOutRequest(context: Context): Promise<Answer> {
 }
 
 /**
- * Carries out `$absence`, for staff who may change all appointments: blocks the time of Schedules and plans what takes the
- * place of their appointments; confirms the plan; ends the absence early. A request that is sent again does no harm.
+ * Carries out `$absence`, for staff who may change all appointments: blocks the time of Schedules and plans new times
+ * for their appointments; confirms the plan; ends the absence early. Repeating a request is safe.
  *
  * @param event - input: the body of `$absence`; headers: those of the request, for the caller's credentials
  * @returns Parameters with the absence, its blocks and the plan; or an OperationOutcome whose id stands for the HTTP status

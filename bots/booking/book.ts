@@ -13,7 +13,7 @@ import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 
 /**
- * Carries out `$book` while the caller waits.
+ * Carries out `$book` synchronously.
  *
  * @param event - input: the body of `$book`; headers: those of the request, for the caller's credentials
  * @returns the Appointment, `booked` or `pending`, or a Bundle of several (in Parameters if the gateway asks for them, `formatBookingAnswer`), or

@@ -15,7 +15,7 @@ const notFound: OperationOutcome = {
   issue: [{ severity: 'error', code: 'not-found', diagnostics: 'There is no such job.' }],
 };
 
-/** The job as its requestor sees it; only the Bots see the request that it sent. */
+/** Reads the job with its requestor's rights: only the Bots see the stored request. */
 async function readTask(
   medplum: MedplumClient,
   id: string,
@@ -36,7 +36,7 @@ async function cancel(
   return isResource(written, 'Task') ? written : readTask(medplum, task.id ?? '', authorization);
 }
 
-/** Cancels a job that waits; an attempt that begins at the same moment changes its version, and so it is tried again. */
+/** Cancels a waiting job; retries if a booking attempt that starts at the same time changes its version. */
 async function whileRequested(medplum: MedplumClient, task: Task, authorization: string | undefined) {
   let latest: Task | undefined = task;
   return retryOvertaken(
@@ -49,7 +49,7 @@ async function whileRequested(medplum: MedplumClient, task: Task, authorization:
 }
 
 /**
- * Cancels an asynchronous booking that has not been carried out yet. One that has ended stays as it is.
+ * Cancels an asynchronous booking that has not been carried out yet. A job that has ended is unchanged.
  *
  * @param event - input: Parameters with the parameter `id`, the job's id
  * @returns the Task as it is afterwards, or `not-found` if it does not belong to the caller

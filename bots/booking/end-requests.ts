@@ -23,9 +23,9 @@ async function endRequest(medplum: MedplumClient, { id, focus }: Task): Promise<
 }
 
 /**
- * Runs every minute. Cancels requests whose deadline is over, the earliest first, and reminds staff of those whose deadline
- * is near. A request that is over counts as ended already; here it is tidied up and its portal told. Then it looks after
- * absences.
+ * Runs every minute. Cancels requests whose deadline is over, the earliest first, and reminds staff of those whose
+ * deadline is near. A request that is over counts as ended already; here it is tidied up and its portal told. Then it
+ * looks after absences.
  *
  * @throws Error when Medplum does not answer, or something could not be written; the next run tries again
  */
@@ -39,7 +39,7 @@ export async function handler(medplum: MedplumClient, { secrets = {} }: Partial<
         if (isOver(task)) {
           yield () => endRequest(medplum, task);
         } else if (isReminderDue(task, now)) {
-          // Whoever was faster has changed the Task: the next run looks at it again.
+          // If another write was faster, the next run reads the Task again.
           yield () => writeRows(medplum, reminderEntries(task, Date.now()), `The reminder of Task/${task.id}`);
         }
       }

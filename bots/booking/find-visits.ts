@@ -26,7 +26,7 @@ const tooCostly: Issue = {
   expression: 'Parameters',
 };
 
-/** What the visit of a service is, or why it cannot be looked for. */
+/** The visit of a service, or the reason why it cannot be searched for. */
 function visitOf(
   service: HealthcareService & { id: string },
   { without, steps: wanted }: FindRequest,
@@ -60,7 +60,7 @@ function visitOf(
     : { ...whole, steps: stepsWith(whole.steps, (name) => !without.includes(name)) };
 }
 
-/** How long visits are looked for, as a share of the time that Medplum may take to answer. */
+/** Time limit of the search for visits, as a share of the Bot's timeout. */
 const SHARE = 0.4;
 
 async function find(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Bundle | Issue[]> {
@@ -106,8 +106,8 @@ async function find(medplum: MedplumClient, event: BotEvent<unknown>): Promise<B
 }
 
 /**
- * Carries out `$find`: proposes visits that this caller can book now. Everything is read with the caller's rights: what it
- * may not see neither fills a role nor shows in an error.
+ * Carries out `$find`: proposes visits that this caller can book now. All resources are read with the caller's rights:
+ * one that the caller may not see neither fills a role nor appears in an error.
  *
  * @param event - input: Parameters; headers: those of the request, for the caller's credentials
  * @returns a Bundle of proposals, each a Bundle of appointments, or an OperationOutcome whose id stands for the HTTP status

@@ -3,7 +3,7 @@ import type { Patient } from '@medplum/fhirtypes';
 import { followPatient } from '../lib/booking/follow-patient.ts';
 
 /**
- * Lets the appointments of a patient follow a change or deletion of the record.
+ * Updates the appointments of a patient after a change or deletion of the record.
  *
  * @param event - input: the Patient, or `deletedResource` with it, as the Subscription delivers it
  * @throws Error when it could not be done

@@ -13,11 +13,10 @@ import { mediaOf } from '../lib/messages/send.ts';
 /** How long a time is offered to the person for whom an assistant asks, in milliseconds. */
 const QUESTION = 3_600_000;
 
-/** When the appointments of a request begin, in whatever order they were sent. */
 const startsOf = (request: BookRequest | undefined): number[] =>
   (request?.appointments ?? []).flatMap(({ interval }) => interval?.start ?? []);
 
-/** The offer to a person for whom an assistant asks: their answer to the message books. */
+/** The personal offer to a person for whom an assistant asks: the person's reply to the message books. */
 function personalOffer(starts: readonly number[], secrets: BotEvent['secrets']): PersonalOffer {
   const { from, page } = config.messages;
   const now = Date.now();
@@ -31,8 +30,8 @@ function personalOffer(starts: readonly number[], secrets: BotEvent['secrets']):
 }
 
 /**
- * Carries out `$hold`: keeps a time for the caller for some minutes, under the same rules as a booking. As a
- * personal offer the time is kept until its person has answered.
+ * Carries out `$hold`: holds a time for the caller for some minutes, under the same rules as a booking. A personal
+ * offer holds the time until its person has replied or it ends.
  *
  * @param event - input: the body of `$hold`; headers: those of the request, for the caller's credentials
  * @returns the Appointment, `proposed` (in Parameters if the gateway asks for them, `formatBookingAnswer`), or an

@@ -27,7 +27,7 @@ import { config } from '../lib/config.ts';
 import { newId, retryOvertaken, sendBundle } from '../lib/medplum.ts';
 import { ofType, readAll, readInTransaction, readResponses, stateIn } from '../lib/read.ts';
 
-/** The limits of the installation that an entry counts towards. */
+/** The limits that an entry counts towards. */
 const limits = ['rate', 'waiting'] as const;
 
 type Joined = { readonly entry: Appointment; readonly isExisting: boolean } | { readonly issues: readonly Issue[] };
@@ -53,7 +53,7 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
   if (!reached) {
     return { issues: [unavailable] };
   }
-  // What of others stands is for staff alone to replace.
+  // Only staff may replace entries of other requestors.
   const [replaced] = request.replaced;
   const isStaff = replaced && (await readRole(medplum, caller.authorization, [replaced.value])) === 'repository';
   const joining = { request, state, requestor: caller.id, now, newId, config, isStaff: isStaff === true };
@@ -93,14 +93,14 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
   };
 }
 
-/** The place of an entry, counted with the Bot's own rights: nothing else of the others is told. */
+/** The position of an entry, counted with the Bot's own rights: the caller learns nothing else of other entries. */
 async function positionIn(medplum: MedplumClient, entry: Appointment): Promise<number> {
   const others = await readAll(medplum, [`Appointment?status=waitlist&_fields=${positionElements}`]);
   return positionOf(entry, ofType('Appointment', others), Date.now());
 }
 
 /**
- * Carries out `$waitlist`: puts somebody on the waitlist, or says at which place an entry of the caller is.
+ * Carries out `$waitlist`: puts a person on the waitlist, or returns the position of an entry of the caller.
  *
  * @param event - input: the body of `$waitlist`; headers: those of the request, for the caller's credentials
  * @returns the entry with its place (in Parameters if the gateway asks for them, `formatBookingAnswer`), or an

@@ -84,7 +84,7 @@ const evaluate: Evaluate = (path, value) => {
   });
 };
 
-/** A stored appointment, and what becomes of it. */
+/** A stored appointment with its changed version. */
 interface Change extends Pick<RelatedAppointment, 'tasks'> {
   readonly stored: Appointment;
   readonly result: Appointment;
@@ -109,8 +109,8 @@ function entriesFor(
 }
 
 /**
- * The other appointments of a visit that change with one: a requestor cancels all of it; staff confirm or refuse all of it
- * while it waits, and otherwise change what they like.
+ * The other appointments of a visit that change with one. A requestor cancels the whole visit. Staff confirm or refuse
+ * a pending visit as a whole, and otherwise change single appointments.
  */
 async function companionsOf(medplum: MedplumClient, stored: Appointment, result: Appointment, role: Changer) {
   const isEnded = result.status === 'cancelled';
@@ -120,7 +120,6 @@ async function companionsOf(medplum: MedplumClient, stored: Appointment, result:
   return found.filter(({ appointment }) => isEnded || appointment.status === stored.status);
 }
 
-/** A companion as it becomes with the patched appointment. */
 function changeOf(
   { appointment: stored, tasks }: DependentAppointment,
   { status, cancelationReason }: Appointment,
@@ -128,7 +127,7 @@ function changeOf(
   return { stored, result: { ...stored, status, ...(cancelationReason && { cancelationReason }) }, tasks };
 }
 
-/** Why a companion cannot change with the patched appointment, in terms of the latter. */
+/** The issues of another appointment of the visit, with expressions of the patched one. */
 function dependentAppointmentIssues(
   { patients }: DependentAppointment,
   { stored, result }: Change,
@@ -147,13 +146,13 @@ async function deletedOne(medplum: MedplumClient, id: string): Promise<Appointme
   return answer.kind === 'done' ? readDeleted('Appointment', answer.bundle) : undefined;
 }
 
-/** Whether an appointment that the caller cannot see was its own, and was deleted. */
+/** Whether an appointment that the caller cannot see belonged to the caller and was deleted. */
 async function isDeletedOf(medplum: MedplumClient, id: string, caller: Requestor): Promise<boolean> {
   const deleted = await deletedOne(medplum, id);
   return deleted !== undefined && belongsTo(deleted, caller.id, config);
 }
 
-/** The appointment as the caller sees it, or why it cannot be changed. */
+/** The appointment as the caller sees it, or the reason why it cannot be changed. */
 async function readAsCaller(medplum: MedplumClient, { id, ifMatch }: PatchRequest, caller: Requestor) {
   const answer = await sendBundle(medplum, patchReads(id), { authorization: caller.authorization });
   const target = answer.kind === 'done' ? readPatchTarget(answer.bundle) : { kind: 'failed' as const };
@@ -177,8 +176,8 @@ type Target = Related &
   Pick<RelatedAppointment, 'tasks' | 'calendars'> & { readonly appointment: Appointment; readonly role: Changer };
 
 /**
- * Reads an appointment with the caller's rights, and at the same time what it depends on with the Bot's own: none of the
- * latter reaches a caller who cannot see the appointment.
+ * Reads an appointment with the caller's rights, and at the same time what it depends on with the Bot's own: none of
+ * the latter reaches a caller who cannot see the appointment.
  */
 async function read(
   medplum: MedplumClient,
@@ -198,7 +197,7 @@ async function read(
     : { ...related, ...(await completeRelated(medplum, appointment, related)), appointment, role };
 }
 
-/** Why the caller may not attach answers that were not attached before; empty if it may. */
+/** The issues for which the caller may not attach new questionnaire answers; empty if permitted. */
 async function attachmentIssues(
   medplum: MedplumClient,
   stored: Appointment,
@@ -293,8 +292,8 @@ async function attempt(
 }
 
 /**
- * Changes or cancels an appointment. A requestor changes its own; clinic staff are those who may also change appointments
- * in Medplum.
+ * Changes or cancels an appointment. A requestor changes its own appointments; callers who may also change appointments
+ * in Medplum are staff.
  *
  * @param event - input: as `parsePatchRequest` reads it; headers: those of the request, for the caller's credentials
  * @returns the Appointment as it is afterwards, or an OperationOutcome whose id stands for the HTTP status

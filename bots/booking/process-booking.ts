@@ -21,7 +21,7 @@ import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 const end = (medplum: MedplumClient, entry: BundleEntry) => writeRows(medplum, [entry], 'The end of a job');
 
-/** Whether a job that could not be carried out is tried again. */
+/** Whether a failed job is retried. */
 const isFurther = (task: Task): boolean =>
   attemptsOf(task) < MAX_ATTEMPTS && Date.now() - Date.parse(task.meta?.lastUpdated ?? '') < MAX_LENGTH;
 
@@ -68,8 +68,8 @@ const givenUp: Issue = {
 };
 
 /**
- * Carries out a job that is left over: the process that claimed it was killed, or could not reach the server. The attempt
- * is counted first; a job that has had all of its attempts is refused.
+ * Carries out an unfinished job: the process that claimed it was killed, or could not reach the server. The attempt is
+ * counted first, so that a crash counts as an attempt. A job without attempts left is refused.
  */
 async function runAgain(medplum: MedplumClient, { id = '' }: Task): Promise<void> {
   const [task] = await readTasks(medplum, `Task?_id=${id}`);
@@ -85,9 +85,9 @@ async function runAgain(medplum: MedplumClient, { id = '' }: Task): Promise<void
 }
 
 /**
- * Carries out an asynchronous booking. The transaction that books also completes the Task, so that the job books once even
- * if it runs several times. Medplum does not run a failed Bot again; therefore Medplum's cron also starts this Bot every
- * minute for unfinished jobs, one of each requestor after the other.
+ * Carries out an asynchronous booking. The transaction that books also completes the Task, so that the job books once
+ * even if it runs several times. Medplum does not run a failed Bot again; therefore Medplum's cron also starts this Bot
+ * every minute for unfinished jobs, one of each requestor after the other.
  *
  * @param event - input: the Task, as the Subscription delivers it, or the Bot itself, as the clock does
  * @throws Error when the server could not be reached, or conflicts with other requests persist: the job stays unfinished

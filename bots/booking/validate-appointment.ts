@@ -22,7 +22,7 @@ import { config } from '../lib/config.ts';
 import { rememberDeletion } from '../lib/notifications/events/remember-deletion.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 
-/** Whoever writes in Medplum is not the requestor. */
+/** The requestor id of writes in Medplum, which have no requestor. */
 const NOBODY = '';
 
 function deletionIssues(appointment: Appointment): Issue[] {
@@ -32,7 +32,7 @@ function deletionIssues(appointment: Appointment): Issue[] {
     : [];
 }
 
-/** What holds a Slot already, if another open appointment does. */
+/** The issue for a Slot that another open appointment already holds. */
 function holderIssues(created: Appointment, others: readonly Appointment[], slots: readonly CalendarSlot[]): Issue[] {
   const holding = others.filter(
     (appointment) =>
@@ -107,7 +107,7 @@ async function ontoItselfIssues(
     : [];
 }
 
-/** Reserves the time that an appointment takes, or says what takes it already. */
+/** Reserves the time of an appointment, or returns the conflict. */
 async function externalSlotIssues(
   medplum: MedplumClient,
   input: Appointment,
@@ -151,8 +151,8 @@ async function externalSlotIssues(
 const GONE_WITHIN = 10_000;
 
 /**
- * The entries that make messages due: the clock does not find what is gone among what has changed. What is being sent is
- * looked at when its lease is over.
+ * The entries that make messages due: the clock does not find what is gone among what has changed. What is being sent
+ * is looked at when its lease is over.
  */
 async function untoldEntries(medplum: MedplumClient, deleted: Appointment): Promise<BundleEntry[]> {
   const group = notifiedGroupOf(deleted, config);
@@ -166,7 +166,7 @@ async function untoldEntries(medplum: MedplumClient, deleted: Appointment): Prom
   });
 }
 
-/** What an appointment that stays open may not leave: the calendars that its Slots are in. */
+/** The issues of an open appointment that leaves the calendars of its Slots. */
 async function leavingIssues(medplum: MedplumClient, stored: Appointment, input: Appointment): Promise<Issue[]> {
   const actors = ({ participant }: Appointment) => participant.map(({ actor }) => actor?.reference);
   return takesTime(input) && !isSameJson(actors(stored), actors(input))
@@ -185,7 +185,6 @@ async function forget(medplum: MedplumClient, stored: Appointment): Promise<void
   await (mayBeReserved(stored) && withdraw(medplum, act, ({ id }) => ids.includes(id)));
 }
 
-/** What is wrong with a change of a stored appointment. */
 async function changeIssues(medplum: MedplumClient, stored: Appointment, input: Appointment, patients: Patients) {
   const issues = validateChange(stored, input, 'repository', patients, Date.now(), config, true);
   if (issues.length > 0) {
@@ -196,7 +195,10 @@ async function changeIssues(medplum: MedplumClient, stored: Appointment, input: 
   return hasMoved ? externalSlotIssues(medplum, input, stored, []) : leavingIssues(medplum, stored, input);
 }
 
-/** An appointment that names its Slots by their ids: no search finds those that it names by the server's address or version. */
+/**
+ * An appointment that names its Slots by their ids: no search finds those that it names by the server's address or
+ * version.
+ */
 function withSlotIds(medplum: MedplumClient, appointment: Appointment): Appointment {
   const bases = [config.baseUrl, medplum.fhirUrl().toString().replace(/\/$/, '')];
   const slot = appointment.slot?.map((reference) => {
@@ -206,7 +208,9 @@ function withSlotIds(medplum: MedplumClient, appointment: Appointment): Appointm
   return { ...appointment, ...(slot && { slot }) };
 }
 
-/** What is wrong with a write, and what is to be stored instead where it changes what the requestor had sent. */
+/**
+ * The issues of a write, and the appointment to store instead if the write changes elements that the requestor sent.
+ */
 async function judge(
   medplum: MedplumClient,
   { input: sent, headers }: BotEvent<Appointment>,
@@ -231,8 +235,8 @@ async function judge(
 
 /**
  * Checks every write to an Appointment before Medplum stores it: by staff in Medplum's app, through its API, or by its
- * own operations. A deletion is recorded, so that slots and subscribers follow it in any case. Writes by the Bots of the
- * service are not checked here, because the Bots apply the same rules themselves.
+ * own operations. A deletion is recorded, so that slots and subscribers follow it in any case. Writes by the Bots of
+ * the service are not checked here, because the Bots apply the same rules themselves.
  *
  * @param event - input: the Appointment as it would be stored, or as it is if it is to be deleted
  * @returns `true` to allow the write, or the Appointment to allow it with a new note of what its requestor has sent, or the

@@ -30,7 +30,7 @@ const hashOf = (key: string): string => createHash('sha256').update(key).digest(
 
 const unknown = absentOutcome('unknown', 'calendar');
 
-/** The file of a link, for whoever has it. */
+/** The calendar file of a link; the key in the link is the only credential. */
 async function read(medplum: MedplumClient, { row: id, key }: Extract<CalendarFeedRequest, { key: string }>) {
   const [rows] = await readInTransaction(medplum, [`Task?_id=${id}`]);
   const [row] = ofType('Task', rows).filter((task) => isRow(task, ['feed'], config));
@@ -47,7 +47,7 @@ async function read(medplum: MedplumClient, { row: id, key }: Extract<CalendarFe
   return { resourceType: 'Parameters' as const, parameter: [{ name: 'calendar', valueString }] };
 }
 
-/** Looks at, makes or ends the link of a calendar, for staff. */
+/** Reads, creates or ends the link of a calendar, for staff. */
 async function change(
   medplum: MedplumClient,
   { schedule: id, action, withNames }: Extract<CalendarFeedRequest, { action: string }>,
@@ -60,7 +60,7 @@ async function change(
   const [schedule] = ofType('Schedule', schedules);
   const own = schedule?.actor.find((one) => one.reference === reference?.reference)?.reference;
   const actor = (!rights.seesAll && own) || (schedule && feedActor(schedule));
-  // Whoever may not see every appointment would by a link: such staff make one for the own calendar only.
+  // A link shows every appointment of a calendar: staff who may not see all may only create one for their own calendar.
   if (!actor || rights.role !== 'repository' || !(rights.seesAll || own || action !== 'make')) {
     return unknown;
   }
@@ -79,7 +79,7 @@ async function change(
     [stored ? updateEntry(stored, row) : creation(row, feedSearch(actor, config))],
     'The link of a calendar',
   );
-  // Of two who make a link at once, one has it.
+  // Of two concurrent requests for a link, only one gets it.
   return written?.id && (action === 'end' || feedOf(written).hash === feed.hash)
     ? feedParameters(feed, action === 'make' ? feedLink(`${written.id}.${key}`, config) : undefined)
     : toOperationOutcome(
@@ -89,8 +89,8 @@ async function change(
 }
 
 /**
- * Carries out `$feed`: the file of a calendar for whoever has its secret link; for staff, makes, renews or ends the link.
- * Only a hash of its secret is kept.
+ * Carries out `$feed`: returns the calendar file of a secret link; for staff, creates, renews or ends the link. Only a
+ * hash of the secret is stored.
  *
  * @param event - input: Parameters with `token`; or with `schedule`, `action` (look, make, end) and `names`
  * @returns Parameters with `calendar`, a text (iCalendar); or with `active`, `names` and, once, `link`

@@ -18,10 +18,10 @@ async function dueBy(medplum: MedplumClient, resource: unknown): Promise<readonl
 }
 
 /**
- * Makes free Slots from opening hours, and lets them follow what takes time. Started by a change of a Schedule, a service
- * or closed days, it marks the publications that they concern as due, and publishes for some seconds what is due; if
- * something is left, it requests its next run. Started by a Slot, it puts the time around it in order. Started by the
- * clock, it does what is due, and now and then looks for what was missed.
+ * Makes free Slots from opening hours, and updates them when other Slots become busy or free. After a change of a
+ * Schedule, a service or closed days, it marks the affected publication rows as due and publishes due rows for some
+ * seconds; if rows are left, it requests its next run. After a change of a Slot, it publishes the time around it.
+ * Started by cron, it publishes due rows and, at intervals, sweeps all Schedules for missed changes.
  *
  * @param event - input: what has changed, or `deletedResource` with it; none of these if started by the clock
  * @throws Error when the server could not be read or written; the clock takes it up again

@@ -8,8 +8,8 @@ import { readAhead } from '../lib/read.ts';
 
 /**
  * Follows what clinic staff do with an appointment in Medplum: a confirmation makes its slots busy, a cancellation or
- * deletion frees them, and an appointment whose patient is gone does not stay open. Its subscribers are told of it in the
- * same run: to start another Bot would cost more than to read what they subscribe to.
+ * deletion frees them, and an appointment whose patient is gone does not stay open. Its subscribers are told of it in
+ * the same run: to start another Bot would cost more than to read what they subscribe to.
  *
  * @param event - input: the Appointment, or `deletedResource` with it, as the Subscription delivers it
  * @throws Error when one of the two could not be done
@@ -22,7 +22,7 @@ export async function handler(client: MedplumClient, { input }: BotEvent<Changed
     versionsUrl(appointment),
     openRowsFor(appointment),
   ]);
-  // Whoever names an appointment only has its slots mended: nothing has happened that anybody is told of.
+  // A call with only an id repairs the slots: without a change, nobody is notified.
   const isChange = appointment.meta !== undefined;
   const done = await Promise.allSettled([
     syncAppointment(medplum, appointment),

@@ -52,7 +52,10 @@ const actOf = ({ id = '', meta }: Slot): Act => ({
 const servicesNamedBy = ({ serviceType }: Slot): Slot['serviceType'] =>
   serviceIdsOf({ serviceType }).length > 0 ? serviceType : undefined;
 
-/** What must not lie at the time that a Slot takes, unless that is on purpose. A new one is judged with the appointment that names it. */
+/**
+ * What must not lie at the time that a Slot takes, unless that is on purpose. A new one is judged with the appointment
+ * that names it.
+ */
 function againstWhat(slot: Slot, isBookable: boolean): ExternalSlot['against'] {
   const isBlock = !isBooked(slot) && !isBuffer(slot);
   return isBlock ? 'nothing' : isBookable ? 'appointments' : 'reservations';
@@ -81,9 +84,9 @@ async function judge(
     return { issues: [] };
   }
   const fresh = externalBusySlot(schedule, { start, end }, slot);
-  // One that is stored keeps its lane.
+  // A stored Slot keeps its lane.
   const from = own?.role === 'offer' ? own : own ? { ...fresh, lane: own.lane, capacity: 1 } : fresh;
-  // The appointment that holds it follows: it is judged as that is.
+  // Its appointment moves with it, so the rules of appointments apply.
   const against = holder ? 'everything' : againstWhat(slot, own?.role === 'offer');
   const isOnPurpose = [slot, ...(holder ? [holder] : [])].some((one) => isOverbooking(one, config));
   const external: ExternalSlot = {
@@ -118,8 +121,9 @@ async function opened(medplum: MedplumClient, slot: Slot, stored: Slot): Promise
 
 /**
  * Before Medplum stores it, checks a Slot that somebody else writes: a person, an import, or Medplum's own `$book` and
- * `$hold`. Medplum runs this Bot before the write, so that if a booking and another write take the same time, one of them
- * fails. Only the service itself may offer a Slot again while an appointment holds it; and only the service changes the marks that say what a Slot is.
+ * `$hold`. Medplum runs this Bot before the write, so that if a booking and another write take the same time, one of
+ * them fails. Only the service itself may offer a Slot again while an appointment holds it; and only the service
+ * changes the marks that say what a Slot is.
  *
  * @param event - input: the Slot as it would be stored
  * @returns `true` or the Slot with its marks to allow the write, or the OperationOutcome with which Medplum refuses it

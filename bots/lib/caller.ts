@@ -5,7 +5,7 @@ import { get } from './medplum.ts';
 import { ReadError, readInBatch } from './read.ts';
 
 /**
- * Who called a Bot, with the credentials that came with the call: the Bot reads no more than its caller may.
+ * Returns the caller of a Bot with its credentials, so that the Bot reads no more than the caller may.
  *
  * @throws Error when Medplum does not identify the caller: the result would have no owner
  */
@@ -17,12 +17,12 @@ export function callerOf({ requester, headers }: BotEvent<unknown>) {
   return { id, reference: requester, authorization: headers?.authorization?.toString() };
 }
 
-/** What a caller may do with appointments. */
+/** The rights of a caller on appointments. */
 interface AppointmentRights {
   readonly role: Role;
-  /** Those that it may change whole in Medplum, as `permittedAppointments` gives them. */
+  /** The appointments that the caller may update in Medplum, as `permittedAppointments` returns them. */
   readonly changeable: readonly string[];
-  /** Whether it sees every appointment, and all of it. */
+  /** Whether the caller sees every appointment with all elements. */
   readonly seesAll: boolean;
 }
 
@@ -45,8 +45,8 @@ export async function readRights(
 }
 
 /**
- * The role in which a caller acts on appointments, given by their ids: staff whom Medplum lets change only some are
- * requestors of the others. Ids that do not exist do not count.
+ * Returns the role in which a caller acts on the appointments with the given ids. Staff who may change only some
+ * appointments in Medplum are requestors of the others. Unknown ids are ignored.
  *
  * @throws ReadError when Medplum does not identify the caller
  */

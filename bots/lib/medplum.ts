@@ -20,7 +20,7 @@ export type BundleResponse =
   /** No usable response: a transaction may have been carried out. */
   | { readonly kind: 'lost'; readonly issue: Issue };
 
-/** With whose rights a request is sent, and how much of `meta` the server shows. */
+/** The credentials of a request, and how much of `meta` the server returns. */
 export interface RequestOptions {
   /** Credentials to send; by default the Bot's own. */
   readonly authorization?: string | undefined;
@@ -28,10 +28,9 @@ export interface RequestOptions {
   readonly withAuthors?: boolean;
 }
 
-/** How long the server may take for one answer: a read and a write fit into the time that the gateway waits. */
+/** Time limit of one request: a read and a write fit into the time that the gateway waits. */
 const LIMIT = timeLimits(config).exchange;
 
-/** What one request sends, and where. */
 export interface ServerRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -39,17 +38,17 @@ export interface ServerRequest {
   readonly body?: string | undefined;
 }
 
-/** What a runtime other than Medplum's adds to the client: connections that it keeps, with time limits of their own. */
+/** Keep-alive connections with time limits of their own, which runtimes other than Medplum's add to the client. */
 export interface Connections {
   /**
-   * Sends a request and reads its answer; never rejects.
+   * Sends a request and reads its response; never rejects.
    *
-   * @param limit - milliseconds that it may take
+   * @param limit - milliseconds
    */
   readonly send: (request: ServerRequest, limit: number) => Promise<BotResponse | RequestFailure>;
 }
 
-/** The client that a runtime gives to a Bot; Medplum's own has no connections that last. */
+/** The client that a runtime gives to a Bot; Medplum's own has no keep-alive connections. */
 type Client = MedplumClient & { readonly connections?: Connections };
 
 /** Between a Bot and its server, compressing a response takes longer than sending it uncompressed. */
@@ -63,16 +62,16 @@ function headersFor(medplum: MedplumClient, { authorization, withAuthors }: Requ
   };
 }
 
-/** The answer to a request: its status, and its body if that is JSON. */
+/** The response to a request: its status, and its body if that is JSON. */
 export interface BotResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** Why a request has no answer. */
+/** The reason why a request has no response. */
 export type RequestFailure = 'not-connected' | 'no-answer' | 'too-late';
 
-/** Errors of a connection that was never made: nothing of the request has arrived. */
+/** Errors of a failed connect: the server has received nothing. */
 const notConnected = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH/;
 
 function reasonOf(error: unknown): RequestFailure {
@@ -85,7 +84,7 @@ async function fetchAnswer({ url, headers, body }: ServerRequest): Promise<BotRe
   return { status: response.status, body: await response.json() };
 }
 
-/** The one place where a Bot calls its server. It never throws. */
+/** The only function with which a Bot calls its server. It never throws. */
 async function call({ connections }: Client, request: ServerRequest): Promise<BotResponse | RequestFailure> {
   if (connections) {
     return connections.send(request, LIMIT);
@@ -96,9 +95,9 @@ async function call({ connections }: Client, request: ServerRequest): Promise<Bo
   return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
 }
 
-/** A request that Medplum refused or did not answer. */
+/** Medplum refused a request or did not respond. */
 export class MedplumError extends Error {
-  /** Whether it takes nothing more from this Bot for now: each further request makes that longer. */
+  /** Whether Medplum's rate limit is reached: each further request prolongs that. */
   readonly isLimited: boolean;
 
   constructor(message: string, isLimited = false) {
@@ -107,7 +106,7 @@ export class MedplumError extends Error {
   }
 }
 
-/** Whether an error, or one of those that it stands for, is Medplum's rate limit. */
+/** Whether an error, or an error that it wraps, is Medplum's rate limit. */
 export const isRateLimit = (error: unknown): boolean =>
   (error instanceof MedplumError && error.isLimited) ||
   (error instanceof AggregateError && error.errors.some(isRateLimit));
@@ -115,7 +114,7 @@ export const isRateLimit = (error: unknown): boolean =>
 /** The sentence for Medplum's rate limit. */
 export const RATE_LIMIT = "Medplum's rate limit is reached. Send the request again in a minute.";
 
-/** What is said where Medplum refuses a request that it would carry out at another time. */
+/** The diagnostics of a refusal by Medplum that may be temporary. */
 export const diagnosticsFor = (status: number): string =>
   status === 429
     ? `${RATE_LIMIT} Nothing was written.`
@@ -140,7 +139,7 @@ const unanswered: Readonly<Record<RequestFailure, BundleResponse>> = {
   'too-late': lost('upstream-timeout', 'The FHIR server did not answer in time.'),
 };
 
-/** A transaction is refused as a whole if something that it changes was removed after it was read. */
+/** Medplum refuses a transaction as a whole if a resource in it was deleted after it was read. */
 const isAbsence = (status: number): boolean => status === 404 || status === 410;
 
 function classify({ status, body }: BotResponse): BundleResponse {
@@ -165,10 +164,10 @@ function classify({ status, body }: BotResponse): BundleResponse {
 
 const urlOf = ({ request }: BundleEntry): string => request?.url ?? '';
 
-/** How many updates Medplum takes in one transaction; patches are not counted. */
+/** Medplum's maximum number of updates per transaction; patches do not count. */
 const MAX_UPDATES = 50;
 
-/** The elements that a change may take away from a Slot. */
+/** The elements that a change may remove from a Slot. */
 const leaving = [
   'identifier',
   'extension',
@@ -181,7 +180,7 @@ const leaving = [
 
 const isUpdate = ({ request }: BundleEntry): boolean => request?.method === 'PUT';
 
-/** An update of a Slot as a patch that makes the same of it, on condition of the same version. */
+/** Converts an update of a Slot into an equivalent patch, on condition of the same version. */
 function asPatch(entry: BundleEntry): BundleEntry {
   const { request, resource } = entry;
   const version = /^W\/"(.+)"$/.exec(request?.ifMatch ?? '')?.[1];
@@ -192,7 +191,7 @@ function asPatch(entry: BundleEntry): BundleEntry {
   const patch = [
     { op: 'test', path: '/meta/versionId', value: version },
     ...Object.entries(elements).map(([name, value]) => ({ op: 'add', path: `/${name}`, value })),
-    // What may not be there cannot be removed: it is made first.
+    // A patch cannot remove a missing element: it is added first.
     ...leaving
       .filter((name) => resource[name] === undefined)
       .flatMap((name) => [
@@ -208,10 +207,10 @@ function asPatch(entry: BundleEntry): BundleEntry {
 }
 
 /**
- * A transaction with its entries in an order that all writers share: two transactions that change the same resources in
- * different orders would wait for each other until the database ends one of them.
+ * Sorts the entries of a transaction into an order that all writers share: two transactions that change the same
+ * resources in different orders would deadlock.
  *
- * @returns the bundle to send, and what puts the entries of its answer in the order of those that were given
+ * @returns the bundle to send, and a function that restores the given order in the response
  */
 function inWriteOrder(bundle: Bundle) {
   const entries = bundle.entry ?? [];
@@ -237,8 +236,8 @@ function inWriteOrder(bundle: Bundle) {
 }
 
 /**
- * Sends a batch or a transaction to the server that runs this Bot, without retries: a repeated transaction could book twice.
- * It never throws, and gives up after two fifths of `BookingConfig.timeout`.
+ * Sends a batch or a transaction to the server that runs this Bot, without retries: a repeated transaction could book
+ * twice. It never throws, and gives up after two fifths of `BookingConfig.timeout`.
  *
  * @see https://hl7.org/fhir/R4/http.html#transaction
  */
@@ -259,11 +258,11 @@ export const sendTransaction = (medplum: MedplumClient, entry: BundleEntry[]): P
   sendBundle(medplum, { resourceType: 'Bundle', type: 'transaction', entry });
 
 /**
- * Writes entries in one transaction, unless others change what they rely on meanwhile.
+ * Writes entries in one transaction, unless a concurrent change comes first.
  *
- * @param what - names them where they cannot be written
- * @returns the answer; `undefined` if others were faster, and nothing was written
- * @throws Error when they could not be written
+ * @param what - names the entries in error messages
+ * @returns the response; `undefined` if a concurrent change came first, and nothing was written
+ * @throws Error when the entries could not be written
  */
 export async function writeUnlessOvertaken(
   medplum: MedplumClient,
@@ -286,7 +285,7 @@ export async function writeUnlessOvertaken(
  * `BookingConfig.timeout`.
  *
  * @param path - relative to the base address of the server, for example `auth/me`
- * @returns status and body; `undefined` if there is no readable answer
+ * @returns status and body; `undefined` if there is no readable response
  */
 export async function get(
   medplum: MedplumClient,
@@ -299,9 +298,9 @@ export async function get(
 }
 
 /**
- * Sends JSON to an address of the server that is not FHIR. It never throws, and gives up as `get` does.
+ * Sends JSON to a non-FHIR path of the server. It never throws, and has the time limit of `get`.
  *
- * @returns status and body; why there is none, if there is none
+ * @returns status and body, or the reason why there is no response
  */
 export const post = (medplum: MedplumClient, path: string, body: object): Promise<BotResponse | RequestFailure> =>
   call(medplum, {
@@ -323,17 +322,17 @@ export async function backOff(attempt: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(attempt, MAX_PAUSE)));
 }
 
-/** How often something is tried that other requests overtake, unless it says otherwise. */
+/** Default maximum number of attempts that other requests overtake. */
 export const MAX_ATTEMPTS = 20;
 
-/** How often, and for how long, something is tried. */
+/** Limits of repeated attempts. */
 interface Attempts {
   readonly most?: number;
-  /** No further attempt begins after this many milliseconds. */
+  /** No further attempt starts after this many milliseconds. */
   readonly within?: number;
 }
 
-/** How often, and for how many milliseconds, a change of a Subscription is tried that other requests overtake. */
+/** Limits of attempts to change a Subscription. */
 export const contestedAttempts: Attempts = { most: 50, within: 6_000 };
 
 /**
@@ -361,8 +360,8 @@ export async function retryOvertaken<T>(
 /**
  * Reads, decides and writes until no other request is faster.
  *
- * @param attempt - does it once; `unchanged` if there was nothing to write
- * @param what - names it where it cannot be written
+ * @param attempt - one attempt; `unchanged` if there is nothing to write
+ * @param what - names the result in error messages
  * @throws Error when it could not be written, or other requests were faster at each attempt
  */
 export async function writeInTheEnd(

@@ -17,7 +17,7 @@ function resourcesIn({ resource }: BundleEntry): Resource[] {
 
 const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWith('2') ?? false;
 
-/** What never existed has no history, which is an answer, too. */
+/** Status 404 is valid for a history: a resource that never existed has none. */
 const isHistory = (entry: BundleEntry): boolean => isGood(entry) || entry.response?.status.startsWith('404') === true;
 
 function errorOf(answer: BundleResponse): ReadError {
@@ -30,15 +30,15 @@ function errorOf(answer: BundleResponse): ReadError {
   return new ReadError(`The FHIR server could not be read. ${reason}`, isLimited);
 }
 
-/** The server did not answer a read, or refused it: no decision was made. */
+/** The server did not respond to a read, or refused it: no decision was made. */
 export class ReadError extends MedplumError {
   override readonly name = 'ReadError';
 }
 
-/** How often a read is sent: it does no harm to send it again when its connection breaks. */
+/** Maximum number of attempts of a read: after a broken connection, repeating it is safe. */
 const ATTEMPTS = 2;
 
-/** With whose rights something is read; by default the Bot's own. */
+/** The credentials of a read; by default the Bot's own. */
 type Rights = Pick<RequestOptions, 'authorization'>;
 
 async function send(medplum: MedplumClient, type: 'batch' | 'transaction', entry: BundleEntry[], rights: Rights) {
@@ -51,16 +51,16 @@ async function send(medplum: MedplumClient, type: 'batch' | 'transaction', entry
   return answer;
 }
 
-/** A client with answers to what will be asked by it, by URL. */
+/** A client with responses that were read ahead, by URL. */
 type Prepared = MedplumClient & { readonly prepared?: Map<string, BundleEntry> };
 
 /**
- * Reads in one request what would otherwise be read in several, one after the other.
+ * Reads several searches ahead in one request, instead of one after the other.
  *
- * @param urls - searches that are probably needed, as they will be asked for
- * @param anew - those of them that are read again although the client has read them ahead
- * @returns a client that gives each of these answers once, so that whoever reads again reads anew; the rest it reads as ever,
- *   and everything if this could not be read
+ * @param urls - searches that are probably needed, exactly as they will be requested
+ * @param anew - searches that are read again even if the client has read them ahead
+ * @returns a client that returns each response once, so that a second read is fresh. Other searches are sent as usual; so
+ *   are all searches if this request fails.
  */
 export async function readAhead(
   medplum: MedplumClient,
@@ -76,7 +76,7 @@ export async function readAhead(
   return Object.create(medplum, { prepared: { value: prepared } });
 }
 
-/** Takes what was read ahead. */
+/** Removes and returns a response that was read ahead. */
 function taken({ prepared }: Prepared, url: string): BundleEntry | undefined {
   const answer = prepared?.get(url);
   prepared?.delete(url);
@@ -121,10 +121,10 @@ async function read(
 }
 
 /**
- * Reads several histories, each by itself, with the Bot's own rights; deletions are entries without a resource.
+ * Reads several histories in a batch, with the Bot's own rights; deletions are entries without a resource.
  *
  * @param urls - relative to the FHIR base address
- * @throws ReadError when the server does not answer or refuses one of them
+ * @throws ReadError when the server does not respond or refuses one of them
  */
 export async function readHistories(medplum: MedplumClient, urls: readonly string[]): Promise<Bundle[]> {
   const entries = await readEntries(medplum, 'batch', urls, { isAnswer: isHistory });
@@ -134,13 +134,12 @@ export async function readHistories(medplum: MedplumClient, urls: readonly strin
 }
 
 /**
- * Reads several searches as they were at one moment: they go in one transaction, which a server with a read replica
- * answers from its primary database. Resources carry their authors.
+ * Reads several searches in one transaction, so that their results are consistent. A server with a read replica reads
+ * them from its primary database. Resources have `meta.author`.
  *
  * @param urls - relative to the FHIR base address
- * @param rights - whose rights apply; by default the Bot's own
- * @returns the resources that each of them returned
- * @throws ReadError when the server does not answer or refuses one of them
+ * @returns the resources by search
+ * @throws ReadError when the server does not respond or refuses one of them
  */
 export const readInTransaction = (
   medplum: MedplumClient,
@@ -149,16 +148,15 @@ export const readInTransaction = (
 ): Promise<Resource[][]> => read(medplum, 'transaction', urls, rights);
 
 /**
- * Reads several searches and histories, each by itself, with the Bot's own rights. Resources carry their authors.
+ * Reads several searches and histories in a batch, with the Bot's own rights. Resources have `meta.author`.
  *
  * @param urls - relative to the FHIR base address
- * @returns the resources that each of them returned
- * @throws ReadError when the server does not answer or refuses one of them
+ * @returns the resources by search
+ * @throws ReadError when the server does not respond or refuses one of them
  */
 export const readInBatch = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
   read(medplum, 'batch', urls);
 
-/** Reads resources of a type by their ids. */
 export const readByIds = async (medplum: MedplumClient, type: string, ids: readonly string[]): Promise<Resource[]> =>
   (
     await readInBatch(
@@ -167,13 +165,13 @@ export const readByIds = async (medplum: MedplumClient, type: string, ids: reado
     )
   ).flat();
 
-/** They find who has left the clinic: memberships, which say it at once, Medplum shows to administrators alone. */
+/** The searches for profiles that have left the clinic: Medplum shows memberships to administrators only. */
 const gone = [
   ...['ClientApplication', 'Patient', 'Practitioner', 'RelatedPerson'].map((type) => `${type}?_deleted=true`),
   'Practitioner?active=false',
 ].map((search) => `${search}&_fields=id`);
 
-/** Who of some profiles has left the clinic: they were deleted, or are practitioners who are no longer active. */
+/** Returns the profiles that have left the clinic: deleted ones, and practitioners who are no longer active. */
 export async function readFormer(medplum: MedplumClient, profiles: readonly string[]): Promise<string[]> {
   const former: string[] = [];
   for (const ids of chunks(profiles)) {
@@ -183,7 +181,7 @@ export async function readFormer(medplum: MedplumClient, profiles: readonly stri
   return former;
 }
 
-/** Who has left the clinic since a moment; without one, ever. */
+/** Returns the profiles that have left the clinic since a moment (milliseconds since 1970 UTC); without one, ever. */
 export const readLeaving = async (medplum: MedplumClient, since: number | undefined): Promise<string[]> => {
   const lately = since === undefined ? '' : `&_lastUpdated=ge${formatInstant(since)}`;
   return (
@@ -195,9 +193,9 @@ export const readLeaving = async (medplum: MedplumClient, since: number | undefi
 };
 
 /**
- * The answers to a batch that is sent with somebody's rights, whatever they say.
+ * Sends a batch with the given rights and returns its response entries, whatever their status.
  *
- * @throws ReadError when the server does not answer each entry
+ * @throws ReadError when the server does not respond to each entry
  */
 export async function readResponses(
   medplum: MedplumClient,
@@ -215,13 +213,13 @@ export async function readResponses(
   return answers;
 }
 
-/** Statuses that describe what the caller may see, not a failure of the server: what could not be read is not absent. */
+/** Statuses that describe what the caller may see. With any other status, a resource is unread, not missing. */
 const saysNothingThere: ReadonlySet<number> = new Set([200, 403, 404, 410]);
 
 /**
- * What answers show; what the rights they were read with do not show is absent.
+ * Returns the resources of response entries; resources that the rights do not show are missing.
  *
- * @throws ReadError when one of them is a failure of the server
+ * @throws ReadError when an entry is a failure of the server
  */
 export function stateIn(entry: readonly BundleEntry[]): ResourceSet {
   const failed = entry
@@ -233,18 +231,17 @@ export function stateIn(entry: readonly BundleEntry[]): ResourceSet {
   return resourceSet(entry.flatMap(resourcesIn).filter((resource) => resource.resourceType !== 'OperationOutcome'));
 }
 
-/** Reads a batch with somebody's rights, as `readAnswers` and `stateIn` do. */
+/** Reads a batch with the given rights (`readResponses`, `stateIn`). */
 export const readStateAs = async (medplum: MedplumClient, entry: BundleEntry[], rights: Rights): Promise<ResourceSet> =>
   stateIn(await readResponses(medplum, entry, rights));
 
 /**
- * What is missing from the answers to searches that must be complete (`mustBeWhole`); usually nothing, and then nothing
- * is read.
+ * Reads the further pages of searches that must be complete (`mustBeWhole`); usually there are none, and nothing is
+ * read.
  *
  * @param searches - as they were sent in a batch
- * @param answers - to each of them
- * @param rights - whose rights apply; by default the Bot's own
- * @throws ReadError when the server does not answer, or there is more at that time than it returns
+ * @param answers - the response to each search
+ * @throws ReadError when the server does not respond, or more results have the same time than it returns
  */
 export async function readRest(
   medplum: MedplumClient,
@@ -268,9 +265,9 @@ export async function readRest(
 }
 
 /**
- * Reads searches with the Bot's own rights; those that must be complete (`mustBeWhole`) are read to the last page.
+ * Reads searches with the Bot's own rights; searches that must be complete (`mustBeWhole`) are read to the last page.
  *
- * @throws ReadError when the server does not answer or refuses one of them
+ * @throws ReadError when the server does not respond or refuses one of them
  */
 export async function readWhole(medplum: MedplumClient, searches: readonly BundleEntry[]): Promise<Resource[]> {
   const answers = await readEntries(
@@ -281,7 +278,9 @@ export async function readWhole(medplum: MedplumClient, searches: readonly Bundl
   return [...answers.flatMap(resourcesIn), ...(await readRest(medplum, searches, answers))];
 }
 
-/** How results can be ordered so that a page begins where the one before ended: where a resource stands in the order. */
+/**
+ * How results can be ordered so that a page begins where the one before ended: where a resource stands in the order.
+ */
 const orders = {
   _lastUpdated: ({ meta }: Resource) => meta?.lastUpdated,
   'due-date': (resource: Resource) =>
@@ -291,14 +290,13 @@ const orders = {
   start: (resource: Resource) => (resource.resourceType === 'Slot' ? resource.start : undefined),
 } as const;
 
-/** How searches are read page by page. */
 interface Paging {
-  /** What their results have, and are ordered by. */
+  /** The element that the results are ordered by. */
   readonly order?: keyof typeof orders;
   readonly isLatestFirst?: boolean;
-  /** How many results a page has: by default as many as Medplum allows. */
+  /** Page size; by default Medplum's maximum. */
   readonly count?: number;
-  /** No page is begun after it; milliseconds since 1970 UTC. */
+  /** No page is requested after it; milliseconds since 1970 UTC. */
   readonly end?: number;
 }
 
@@ -337,8 +335,8 @@ function nextReading(reading: Reading, page: readonly Resource[], order: keyof t
 
 /**
  * Reads all that some searches find, page by page and however much it is: a page begins where the one before has ended,
- * not after so many results, of which Medplum counts ten thousand at most. Results that change, or stand where two pages
- * meet, may come twice; none is left out.
+ * not after so many results, of which Medplum counts ten thousand at most. Results that change, or stand where two
+ * pages meet, may come twice; none is left out.
  *
  * @param searches - relative to the FHIR base address
  * @returns for each page what each of the searches has found: nothing once it is over

@@ -6,30 +6,30 @@ import { config } from './config.ts';
 import { isRateLimit, writeUnlessOvertaken } from './medplum.ts';
 
 /**
- * After this many milliseconds a Bot that works through a list begins nothing more: Medplum gives it ten seconds, and
- * what is left waits for its next run.
+ * After this many milliseconds, a Bot that works through a list starts nothing more and leaves the rest to its next
+ * run: Medplum stops it after ten seconds.
  */
 export const RUN_LIMIT = 6_000;
 
 /**
- * Writes rows, and what belongs to them, in one transaction.
+ * Writes rows and further entries in one transaction.
  *
- * @param what - names them where they cannot be written
- * @returns the first row as it is then; `undefined` if somebody else has changed one of them meanwhile
- * @throws Error when they could not be written
+ * @param what - names the rows in error messages
+ * @returns the first row as it was stored; `undefined` if a concurrent change came first
+ * @throws Error when the rows could not be written
  */
 export async function writeRows(medplum: MedplumClient, entry: BundleEntry[], what: string): Promise<Task | undefined> {
   const written = await writeUnlessOvertaken(medplum, entry, what);
   return written?.entry?.map(({ resource }) => resource).find((one) => isResource(one, 'Task'));
 }
 
-/** The search for the row that keeps the moment up to which something is done. */
+/** The search for a checkpoint row, which stores the moment up to which a task is done. */
 export const checkpointSearch = (code: RowCode): string => rowSearch([code], {}, config);
 
-/** The moment up to which something is done, by its row; milliseconds since 1970 UTC. */
+/** The moment in a checkpoint row, in milliseconds since 1970 UTC. */
 export const reachedIn = (row: Task | undefined): number | undefined => momentIn(row?.input, 'until');
 
-/** Keeps the moment up to which something is done, unless another run has moved it. */
+/** Moves a checkpoint unless another run has moved it. */
 export async function moveCheckpoint(
   medplum: MedplumClient,
   code: RowCode,
@@ -42,10 +42,10 @@ export async function moveCheckpoint(
 }
 
 /**
- * Does one thing after the other until the time is over; what is left waits for the next run. One that fails does not hold up
- * the others, unless Medplum takes no more requests for now: each would make that longer.
+ * Runs acts one after the other until `end`; the rest waits for the next run. A failure does not stop the others,
+ * except at Medplum's rate limit, which each further request would prolong.
  *
- * @param end - nothing is begun after it; milliseconds since 1970 UTC
+ * @param end - no act starts after it; milliseconds since 1970 UTC
  * @throws Error with all failures
  */
 export async function carryOut(
