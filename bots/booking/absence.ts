@@ -320,7 +320,7 @@ async function confirm(context: Context): Promise<Answer> {
   return current ? answerFor(context, current) : refuse(contested);
 }
 
-/** Ends an absence early: its blocks are released, and offers without a reply are withdrawn. */
+/** Ends an absence early: blocked time is released, and proposals that were not accepted are withdrawn. */
 async function endEarly(context: Context, end: number): Promise<Answer> {
   const { medplum } = context;
   const row = await findRow(context);

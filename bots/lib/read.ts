@@ -59,8 +59,8 @@ type Prepared = MedplumClient & { readonly prepared?: Map<string, BundleEntry> }
  *
  * @param urls - searches that are probably needed, exactly as they will be requested
  * @param anew - searches that are read again even if the client has read them ahead
- * @returns a client that returns each response once, so that a second read is fresh. Other searches are sent as usual; so
- *   are all searches if this request fails.
+ * @returns a client that returns each response once, so that a second read is fresh. Other searches are sent as usual;
+ *   so are all searches if this request fails.
  */
 export async function readAhead(
   medplum: MedplumClient,

@@ -60,7 +60,7 @@ export function countWithoutEffect(
 /** Bytes of a body per further change: a limit of the number alone would let a portal store any amount. */
 const PIECE = 65_536;
 
-/** Number of further changes that a body counts as; without `Content-Length`, by its size as it is forwarded. */
+/** Number of further changes that a body counts as; a chunked body counts by its size as it is forwarded. */
 function piecesOf({ header, body }: FhirRequest): number {
   const isChunked = header('transfer-encoding') !== undefined;
   const length = isChunked ? (JSON.stringify(body) ?? '').length : Number(header('content-length') ?? 0);

@@ -10,7 +10,7 @@ import { type CalendarList, MAX_SCHEDULES } from './calendars.ts';
 import { type SearchParam, searchIssue } from './parameters/param.ts';
 import { isForFree } from './parameters/strings.ts';
 
-/** The Schedules that a search for Slots names, if it names any. */
+/** The Schedule ids in a search for Slots, if there are any. */
 function idsNamed(params: readonly SearchParam[]): string | undefined {
   const named = params.filter(({ name }) => name === 'schedule').flatMap(({ value }) => value.split(','));
   return named.length > 0 ? named.map((one) => one.replace(/^Schedule\//, '')).join(',') : undefined;
@@ -24,15 +24,15 @@ interface Narrowed {
 
 /**
  * Narrows a search for free Slots to those that the caller can book now: none of an inactive Schedule, and none that a
- * booking policy would refuse. Medplum evaluates the conditions, so that pages and totals are right. Any other search is
- * left unchanged.
+ * booking policy would refuse. Medplum evaluates the conditions, so that pages and totals are right. Any other search
+ * is left unchanged.
  *
- * The search itself is carried out while the policies are read, narrowed by those remembered. Its result counts only if
- * the policies as they are now narrow it in the same way.
+ * The search runs while the policies are read, narrowed by the remembered policies. Its result is used only if the
+ * current policies narrow it in the same way.
  *
  * @param params - of a rewritten search, without chains
  * @param find - carries out the narrowed search; without it, nothing is searched
- * @returns the parameters (the same list if nothing is added), or the answer to give instead
+ * @returns the parameters (the same list if nothing is added), or the response to send instead
  */
 export async function onlyBookable(
   type: ServedTypeName,

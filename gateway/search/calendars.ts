@@ -9,11 +9,11 @@ import { createMemory } from '../medplum/memory.ts';
 import { isBundle } from '../medplum/public-resources.ts';
 import { createCollapsing } from './collapse.ts';
 
-/** Schedules and services, as far as policies depend on them. */
+/** Schedules and services with the elements that policies depend on. */
 export interface CalendarList {
   readonly schedules: readonly Schedule[];
   readonly services: readonly HealthcareService[];
-  /** The rows with time that is reserved in them at this moment. */
+  /** The rows with current reservations. */
   readonly rows: readonly Task[];
   /** Whether these lists are complete. */
   readonly isWhole: boolean;
@@ -26,27 +26,27 @@ export interface Calendars {
    *
    * @param ids - of the Schedules, if only some are wanted
    * @param headers - of calls to Medplum for this caller
-   * @returns them as they are now, or Medplum's answer if it does not return them
+   * @returns the current lists, or Medplum's response if the read fails
    */
   readonly read: (
     ids: string | undefined,
     headers: Readonly<Record<string, string>>,
   ) => Promise<CalendarList | MedplumResponse | UpstreamFailure>;
-  /** The same as they were when this caller last read them; `undefined` if that is not remembered. */
+  /** The lists as this caller last read them; `undefined` if they are not remembered. */
   readonly recall: (ids: string | undefined, headers: Readonly<Record<string, string>>) => CalendarList | undefined;
 }
 
 /** Medplum's limit for one page. */
 export const MAX_SCHEDULES = 1000;
 
-/** How many callers' lists and single Schedules are remembered, and for how long at most, in milliseconds. */
+/** Maximum number of remembered lists (by caller) and single Schedules, and their maximum age in milliseconds. */
 const memory = { callers: 50, schedules: 10_000, maxAgeMs: 30_000 };
 
 const kinds = ['Schedule', 'HealthcareService'] as const;
 
 type Kind = (typeof kinds)[number];
 
-/** What policies depend on, and nothing else, because a page of a thousand is read. */
+/** Only the elements that policies depend on, because a page has up to a thousand resources. */
 const FIELDS = 'id,active,actor,serviceType,extension';
 
 const url = (type: Kind, query: Record<string, string>): string => `${type}?${new URLSearchParams(query)}`;
@@ -54,7 +54,7 @@ const url = (type: Kind, query: Record<string, string>): string => `${type}?${ne
 const listUrl = (type: Kind, ids?: string): string =>
   url(type, { ...(ids !== undefined && { _id: ids }), _count: String(MAX_SCHEDULES), _fields: FIELDS });
 
-/** The number of resources, and the one that was changed last: as long as both stay the same, the list is unchanged. */
+/** The search for the number of resources and the latest change: if both are the same, the list is unchanged. */
 const markUrl = (type: Kind): string =>
   url(type, { _sort: '-_lastUpdated', _count: '1', _total: 'accurate', _fields: 'id,meta' });
 
@@ -93,7 +93,7 @@ function combine(checked: Checked, pages: readonly Remembered[]): CalendarList {
   };
 }
 
-/** What a search has found: nothing if the caller may not search. */
+/** The result of a search; empty if the caller may not search. */
 function foundBy({ resource, response }: BundleEntry): Found[] {
   if (isResource(resource, 'Bundle')) {
     return [resource];
@@ -125,12 +125,12 @@ async function searchAll(
 }
 
 /**
- * Remembers Schedules and services, on which each search for free Slots depends. Before they are used again, Medplum is
- * asked whether anything in them has been changed, created or deleted since; only then are they read again. One question
- * answers all searches of a caller that wait for it when it begins.
+ * Remembers Schedules and services, on which each search for free Slots depends. Before each use, Medplum is asked
+ * whether any of them was changed, created or deleted since; only then are they read again. All searches of a caller
+ * that wait when this check starts share it.
  *
- * @param now - the clock, in milliseconds
- * @param collapseMs - how long a question waits for the one before it
+ * @param now - returns the current time in milliseconds
+ * @param collapseMs - maximum time that a check waits for the one before it
  */
 export function createCalendars(
   upstream: Upstream,

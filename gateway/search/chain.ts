@@ -8,13 +8,13 @@ import { searchMedplum } from './medplum.ts';
 import { type SearchParam, searchIssue } from './parameters/param.ts';
 import { formatQuery, type RewrittenParam } from './rewrite.ts';
 
-/** The most resources that a link of a chain may lead to, where they have to be named one by one. */
+/** Maximum number of resources at a link of a chain if they have to be named by id. */
 const maxLinked = 300;
 
 /** An id that no resource has: a search for it finds nothing. */
 const nobody = '00000000-0000-0000-0000-000000000000';
 
-/** What resolving one chain needs to know: who asks, and what the client wrote. */
+/** The caller and the parameter of a chain that is resolved. */
 interface Resolution {
   readonly exchange: FhirRequest;
   readonly context: GatewayContext;
@@ -22,7 +22,7 @@ interface Resolution {
   readonly findsAll: (type: ServedTypeName) => boolean;
   readonly sent: SearchParam;
   /**
-   * Whether the resources that the first link leads to are named one by one, even though the caller finds all of them.
+   * Whether the resources at the first link are named by id, even though the caller finds all of them.
    */
   readonly isNamed: boolean;
 }
@@ -45,7 +45,7 @@ async function idsOf(
 
 type Chain = NonNullable<RewrittenParam['chain']>;
 
-/** A chain as Medplum follows it by itself. */
+/** A chain in Medplum's syntax. */
 const inMedplum = (links: Chain['links'], end: Chain['end']): SearchParam => ({
   name: [...links.map(({ text }) => text), end.name].join('.'),
   value: end.value,
@@ -85,11 +85,11 @@ async function conditionOf(
 
 /**
  * Replaces chains with what they find for the caller, link by link from the end. Medplum follows a chain without regard
- * to what the caller may read at its links (https://www.medplum.com/docs/search/chained-search), so that a search of the
- * caller's own patients would reveal others that are linked to them. Each link is therefore a search of its own, under
- * the caller's AccessPolicy. A chain over types of which the caller finds everything anyway is left to Medplum; but in a
- * search for Slots the Schedules that it leads to are looked up and named, if there are not too many: PostgreSQL finds
- * the Slots of named Schedules by an index, but for the chain it walks through those of all Schedules.
+ * to what the caller may read at its links (https://www.medplum.com/docs/search/chained-search), so that a search of
+ * the caller's own patients would reveal others that are linked to them. Each link is therefore a search of its own,
+ * under the caller's AccessPolicy. A chain over types of which the caller finds everything anyway is left to Medplum;
+ * but in a search for Slots the Schedules that it leads to are looked up and named, if there are not too many:
+ * PostgreSQL finds the Slots of named Schedules by an index, but for the chain it walks through those of all Schedules.
  *
  * @param type - what is searched
  * @param params - of a rewritten search

@@ -1,20 +1,19 @@
 import { within } from '../within.ts';
 
-/** Carries out the same work once for all callers that want it at the same time. */
+/** Shares one run of identical work among concurrent callers. */
 export interface Collapsing<T> {
   /**
-   * Gives the result of work that begins after this call. Work that others are waiting for is shared, as long as it has
-   * not begun.
+   * Returns the result of work that starts after this call. Waiting work is shared until it starts.
    *
-   * @param key - says what is to be done and for whom; only calls with the same key share a result
+   * @param key - identifies the work and its caller; only calls with the same key share a result
    */
   readonly share: (key: string, work: () => Promise<T>) => Promise<T>;
 }
 
 interface Flight<T> {
-  /** Fulfilled when the latest work that has begun is over, however it ended. */
+  /** Fulfilled when the latest started work has ended, with or without success. */
   readonly ended: Promise<void>;
-  /** The work that begins after it. */
+  /** The work that starts after it. */
   readonly next?: Promise<T>;
 }
 

@@ -3,18 +3,20 @@ import { LEADS_HEADER } from '../../core/booking/request/answer.ts';
 import { namedIn } from '../booking-queue.ts';
 import { createMemory } from '../medplum/memory.ts';
 
-/** What search results have shown to belong together: the Schedule of a Slot, the services of a Schedule. */
+/** References that search results have shown: the Schedule of a Slot, the services of a Schedule. */
 export interface LeadMemory {
-  /** Notes what an answer shows. */
+  /** Remembers the references in a response. */
   readonly note: (answer: Resource | undefined) => void;
-  /** The header that tells a Bot what a booking leads to; none unless the Schedules of all its Slots are remembered. */
+  /**
+   * The header with the Schedules and services of a booking; none unless the Schedules of all its Slots are remembered.
+   */
   readonly headersFor: (body: unknown) => Readonly<Record<string, string>>;
 }
 
 const SIZE = 50_000;
 const AGE_MS = 3_600_000;
 
-/** What fits well into the headers of a request: a booking that leads to more is read step by step. */
+/** Maximum length of the header: a booking with more references is read step by step. */
 const MAX_LENGTH = 4_000;
 
 /** The references to resources of a type in a value, however broken what is stored may be. */
@@ -24,10 +26,10 @@ const referencesIn = (value: unknown, type: 'Schedule' | 'HealthcareService'): s
 };
 
 /**
- * Remembers references only: whatever depends on them is read anew for each booking, by its caller's rights. With them it
- * is read at once.
+ * Remembers references only, so that a booking reads all its resources in one step. The resources are read again for
+ * each booking, with its caller's rights.
  *
- * @param now - the clock, in milliseconds
+ * @param now - returns the current time in milliseconds
  */
 export function createLeads(now: () => number): LeadMemory {
   const known = createMemory<readonly string[]>(SIZE, AGE_MS, now);

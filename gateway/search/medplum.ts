@@ -10,8 +10,8 @@ import type { DefinitionType, ServedTypeName } from '../served-types.ts';
 /**
  * Searches Medplum with the caller's rights.
  *
- * @param method - that of the client: values that it sent in the body stay out of the URL
- * @returns what was found, as Medplum shows it; or the answer to give instead
+ * @param method - the client's method: values that it sent in the body stay out of the URL
+ * @returns Medplum's searchset, or the response to send instead
  */
 export async function searchMedplum(
   type: ServedTypeName | DefinitionType,

@@ -13,10 +13,10 @@ import { formatQuery } from './rewrite.ts';
 /** The parameters that find the appointments in which a patient takes part. */
 const byPatient: readonly string[] = ['patient', 'actor'];
 
-/** How many patients of one search are looked up; a search for more is left unchanged. */
+/** Maximum number of patients that are read per search; a search for more is left unchanged. */
 const MOST = 100;
 
-/** How many merges in a row are followed. */
+/** Maximum number of successive merges that are followed. */
 const MAX_CHAIN = 8;
 
 const patientIn = (reference: string): string | undefined => /^Patient\/([^/]+)$/.exec(reference)?.[1];
@@ -41,7 +41,7 @@ async function readPatients(
 }
 
 /**
- * The patients into which others were merged, as far as the caller may read those in between: `[id, id of the survivor]`.
+ * The successor patients of merged ones, if the caller may read all patients in between: `[id, successor's id]`.
  */
 async function readSurvivors(
   ids: readonly string[],
@@ -67,7 +67,7 @@ async function readSurvivors(
   return survivors;
 }
 
-/** The values of a parameter, each patient followed by those into which it was merged. */
+/** A parameter with the successors of each patient added to its values. */
 function extended({ name, value }: SearchParam, survivors: ReadonlyMap<string, string>): SearchParam {
   const chainOf = (id: string, seen: readonly string[] = []): string[] => {
     const survivor = survivors.get(id);
@@ -83,12 +83,11 @@ function extended({ name, value }: SearchParam, survivors: ReadonlyMap<string, s
 }
 
 /**
- * Finds the appointments of a patient by the id that the caller knows, even when the clinic has merged the patient into a
- * record of its own, after which the open appointments name the survivor. Only appointments that the caller may read are
- * found, and only links of patients that the caller may read are followed.
+ * Extends a search so that the id of a merged patient also finds the appointments of the successor patient, which open
+ * appointments reference after a merge. Only links of patients that the caller may read are followed.
  *
  * @param params - of a rewritten search, without chains
- * @returns the parameters (the same list if no patient was merged), or the answer to give instead
+ * @returns the parameters (the same list if no patient was merged), or the response to send instead
  */
 export async function withSurvivors(
   type: ServedTypeName,
