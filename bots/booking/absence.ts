@@ -49,7 +49,7 @@ type Answer = Parameters | OperationOutcome;
 /** How long what was confirmed is begun while the caller waits, in milliseconds; the clock goes on. */
 const CONCURRENCY = 2_500;
 
-/** How many calendars are blocked at the same time. */
+/** Number of calendars that are blocked at the same time. */
 const BLOCK_CHUNK = 4;
 
 const notStaff: OperationOutcome = {

@@ -10,7 +10,7 @@ import { callerOf } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { mediaOf } from '../lib/messages/send.ts';
 
-/** How long a time is offered to the person for whom an assistant asks, in milliseconds. */
+/** Duration of a personal offer to a person for whom an assistant asks, in milliseconds. */
 const QUESTION = 3_600_000;
 
 const startsOf = (request: BookRequest | undefined): number[] =>

@@ -29,13 +29,13 @@ const HORIZON = 60 * 60_000;
 /** How far it has to get before that is written down, in milliseconds. */
 const STEP = 5 * 60_000;
 
-/** How many recent changes are read at once: with their slots they must stay under Medplum's limit of 1000. */
+/** Page size of recent changes: with their slots they must stay under Medplum's limit of 1000. */
 const PAGE = 100;
 
-/** How old a change is before its job counts as lost, in milliseconds: the next run sees those that are younger. */
+/** Age at which the job of a change counts as lost, in milliseconds: the next run sees younger changes. */
 const LATE = 30_000;
 
-/** The Slots among some that others have written and whose job, if they have one, is late. */
+/** The Slots that others have written and whose job, if they have one, is late. */
 function writtenByOthers(slots: readonly Slot[]): CalendarSlot[] {
   const now = Date.now();
   const isLate = (slot: Slot): boolean => now - changedAt(slot) >= LATE;
@@ -49,7 +49,6 @@ const changedAt = ({ meta }: Resource): number => Date.parse(meta?.lastUpdated ?
 const isOfStaff = (appointment: Appointment): boolean =>
   holdsSlots(appointment) && !isByService(appointment.meta, config) && Date.now() - changedAt(appointment) >= LATE;
 
-/** The statuses of Slots that take time. */
 const TAKEN = 'busy,busy-tentative,busy-unavailable';
 
 /** The search for what is still offered at the time of a Slot, or takes that of an offer: of very much, some. */
@@ -155,9 +154,9 @@ function readUpTo(pages: readonly Resource[][], now: number): number {
 }
 
 /**
- * Runs every minute: ends holds and requests that are over, and does what `sync-slots`, `publish-slots`,
- * `handle-patient-change` and `tag-encounter` should have done about all changes since its last run: Medplum does not rerun
- * a Bot that has failed, and a job may be lost with its server.
+ * Runs every minute. Ends holds and requests that are over, and repeats lost jobs of `sync-slots`, `publish-slots`,
+ * `handle-patient-change` and `tag-encounter` for all changes since its last run. Medplum does not rerun a failed Bot,
+ * and a job may be lost with its server.
  *
  * @throws Error when Medplum does not answer, or something could not be corrected; the next run tries again
  */
@@ -173,7 +172,7 @@ export async function handler(medplum: MedplumClient): Promise<void> {
   /** Up to where it has read, whether or not all of it could be followed. */
   let tried = before;
   let isWhole = true;
-  // What others write costs a search at each look: so it is looked at once.
+  // Writes by others cost a search each time, so they are read only once.
   let step = STEP;
   async function* acts() {
     // Holds and requests that are over. Their time counts as free already; here they are only tidied up. Requests are
