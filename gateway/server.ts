@@ -205,7 +205,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     if (drain.isDraining()) {
       reply.header('connection', 'close');
     }
-    // A browser gets a page in the language of its user instead of an OperationOutcome.
+    // During a shutdown, requests of a browser pass: a page explains in its user's language what does not work now.
     const isForPerson = request.headers.accept?.includes('text/html') ?? false;
     const refused =
       drain.isDraining() && !isForPerson
