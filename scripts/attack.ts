@@ -227,7 +227,7 @@ export async function runAttack(given: AttackArguments, subject: Subject): Promi
     const text = JSON.stringify({ ...findings, ignored: [...findings.ignored], result, seed }, undefined, 2);
     writeFileSync(subject.json, `${text}\n`);
   }
-  const verdicts = {
+  const results = {
     pass: `No rule is broken: ${Object.entries(rules)
       .flatMap(([rule, says]) => (rule === 'told' && findings.told === undefined ? [] : says))
       .join('; ')}.`,
@@ -238,7 +238,7 @@ export async function runAttack(given: AttackArguments, subject: Subject): Promi
     [
       ...findings.violations.map((violation) => violationTable(violation, formatTable)),
       summaryOf(findings),
-      verdicts[result],
+      results[result],
     ]
       .filter((text) => text !== '')
       .join('\n\n'),

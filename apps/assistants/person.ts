@@ -58,7 +58,7 @@ const QUESTIONS = 3;
 const HOUR = 3_600_000;
 
 /** Maximum of addresses in memory; the least recently used is removed first. */
-const MOST_ADDRESSES = 10_000;
+const MAX_ADDRESSES = 10_000;
 
 /**
  * Limits the requests for consent to each address.
@@ -72,7 +72,7 @@ export function createQuestions(now: () => number) {
   const keep = (key: string, times: readonly number[]): void => {
     asked.delete(key);
     asked.set(key, times);
-    const [oldest = ''] = asked.size > MOST_ADDRESSES ? asked.keys() : [];
+    const [oldest = ''] = asked.size > MAX_ADDRESSES ? asked.keys() : [];
     asked.delete(oldest);
   };
   return ({ email, phone }: AssistedPerson): (() => void) | undefined => {

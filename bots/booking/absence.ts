@@ -47,7 +47,7 @@ import { withoutListed } from '../lib/visits/affected-visits.ts';
 type Answer = Parameters | OperationOutcome;
 
 /** How long what was confirmed is begun while the caller waits, in milliseconds; the clock goes on. */
-const CONCURRENCY = 2_500;
+const MAX_DURATION = 2_500;
 
 /** Number of calendars that are blocked at the same time. */
 const BLOCK_CHUNK = 4;
@@ -281,7 +281,7 @@ async function withWishes({ medplum, request }: Context, row: Task): Promise<Ent
 
 /** Begins to look after what was confirmed; the clock goes on with what is left. */
 async function begin({ medplum, secrets }: Context, { id }: Task): Promise<void> {
-  const end = Date.now() + CONCURRENCY;
+  const end = Date.now() + MAX_DURATION;
   // Whatever fails here is done by the clock.
   await carryOut(absenceActs(medplum, secrets, end, id), end).catch(() => undefined);
 }

@@ -112,7 +112,7 @@ function entriesFor(
  * The other appointments of a visit that change with one. A requestor cancels the whole visit. Staff confirm or refuse
  * a pending visit as a whole, and otherwise change single appointments.
  */
-async function companionsOf(medplum: MedplumClient, stored: Appointment, result: Appointment, role: Changer) {
+async function dependentsOf(medplum: MedplumClient, stored: Appointment, result: Appointment, role: Changer) {
   const isEnded = result.status === 'cancelled';
   const isAnswered = stored.status === 'pending' && (isEnded || result.status === 'booked');
   const isWhole = result.status !== stored.status && (isAnswered || (isEnded && role === 'requestor'));
@@ -241,7 +241,7 @@ async function attempt(
   const isFollowed = isSound && result.status !== stored.status;
   const isEnded = patched.result.status === 'cancelled' && stored.status !== 'cancelled';
   const isLimited = role === 'requestor' && isEnded && !isHold(stored, config);
-  const dependents = isFollowed ? await companionsOf(medplum, stored, result, role) : [];
+  const dependents = isFollowed ? await dependentsOf(medplum, stored, result, role) : [];
   const changes = dependents.map((dependentAppointment) => ({
     one: dependentAppointment,
     change: changeOf(dependentAppointment, result),

@@ -23,7 +23,7 @@ const end = (medplum: MedplumClient, entry: BundleEntry) => writeRows(medplum, [
 
 /** Whether a failed job is retried. */
 const isFurther = (task: Task): boolean =>
-  attemptsOf(task) < MAX_ATTEMPTS && Date.now() - Date.parse(task.meta?.lastUpdated ?? '') < MAX_LENGTH;
+  attemptsOf(task) < MAX_ATTEMPTS && Date.now() - Date.parse(task.meta?.lastUpdated ?? '') < MAX_AGE;
 
 async function run(medplum: MedplumClient, task: Task): Promise<void> {
   const job = jobIn(task);
@@ -55,7 +55,7 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
 }
 
 /** After this time (a day, in milliseconds), a job whose attempts could not even be counted is refused. */
-const MAX_LENGTH = 24 * 60 * 60_000;
+const MAX_AGE = 24 * 60 * 60_000;
 
 async function readTasks(medplum: MedplumClient, search: string): Promise<Task[]> {
   const [found] = await readInTransaction(medplum, [search]);

@@ -154,7 +154,7 @@ const GONE_WITHIN = 10_000;
  * The entries that make messages due: the clock does not find what is gone among what has changed. What is being sent
  * is looked at when its lease is over.
  */
-async function untoldEntries(medplum: MedplumClient, deleted: Appointment): Promise<BundleEntry[]> {
+async function notNotifiedEntries(medplum: MedplumClient, deleted: Appointment): Promise<BundleEntry[]> {
   const group = notifiedGroupOf(deleted, config);
   const search = group === undefined ? threadSearch(deleted.id ?? '', config) : visitThreadSearch(group, config);
   const [rows] = config.messages.from === undefined ? [] : await readInTransaction(medplum, [search]);
@@ -253,7 +253,7 @@ export async function handler(
     return toOperationOutcome(issues, config, 'patch');
   }
   if (isDeletion(event)) {
-    await rememberDeletion(medplum, event.input, () => untoldEntries(medplum, event.input));
+    await rememberDeletion(medplum, event.input, () => notNotifiedEntries(medplum, event.input));
   }
   return noted;
 }

@@ -58,17 +58,17 @@ type Prepared = MedplumClient & { readonly prepared?: Map<string, BundleEntry> }
  * Reads several searches ahead in one request, instead of one after the other.
  *
  * @param urls - searches that are probably needed, exactly as they will be requested
- * @param anew - searches that are read again even if the client has read them ahead
+ * @param again - searches that are read again even if the client has read them ahead
  * @returns a client that returns each response once, so that a second read is fresh. Other searches are sent as usual;
  *   so are all searches if this request fails.
  */
 export async function readAhead(
   medplum: MedplumClient,
   urls: readonly string[],
-  anew: readonly string[] = [],
+  again: readonly string[] = [],
 ): Promise<MedplumClient> {
-  const unique = [...new Set([...urls, ...anew])];
-  for (const url of anew) {
+  const unique = [...new Set([...urls, ...again])];
+  for (const url of again) {
     taken(medplum, url);
   }
   const answers = await readEntries(medplum, 'transaction', unique).catch(() => []);

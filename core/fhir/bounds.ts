@@ -2,7 +2,7 @@ import type { Issue } from './outcome/outcome.ts';
 import { isObject } from './resource.ts';
 
 /** The deepest nesting of a request. */
-export const DEEPEST = 64;
+export const MAX_DEPTH = 64;
 
 /** Whether a JSON value is nested deeper than a number of levels. Stops at the limit, without recursion. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
@@ -97,8 +97,8 @@ export function sizeBeyond(stored: unknown, more: Size): Size {
 
 /** The reason why a value is too large to be checked, as the rest of a sentence; `undefined` if it is not. */
 export function sizeProblem(value: unknown, most: Size = mostSize): string | undefined {
-  if (isDeeperThan(value, DEEPEST)) {
-    return `be nested deeper than ${DEEPEST} levels`;
+  if (isDeeperThan(value, MAX_DEPTH)) {
+    return `be nested deeper than ${MAX_DEPTH} levels`;
   }
   const { values, text, listed } = sizeOf(value, most);
   if (values > most.values) {

@@ -199,7 +199,7 @@ function isWithinHours({ start, end }: Interval, { hours, config: { timeZone } }
 }
 
 /** The candidate Schedule for a role, if `$book` would accept it now. */
-function fillerOf(interval: Interval, free: Free, { now }: Frame, slots: readonly CalendarSlot[]) {
+function candidateScheduleOf(interval: Interval, free: Free, { now }: Frame, slots: readonly CalendarSlot[]) {
   const { bookable, rank, buffersOf, reserved } = free;
   const { bounds, schedule } = bookable;
   const [slot] = slots;
@@ -217,7 +217,7 @@ function fillerOf(interval: Interval, free: Free, { now }: Frame, slots: readonl
 function fillersAt(interval: Interval, all: readonly Free[], frame: Frame): CandidateSchedule[] {
   return all.flatMap((free) => {
     const slots = slotsFor(interval, free);
-    return (slots && fillerOf(interval, free, frame, slots)) ?? [];
+    return (slots && candidateScheduleOf(interval, free, frame, slots)) ?? [];
   });
 }
 
@@ -270,11 +270,11 @@ export function* openStep(
         const interval = { start, end: duration === undefined ? slot.end : start + duration };
         const isInside = start >= period.start && interval.end <= period.end;
         const taken = isInside ? slotsFor(interval, free, slot) : undefined;
-        const filler = taken && fillerOf(interval, free, frame, taken);
+        const candidate = taken && candidateScheduleOf(interval, free, frame, taken);
         const key = `${start} ${interval.end}`;
         const opening = found.get(key) ?? { ...interval, fillers: [] };
-        if (filler) {
-          opening.fillers.push(filler);
+        if (candidate) {
+          opening.fillers.push(candidate);
           found.set(key, opening);
         }
       }

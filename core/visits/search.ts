@@ -187,31 +187,31 @@ class Search {
     placed: Proposal,
   ): Generator<readonly CandidateSchedule[]> {
     const step = this.steps[index];
-    const isApart = (filler: CandidateSchedule): boolean =>
+    const isApart = (candidate: CandidateSchedule): boolean =>
       placed.every(({ end, fillers }) =>
         fillers.every(
           (candidateSchedule) =>
-            candidateSchedule.schedule !== filler.schedule ||
-            candidateSchedule.lane !== filler.lane ||
-            opening.start - end >= bufferBetween(candidateSchedule.buffers, filler.buffers),
+            candidateSchedule.schedule !== candidate.schedule ||
+            candidateSchedule.lane !== candidate.lane ||
+            opening.start - end >= bufferBetween(candidateSchedule.buffers, candidate.buffers),
         ),
       );
     const linked = placed.filter(
       (one) =>
         one.step === step?.sameAs || this.steps.some(({ name, sameAs }) => name === one.step && sameAs === step?.name),
     );
-    const isSame = (filler: CandidateSchedule): boolean =>
-      linked.every(({ fillers: [own] }) => own?.schedule === filler.schedule);
-    function* fill(role: number, fillers: readonly CandidateSchedule[]): Generator<readonly CandidateSchedule[]> {
+    const isSame = (candidate: CandidateSchedule): boolean =>
+      linked.every(({ fillers: [own] }) => own?.schedule === candidate.schedule);
+    function* fill(role: number, candidates: readonly CandidateSchedule[]): Generator<readonly CandidateSchedule[]> {
       const all = opening.roles[role];
       if (!all) {
-        yield fillers;
+        yield candidates;
         return;
       }
-      for (const filler of all) {
-        const isOther = fillers.every(({ schedule }) => schedule !== filler.schedule);
-        if (isOther && isApart(filler) && (role > 0 || isSame(filler))) {
-          yield* fill(role + 1, [...fillers, filler]);
+      for (const candidate of all) {
+        const isOther = candidates.every(({ schedule }) => schedule !== candidate.schedule);
+        if (isOther && isApart(candidate) && (role > 0 || isSame(candidate))) {
+          yield* fill(role + 1, [...candidates, candidate]);
         }
       }
     }
@@ -253,14 +253,17 @@ class Search {
     function* place(next: number, at: CandidateTime, standing: Standing, placed: Proposal): Computation<void> {
       const { start, end } = at;
       const following = search.after(next, at, standing);
-      for (const fillers of search.assignments(next, at, placed)) {
+      for (const candidates of search.assignments(next, at, placed)) {
         if (search.isDue()) {
           yield;
         }
         if ((yield* search.bound(following)) >= endOf()) {
           return;
         }
-        yield* extend(following, [...placed, { start, end, step: search.steps[next]?.name ?? '', fillers }]);
+        yield* extend(following, [
+          ...placed,
+          { start, end, step: search.steps[next]?.name ?? '', fillers: candidates },
+        ]);
       }
     }
     function* extend(standing: Standing, placed: Proposal): Computation<void> {

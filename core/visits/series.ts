@@ -57,11 +57,11 @@ function nearest(
     if (!opening || opening.start > time + tolerance) {
       break;
     }
-    const filler = opening.roles[0]?.find(
+    const candidate = opening.roles[0]?.find(
       (candidateSchedule) => schedule === undefined || candidateSchedule.schedule === schedule,
     );
-    if (filler && (!best || distance(opening) < distance(best))) {
-      best = { start: opening.start, end: opening.end, filler };
+    if (candidate && (!best || distance(opening) < distance(best))) {
+      best = { start: opening.start, end: opening.end, filler: candidate };
     }
   }
   return best;
@@ -70,15 +70,15 @@ function nearest(
 function seriesWith(
   openings: readonly CandidateTime[],
   first: CandidateTime,
-  filler: CandidateSchedule,
+  candidate: CandidateSchedule,
   series: Series,
   timeZone: string,
 ): SeriesProposal {
   const { start, end } = first;
-  const placed: Placed[] = [{ step: '1', start, end, fillers: [filler] }];
+  const placed: Placed[] = [{ step: '1', start, end, fillers: [candidate] }];
   const insteadOf = new Map<string, number>();
   for (const [index, time] of regularTimes(start, series, timeZone).entries()) {
-    const schedule = series.isSameActor ? filler.schedule : undefined;
+    const schedule = series.isSameActor ? candidate.schedule : undefined;
     const earliest = placed.at(-1)?.end ?? start;
     const found = index === 0 ? undefined : nearest(openings, time, series, earliest, schedule);
     const step = String(index + 1);
@@ -112,12 +112,12 @@ export function* seriesStarting(
 ): Computation<SeriesProposal[]> {
   const best = new Map<number, SeriesProposal>();
   for (const first of openings.slice(firstFrom(openings, start), firstFrom(openings, end))) {
-    const fillers = first.roles[0] ?? [];
-    for (const filler of series.isSameActor ? fillers : fillers.slice(0, 1)) {
+    const candidates = first.roles[0] ?? [];
+    for (const candidate of series.isSameActor ? candidates : candidates.slice(0, 1)) {
       if (isDue()) {
         yield;
       }
-      const found = seriesWith(openings, first, filler, series, timeZone);
+      const found = seriesWith(openings, first, candidate, series, timeZone);
       const known = best.get(first.start);
       if (!known || compare(found, known) < 0) {
         best.set(first.start, found);

@@ -31,7 +31,7 @@ export interface HostedBots {
    * Logs the client in with its own credentials, unless it has a token that is still valid; with `anew` in any case.
    * Rejects if Medplum refuses the login.
    */
-  readonly logIn: (client: BotClient, anew: boolean) => Promise<void>;
+  readonly logIn: (client: BotClient, again: boolean) => Promise<void>;
 }
 
 /** What the gateway provides for running Bots. */
@@ -78,19 +78,19 @@ interface OwnToken {
  *   refuses the login
  */
 export function createOwnToken(
-  logIn: (anew: boolean) => Promise<void>,
+  logIn: (again: boolean) => Promise<void>,
   logger: FastifyBaseLogger | undefined,
 ): OwnToken {
   let running: Promise<boolean> | undefined;
   let isRefused = false;
   const attempt = async (): Promise<boolean> => {
-    const anew = isRefused;
+    const again = isRefused;
     isRefused = false;
     try {
-      await logIn(anew);
+      await logIn(again);
       return true;
     } catch (error) {
-      isRefused ||= anew;
+      isRefused ||= again;
       logger?.error({ err: error }, 'Medplum does not let the gateway log in: check BOTS_CLIENT_ID and its secret.');
       return false;
     }
@@ -171,7 +171,7 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
       }
     }),
   );
-  const token = createOwnToken((anew) => logIn(client, anew), logger);
+  const token = createOwnToken((again) => logIn(client, again), logger);
   // What the Bots read with the token of a stranger to the Project would be judged, and written, as if it were of ours.
   const isMember = ({ caller }: BotCall): boolean =>
     caller?.project !== undefined && `Project/${caller.project}` === client.getActiveLogin()?.project.reference;

@@ -44,8 +44,8 @@ function expandAnew(desired: ValueSet, stored: Resource, others: readonly Resour
   if (stored.resourceType !== 'ValueSet' || !codes?.concept) {
     return desired;
   }
-  const anew = expanded(desired, codes, codes.meta?.lastUpdated ?? metadata.date);
-  return stored.expansion && codesOf(anew) === codesOf(stored) ? { ...desired, expansion: stored.expansion } : anew;
+  const again = expanded(desired, codes, codes.meta?.lastUpdated ?? metadata.date);
+  return stored.expansion && codesOf(again) === codesOf(stored) ? { ...desired, expansion: stored.expansion } : again;
 }
 
 /**

@@ -73,8 +73,8 @@ export function loginAt(
         }),
         { connections },
       ),
-    logIn: async (client, anew) => {
-      if (anew || !client.isAuthenticated(GRACE)) {
+    logIn: async (client, again) => {
+      if (again || !client.isAuthenticated(GRACE)) {
         await client.startClientLogin(clientId, clientSecret);
       }
     },

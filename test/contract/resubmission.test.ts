@@ -186,8 +186,8 @@ describe('a move to another patient', () => {
 
   it('takes what is said anew, also where the clinic had said something', async () => {
     const booking = await aTalkedAboutBooking();
-    const anew = { comment: 'By the stairs', patientInstruction: 'Bring a friend' };
-    expect(await moved({ ...bare({ ...booking, patient: await aPatient() }), ...anew })).toMatchObject(anew);
+    const again = { comment: 'By the stairs', patientInstruction: 'Bring a friend' };
+    expect(await moved({ ...bare({ ...booking, patient: await aPatient() }), ...again })).toMatchObject(again);
   });
 });
 

@@ -1033,7 +1033,7 @@ const staffMove: Doer<ActOf<'staff-move'>> = async (stage, { what, time, by, ove
     extension: [...(appointment.extension ?? []), ...purposeOf(over)],
     participant: [...kept, ...joined],
   };
-  const anew = (): BundleEntry[] => {
+  const again = (): BundleEntry[] => {
     const made = slotsAround(calendars, to).map((one, index) => {
       const status = appointment.status === 'pending' && one.status === 'busy' ? 'busy-tentative' : one.status;
       return entry('POST', { ...one, status }, `${NEW_SLOT}${10 + index}`);
@@ -1057,12 +1057,12 @@ const staffMove: Doer<ActOf<'staff-move'>> = async (stage, { what, time, by, ove
           ],
         },
       }),
-    anew: () => sendAll(stage, anew(), 'in one'),
-    'anew, in a batch': () => sendAll(stage, anew(), 'in a batch'),
+    anew: () => sendAll(stage, again(), 'in one'),
+    'anew, in a batch': () => sendAll(stage, again(), 'in a batch'),
     // Where transactions are off, Medplum's app creates first and deletes last.
     'anew, one by one': () => {
       const isDelete = ({ request }: BundleEntry): boolean => request?.method === 'DELETE';
-      const entries = anew();
+      const entries = again();
       return sendAll(stage, [...entries.filter((one) => !isDelete(one)), ...entries.filter(isDelete)], 'one by one');
     },
     times: () => sendAll(stage, [entry('PUT', moved)], 'in one'),

@@ -20,7 +20,7 @@ let mail: MailServer;
 let running: Running;
 let origin: string;
 /** Of one assistant in a minute: more than the hostile scripts need. */
-const MOST_CALLS = 2_000;
+const MAX_CALLS = 2_000;
 
 let medplum: MedplumClient;
 let connection: Connection;
@@ -39,7 +39,7 @@ beforeAll(async () => {
     holds: { maxPerRequestor: 200 },
     requestors: { maxOpenAppointments: 10_000, maxBookingsPerMinute: 10_000 },
   });
-  process.env.LIMIT_TOOL_CALLS_PER_CLIENT = String(MOST_CALLS);
+  process.env.LIMIT_TOOL_CALLS_PER_CLIENT = String(MAX_CALLS);
   // A minute of the clock lasts half a second.
   running = await start({ config, ports, keys, medplum: { delayScale: 0.01 }, log: () => undefined });
   const { baseUrl, clientId, clientSecret } = running.sandbox;
@@ -230,11 +230,11 @@ describe('an assistant', () => {
   it('that loops is told to wait, and no other is', async () => {
     const [looping, other] = await Promise.all([aClient(true), aClient(true)]);
     const codes: string[] = [];
-    while (!codes.includes('throttled') && codes.length <= MOST_CALLS) {
+    while (!codes.includes('throttled') && codes.length <= MAX_CALLS) {
       const answers = Array.from({ length: 50 }, () => call(looping, 'hold_time', { offer: 'invented' }));
       codes.push(...(await Promise.all(answers)).flatMap(codesIn));
     }
-    expect(codes.filter((code) => code === 'slot-not-found')).toHaveLength(MOST_CALLS);
+    expect(codes.filter((code) => code === 'slot-not-found')).toHaveLength(MAX_CALLS);
     expect(codesIn(await call(looping, 'list_services', {}))).toEqual(['throttled']);
     expect(codesIn(await call(other, 'hold_time', { offer: 'invented' }))).toEqual(['slot-not-found']);
   });

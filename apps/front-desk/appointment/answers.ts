@@ -41,10 +41,10 @@ function valueText(answer: unknown, { yes, no }: YesAndNo): string {
 }
 
 /** Limit of nesting; real forms are not nested deeper. */
-const DEEPEST = 10;
+const MAX_DEPTH = 10;
 
 function answered(item: unknown, level: number, words: YesAndNo): Answered[] {
-  if (!isObject(item) || level > DEEPEST) {
+  if (!isObject(item) || level > MAX_DEPTH) {
     return [];
   }
   const { text, linkId, answer }: Partial<Record<keyof QuestionnaireResponseItem, unknown>> = item;

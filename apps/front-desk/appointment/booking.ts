@@ -28,13 +28,13 @@ export function wantedOf({ slot, start, end }: Alternative, refused: Slot): Want
 }
 
 /** The chosen Slot if it contains the time. Otherwise the service chooses Slots of the Schedule. */
-function positionOf({ slot, start, end }: Wanted): Pick<Appointment, 'slot'> | undefined {
+function slotReferenceOf({ slot, start, end }: Wanted): Pick<Appointment, 'slot'> | undefined {
   const time = timeOf(slot);
   return time && contains(time, { start, end }) ? { slot: [{ reference: `Slot/${slot.id}` }] } : undefined;
 }
 
 function requestOf(appointment: Appointment, wanted: Wanted, more: NonNullable<Parameters['parameter']>): Parameters {
-  const place = positionOf(wanted);
+  const place = slotReferenceOf(wanted);
   return {
     resourceType: 'Parameters',
     parameter: [

@@ -57,7 +57,7 @@ export interface VisitDraft {
 const nothing = (unit: string): TypedLength => ({ value: '', unit });
 
 /** Takes parts out of an extension by name. Unreadable and repeated parts remain in `left`. */
-class ExternalSlot {
+class ExtensionParts {
   readonly left: Extension[];
 
   constructor(extension: Extension | undefined) {
@@ -94,7 +94,7 @@ const text = ({ valueString }: Extension): string | undefined =>
   typeof valueString === 'string' ? valueString : undefined;
 
 function stepRow(extension: Extension, key: number, names: readonly (string | undefined)[]): StepRow {
-  const parts = new ExternalSlot(extension);
+  const parts = new ExtensionParts(extension);
   const other = (part: Extension): number | undefined => {
     const index = names.indexOf(text(part) ?? '');
     return index < 0 ? undefined : index;
@@ -127,11 +127,11 @@ export function emptyStep(steps: readonly StepRow[]): StepRow {
 /** The visit of a service, to be edited. */
 export function visitDraftOf(service: HealthcareService, config: PublicConfig): VisitDraft {
   const url = artefactUri(config, 'LocalVisit');
-  const visit = new ExternalSlot(listOf(service.extension).find((extension) => extension.url === url));
+  const visit = new ExtensionParts(listOf(service.extension).find((extension) => extension.url === url));
   const steps = visit.all('step', (part) => part);
   const names = steps.map((step) => listOf(step.extension).find((part) => part.url === 'name')?.valueString);
   const stored = visit.first('series', (part) => part);
-  const series = new ExternalSlot(stored);
+  const series = new ExtensionParts(stored);
   return {
     kind: stored ? 'series' : steps.length > 0 ? 'steps' : 'one',
     steps: steps.map((step, index) => stepRow(step, index, names)),

@@ -93,7 +93,7 @@ export function linkBox({ texts, say, clock }: Visit, { url, until, count, email
 /** The result of an action, for the title of the page. */
 type AppointmentNews = 'booked' | 'asked' | 'moved' | 'cancelled' | 'joined' | 'left';
 
-export function isNews(text: string): text is AppointmentNews {
+export function isUpdate(text: string): text is AppointmentNews {
   return ['booked', 'asked', 'moved', 'cancelled', 'joined', 'left'].includes(text);
 }
 

@@ -15,7 +15,7 @@ import {
   actionsPart,
   appointmentPage,
   cancelPage,
-  isNews,
+  isUpdate,
   type Movable,
   movePage,
   offerOverPage,
@@ -275,7 +275,7 @@ async function pageOf(visit: Visit, own: Own, more: Pick<AppointmentPage, 'news'
 /** `GET /appointments/:id` */
 export const showAppointment = forOwn((visit, own) => {
   const news = visit.query.get('news');
-  return pageOf(visit, own, { news: isNews(news) ? news : undefined });
+  return pageOf(visit, own, { news: isUpdate(news) ? news : undefined });
 });
 
 /** `POST /appointments/:id/accept`: books a personal offer. */

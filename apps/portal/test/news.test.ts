@@ -43,32 +43,32 @@ test('a notification of the service is read; what is none, is not', () => {
 test('a number that is left out tells that another server gets notifications, too', () => {
   let now = 0;
   const changes = createChanges(() => now);
-  const hearing = createSubscriptionWatch(changes, () => now);
+  const watch = createSubscriptionWatch(changes, () => now);
   const take = (type: 'handshake' | 'heartbeat' | 'event-notification', number: number) =>
-    hearing.take({ subscription: 's', type, first: number, number, appointments: [] });
-  expect(hearing.isComplete()).toBe(false);
+    watch.take({ subscription: 's', type, first: number, number, appointments: [] });
+  expect(watch.isComplete()).toBe(false);
   take('handshake', 7);
   now += 1_000;
   take('event-notification', 8);
   take('event-notification', 8);
   take('heartbeat', 8);
-  expect([hearing.isHeard(), hearing.isComplete(), changes.hasChanged('a', now)]).toEqual([true, true, false]);
+  expect([watch.isHeard(), watch.isComplete(), changes.hasChanged('a', now)]).toEqual([true, true, false]);
   now += 1_000;
   take('event-notification', 10);
-  expect([hearing.isHeard(), hearing.isComplete(), changes.hasChanged('a', now)]).toEqual([true, false, true]);
+  expect([watch.isHeard(), watch.isComplete(), changes.hasChanged('a', now)]).toEqual([true, false, true]);
   now += 600_001;
   take('heartbeat', 10);
-  expect(hearing.isComplete()).toBe(true);
+  expect(watch.isComplete()).toBe(true);
   now += 200_000;
-  expect([hearing.isHeard(), hearing.isComplete()]).toEqual([false, false]);
+  expect([watch.isHeard(), watch.isComplete()]).toEqual([false, false]);
 });
 
 test('what happened before notifications began, or began anew, is told to nobody: what was read then may have changed', () => {
   let now = 0;
   const changes = createChanges(() => now);
-  const hearing = createSubscriptionWatch(changes, () => now);
+  const watch = createSubscriptionWatch(changes, () => now);
   const take = (type: 'handshake' | 'event-notification', first: number, number = first) =>
-    hearing.take({ subscription: 's', type, first, number, appointments: [] });
+    watch.take({ subscription: 's', type, first, number, appointments: [] });
   now = 1_000;
   take('handshake', 0);
   expect([changes.hasChanged('a', 500), changes.hasChanged('a', 1_001)]).toEqual([true, false]);
@@ -79,7 +79,7 @@ test('what happened before notifications began, or began anew, is told to nobody
   take('event-notification', 11, 13);
   take('event-notification', 14);
   expect([changes.hasChanged('a', 1_500), changes.hasChanged('a', 2_001)]).toEqual([true, false]);
-  expect(hearing.isComplete()).toBe(true);
+  expect(watch.isComplete()).toBe(true);
 });
 
 /** What the clinic was asked, and the Subscription that it has. */

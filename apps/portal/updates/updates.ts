@@ -67,7 +67,7 @@ export function createUpdates(
   warn: (problem: string) => void,
 ): PortalUpdates {
   const changes = createChanges(now);
-  const hearing = createSubscriptionWatch(changes, now);
+  const watch = createSubscriptionWatch(changes, now);
   let triedAt = Number.NEGATIVE_INFINITY;
   async function tryToSubscribe(): Promise<void> {
     const answer = await subscribe(service, options);
@@ -82,16 +82,16 @@ export function createUpdates(
   return {
     note: changes.note,
     hasChanged: changes.hasChanged,
-    isComplete: hearing.isComplete,
+    isComplete: watch.isComplete,
     take(body) {
       const notification = notificationIn(body);
       if (notification) {
-        hearing.take(notification);
+        watch.take(notification);
       }
       return notification !== undefined;
     },
     keepComing() {
-      if (!hearing.isHeard() && now() - triedAt > RETRY) {
+      if (!watch.isHeard() && now() - triedAt > RETRY) {
         triedAt = now();
         tryToSubscribe().catch((error: unknown) => warn(String(error)));
       }

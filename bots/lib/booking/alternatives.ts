@@ -119,7 +119,7 @@ const elsewhereIn =
     ),
   });
 
-async function inTheSamePlace(
+async function isInSameLane(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
   state: ResourceSet,
@@ -166,7 +166,7 @@ async function alternatives(
 ): Promise<Alternative[]> {
   const { request, requestor } = refusal;
   const schedules = schedulesNamed(request, state);
-  const here = await inTheSamePlace(medplum, schedules, state, refusal, returning);
+  const here = await isInSameLane(medplum, schedules, state, refusal, returning);
   const missing = MAX_ALTERNATIVES - here.length;
   // A job has the named resources as its requestor could see them. It cannot tell which other Schedules the requestor
   // may read.

@@ -82,10 +82,10 @@ async function resolve(medplum: MedplumClient, collision: Collision): Promise<vo
     return;
   }
   // Half of a visit is of no use to anybody.
-  const companions = (await readDependentAppointments(medplum, appointment)).map(
+  const dependents = (await readDependentAppointments(medplum, appointment)).map(
     (dependentAppointment) => dependentAppointment.appointment,
   );
-  const appointments = [appointment, ...companions.filter(({ status }) => status === appointment.status)];
+  const appointments = [appointment, ...dependents.filter(({ status }) => status === appointment.status)];
   await write(appointments.map((one) => updateEntry(one, givenWay({ ...collision, appointment: one }, config))));
   for (const one of appointments) {
     await syncAppointment(medplum, one);

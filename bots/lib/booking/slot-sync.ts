@@ -82,11 +82,11 @@ async function attempt(
   const missing = stored || holdsSlots(seen) ? slots.lost : [];
   const [rival] = conflictsOf(changed, slots.others, now, config);
   if (rival && stored) {
-    const loser = yieldingAppointmentOf(changed, rival, config);
+    const yielding = yieldingAppointmentOf(changed, rival, config);
     const shared = slots.slots.find(({ id = '' }) => [changed, rival].every((one) => slotIdsOf(one).includes(id)));
     const { kind } = await sendTransaction(
       medplum,
-      conflictEntries(loser, loser === rival ? changed : rival, shared, config),
+      conflictEntries(yielding, yielding === rival ? changed : rival, shared, config),
     );
     // In both cases, its slots are read and checked again.
     return kind === 'done' ? 'overtaken' : kind;

@@ -165,7 +165,7 @@ export function overlapEntries(appointment: Appointment, external: CalendarSlot,
  * overbookings; otherwise one yields. Staff get a Task if it was theirs.
  */
 export function conflictEntries(
-  loser: Appointment,
+  yielding: Appointment,
   winner: Appointment,
   slot: Slot | undefined,
   config: BookingConfig,
@@ -176,8 +176,8 @@ export function conflictEntries(
   const marked = (appointment: Appointment): BundleEntry =>
     updateEntry(appointment, { ...appointment, extension: [...(appointment.extension ?? []), mark] });
   const [taking] = slot ? calendarOf([slot], config).values() : [];
-  const task = taking && isByPeople(loser) ? [collisionTask({ appointment: loser, taking }, config)] : [];
-  return isByPeople(loser) && isByPeople(winner)
-    ? [marked(loser), marked(winner), ...task]
-    : [updateEntry(loser, givenWay({ appointment: loser }, config)), ...task];
+  const task = taking && isByPeople(yielding) ? [collisionTask({ appointment: yielding, taking }, config)] : [];
+  return isByPeople(yielding) && isByPeople(winner)
+    ? [marked(yielding), marked(winner), ...task]
+    : [updateEntry(yielding, givenWay({ appointment: yielding }, config)), ...task];
 }

@@ -173,7 +173,7 @@ export function isOutOfSync(
 /** Whether the service may take a Slot of this status. A busy, blocked or entered-in-error Slot stays as it is. */
 const isAdjustable = (status: Slot['status']): boolean => status === 'free' || status === 'busy-tentative';
 
-const isOpenOffer = ({ role, status }: CalendarSlot): boolean => role === 'offer' && !isTaken({ status });
+const isOpenBookableSlot = ({ role, status }: CalendarSlot): boolean => role === 'offer' && !isTaken({ status });
 
 /**
  * Finds a Slot on the time that a staff appointment has not taken yet: both were written at the same moment.
@@ -197,7 +197,7 @@ export function overlapOf(
   const others = [...calendar.values()].filter((slot) => occupies(slot) && !ids.has(slot.id) && !isOwnBuffer(slot));
   const termsOf = termsFor(schedules, config);
   const inTheWay = named
-    .filter(isOpenOffer)
+    .filter(isOpenBookableSlot)
     .flatMap(
       (slot) => others.find((one) => overlaps(one, time) && takesTimeOf(one, slot, termsOf(slot).services)) ?? [],
     );
@@ -245,10 +245,10 @@ function taken(calendar: Calendar, appointment: Appointment, related: RelatedSlo
   for (const id of namedBy(appointment, related)) {
     const slot = calendar.get(id);
     const status = slotStatusOf(strongestUse(use, slot?.use));
-    if (!slot || !(isAdjustable(slot.status) || isOpenOffer(slot)) || !slotStatusOf(use) || !status) {
+    if (!slot || !(isAdjustable(slot.status) || isOpenBookableSlot(slot)) || !slotStatusOf(use) || !status) {
       continue;
     }
-    const part = isOpenOffer(slot) ? intersection(slot, time) : slot;
+    const part = isOpenBookableSlot(slot) ? intersection(slot, time) : slot;
     result = part && slot.status !== status ? withTaken(result, [id], part, status) : result;
   }
   return result;

@@ -67,7 +67,7 @@ interface Terms {
 export function termsOf(situations: readonly Situation[]): Terms {
   const [first] = situations;
   return {
-    policies: situations.flatMap(({ verdict }) => verdict.policies),
+    policies: situations.flatMap(({ result: verdict }) => verdict.policies),
     schedules: situations.flatMap((situation) =>
       situation.selected.slots.flatMap((slot) => calendarAt(slot, situation) ?? []),
     ),
@@ -310,6 +310,6 @@ export function usedQuotaEntries(
   situations: readonly Situation[],
   { known, context: { config } }: Given,
 ): BundleEntry[] {
-  const quotas = known.role === 'requestor' ? situations.flatMap(({ verdict }) => verdict.quotas) : [];
+  const quotas = known.role === 'requestor' ? situations.flatMap(({ result: verdict }) => verdict.quotas) : [];
   return quotaEntries(known.usage ?? new Map(), quotas, config);
 }

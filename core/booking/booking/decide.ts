@@ -18,7 +18,7 @@ export function decide(
   const { request, state, earlier, resolved, context } = prepared;
   const selected = selectSlots(request, state, calendar.calendar);
   const result = applyPolicy(request, earlier, patientsIn(resolved, { request, state, ...context }), state, context);
-  const situation = { ...prepared, ...calendar, selected, verdict: result };
+  const situation = { ...prepared, ...calendar, selected, result };
   return { ...situation, issues: issuesOf(situation) };
 }
 
@@ -44,6 +44,6 @@ export function calendarAfter(situation: Situation): BookingCalendar {
         : calendar,
     rewritten,
     taken: [...taken, ...own],
-    counted: [...counted, situation.verdict.quotas],
+    counted: [...counted, situation.result.quotas],
   };
 }

@@ -85,7 +85,7 @@ function timesOf(situation: Situation, origins: readonly string[]): ScheduleTime
  * @param found - the issues so far
  */
 export function followingOf(situation: Situation, found: readonly Issue[]): Following {
-  const { verdict, earlier, known, context } = situation;
+  const { result: verdict, earlier, known, context } = situation;
   const { requestor, config } = context;
   const changed = changedBy(earlier);
   const others = changed.flatMap((appointment) =>

@@ -156,8 +156,8 @@ export function successorPatientOf(
   baseUrl: string,
 ): string | undefined {
   const external = patientsOfEarlier(earlier, baseUrl);
-  const heir = patients && survivorOf(id, patients);
-  return heir !== undefined && (external.includes(id) || external.includes(heir)) ? heir : undefined;
+  const successor = patients && survivorOf(id, patients);
+  return successor !== undefined && (external.includes(id) || external.includes(successor)) ? successor : undefined;
 }
 
 /**

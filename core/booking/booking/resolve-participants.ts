@@ -68,17 +68,17 @@ function candidates(known: readonly Patient[], config: BookingConfig): readonly 
 }
 
 /** Gives the id of the successor patient; `undefined` if the patient itself is to be validated. */
-type Heir = (id: string) => string | undefined;
+type SuccessorPatient = (id: string) => string | undefined;
 
 function submittedPatient(
   patient: Located<Patient>,
   state: ResourceSet,
-  heir: Heir,
+  successor: SuccessorPatient,
   context: ParticipantContext,
 ): Submitted {
   const persons = knownPersons(resourcesOfType(state, 'Patient'), patient, context);
   const [known, second] = candidates(persons, context.config);
-  const standIn = known?.id && heir(known.id);
+  const standIn = known?.id && successor(known.id);
   if (standIn) {
     return { reference: `Patient/${standIn}`, entries: [], issues: [] };
   }
@@ -136,14 +136,14 @@ function existingPatientIssues(
   { participants, patient }: AppointmentRequest,
   submitted: Submitted | undefined,
   state: ResourceSet,
-  heir: Heir,
+  successor: SuccessorPatient,
 ): Issue[] {
   return participants.flatMap(({ actor, path }) => {
     const expression = `${path}.actor`;
     if (actor.kind !== 'patient') {
       return [];
     }
-    const standIn = heir(actor.id);
+    const standIn = successor(actor.id);
     if (submitted && submitted.reference !== `Patient/${standIn ?? actor.id}`) {
       const diagnostics = `The participant is Patient/${actor.id}, but ${patient?.path} holds another patient.`;
       return [{ code: 'patient-mismatch', diagnostics, expression }];
@@ -174,7 +174,7 @@ function withMissing(
  * Determines the participants of a booking. Existing patients must be visible to the caller and active. A submitted
  * patient or related person is created, or found by an identifier that the same requestor has submitted before.
  * @param state - the resources that the caller may see
- * @param heir - gives the successor of a patient that the clinic has merged
+ * @param successor - gives the successor of a patient that the clinic has merged
  * @returns the participants with stored references, the entries that create persons, and `patient-not-found`,
  *   `patient-inactive`, `patient-mismatch`, `patient-ambiguous` for each person at fault
  * @see specification sections 2.1, 4.4 and 4.6
@@ -182,12 +182,12 @@ function withMissing(
 export function resolveParticipants(
   request: AppointmentRequest,
   state: ResourceSet,
-  heir: Heir,
+  successor: SuccessorPatient,
   context: ParticipantContext,
 ): ResolvedParticipants {
   const { appointment, participants } = request;
-  const patient = request.patient && submittedPatient(request.patient, state, heir, context);
-  const patientId = (id: string): string => `Patient/${heir(id) ?? id}`;
+  const patient = request.patient && submittedPatient(request.patient, state, successor, context);
+  const patientId = (id: string): string => `Patient/${successor(id) ?? id}`;
   const firstNamed = participants.find(({ actor }) => actor.kind === 'patient')?.actor;
   const patientReference =
     patient?.reference ?? (firstNamed?.kind === 'patient' ? patientId(firstNamed.id) : undefined);
@@ -209,7 +209,7 @@ export function resolveParticipants(
     participants: withMissing(stored, [patient?.reference, relatedPerson?.reference]),
     patient: patientOf,
     entries: [...(patient?.entries ?? []), ...(relatedPerson?.entries ?? [])],
-    issues: [...(patient?.issues ?? []), ...existingPatientIssues(request, patient, state, heir)],
+    issues: [...(patient?.issues ?? []), ...existingPatientIssues(request, patient, state, successor)],
   };
 }
 

@@ -165,7 +165,7 @@ const rules: readonly Rule[] = [
 
 /** The policies bind requestors, not staff. */
 function policyRules(situation: Situation, isCounted: boolean): readonly Issue[] {
-  const { request, verdict, known, context, counted } = situation;
+  const { request, result: verdict, known, context, counted } = situation;
   if (known.role !== 'requestor') {
     return [];
   }

@@ -64,7 +64,7 @@ export interface BookingCalendar {
 /** The decision about one appointment. */
 export interface Situation extends Prepared, BookingCalendar {
   readonly selected: SelectedSlots;
-  readonly verdict: PolicyResult;
+  readonly result: PolicyResult;
 }
 
 function storedCalendar({ state, known: { nearby }, context: { config } }: Given): Calendar {
@@ -154,8 +154,8 @@ function participantsOf(
   clinic: Submitted,
   { state, known, context }: Given,
 ): ResolvedParticipants {
-  const heir = (id: string) => successorPatientOf(id, earlier, known.patients, context.config.baseUrl);
-  const resolved = resolveParticipants(request, state, heir, context);
+  const successor = (id: string) => successorPatientOf(id, earlier, known.patients, context.config.baseUrl);
+  const resolved = resolveParticipants(request, state, successor, context);
   const { previous } = earlier;
   const [before, after] = [schedulesOfSlots(slotIdsOf(previous), state), schedulesNamed(request, state)];
   const [left, joined] = [

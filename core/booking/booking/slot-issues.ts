@@ -73,7 +73,7 @@ function granularityFor(slot: Slot, situation: Situation): Granularity {
  * policy. Several slots that are named one by one have no maximum.
  */
 function longestIn(slot: Slot, situation: Situation): number {
-  const { request, selected, verdict } = situation;
+  const { request, selected, result: verdict } = situation;
   const { longest = Number.POSITIVE_INFINITY } = granularityFor(slot, situation);
   const ofSchedule = selected.slots.filter(({ schedule }) => schedule === slot.schedule);
   const isOneByOne = request.slots.length > 0 && ofSchedule.length > 1;

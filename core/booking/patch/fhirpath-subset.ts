@@ -26,7 +26,7 @@ const functions: ReadonlySet<string> = new Set([
 const MAX_PATH_LENGTH = 500;
 
 /** The maximum depth of nested parentheses. */
-const DEEPEST = 4;
+const MAX_DEPTH = 4;
 
 const tokenPattern =
   /\s+|(?<text>'(?:[^'\\]|\\.)*')|(?<name>[A-Za-z_][A-Za-z0-9_]*|`[A-Za-z_][A-Za-z0-9_]*`|\$this)|(?<position>\[\d{1,9}\])|(?<number>\d{1,9}(?:\.\d{1,9})?)|(?<open>\()|(?<close>\))|(?<operator>\.|!=|=|~|,)/y;
@@ -74,8 +74,8 @@ export function pathProblem(path: string): string | undefined {
     if (problem) {
       return problem;
     }
-    if (depth < 0 || depth > DEEPEST) {
-      return `Parentheses in a path must match and be nested at most ${DEEPEST} levels deep.`;
+    if (depth < 0 || depth > MAX_DEPTH) {
+      return `Parentheses in a path must match and be nested at most ${MAX_DEPTH} levels deep.`;
     }
   }
   return depth === 0 ? undefined : 'Parentheses in a path must match.';

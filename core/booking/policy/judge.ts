@@ -28,9 +28,9 @@ export function permittedStarts({ policy, isReadable }: EffectivePolicy, now: nu
 type PolicyQuestion = 'take' | 'cancel';
 
 /** Checks one rule; `start` and `now` in milliseconds since 1970 UTC. */
-type Judgement = (effective: EffectivePolicy, start: number, now: number, expression: string) => Issue[];
+type PolicyReasons = (effective: EffectivePolicy, start: number, now: number, expression: string) => Issue[];
 
-const judgements: Readonly<Record<PolicyQuestion, Judgement>> = {
+const judgements: Readonly<Record<PolicyQuestion, PolicyReasons>> = {
   take: (effective, start, now, expression) => {
     const bounds = permittedStarts(effective, now);
     const { leadTime = 0, window = 0 } = effective.policy;

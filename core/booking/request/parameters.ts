@@ -88,7 +88,7 @@ const waitlistDefinitions: Definitions = {
 const definitionsOf = { book: definitions, hold: holdDefinitions, waitlist: waitlistDefinitions } as const;
 
 /** An operation with an appointment and its participants as input. */
-type ExternalSlot = keyof typeof definitionsOf;
+type OperationName = keyof typeof definitionsOf;
 
 interface ReadParameter {
   readonly input?: Input;
@@ -180,7 +180,12 @@ function readValue(
   return issues.length > 0 ? { issues } : { input, located, issues };
 }
 
-function readParameter(parameter: unknown, path: string, operation: ExternalSlot, config: PublicConfig): ReadParameter {
+function readParameter(
+  parameter: unknown,
+  path: string,
+  operation: OperationName,
+  config: PublicConfig,
+): ReadParameter {
   const definitions = definitionsOf[operation];
   const name = isObject(parameter) ? parameter.name : undefined;
   if (!isObject(parameter) || typeof name !== 'string') {
@@ -196,7 +201,7 @@ function readParameter(parameter: unknown, path: string, operation: ExternalSlot
 }
 
 /** @returns a `malformed-request` for each parameter that is repeated too often */
-function repetitionIssues(parameters: readonly unknown[], operation: ExternalSlot): Issue[] {
+function repetitionIssues(parameters: readonly unknown[], operation: OperationName): Issue[] {
   const definitions = definitionsOf[operation];
   const counts = new Map<Input, number>();
   return parameters.flatMap((parameter, index) => {
@@ -237,7 +242,7 @@ const hopeless = (issues: readonly Issue[]): ReadInputs => ({
   isHopeless: true,
 });
 
-function readParameters(parameters: readonly unknown[], operation: ExternalSlot, config: PublicConfig): ReadInputs {
+function readParameters(parameters: readonly unknown[], operation: OperationName, config: PublicConfig): ReadInputs {
   const repeated = repetitionIssues(parameters, operation);
   if (parameters.length > MAX_PARAMETERS || repeated.length > 0) {
     const issues = boundIssues({ parameter: parameters }, { parameter: MAX_PARAMETERS }, 'Parameters');
@@ -270,7 +275,7 @@ function readParameters(parameters: readonly unknown[], operation: ExternalSlot,
  *   `profile-violation`) for each part that the operation does not accept
  * @see specification 4.4; https://hl7.org/fhir/R4/operations.html#request
  */
-export function readInputs(body: unknown, config: PublicConfig, operation: ExternalSlot = 'book'): ReadInputs {
+export function readInputs(body: unknown, config: PublicConfig, operation: OperationName = 'book'): ReadInputs {
   const tooLarge = sizeProblem(body);
   if (tooLarge) {
     return hopeless([malformed(`The body of $${operation} must not ${tooLarge}.`, 'http.body')]);

@@ -164,7 +164,7 @@ export function reservationEntry(
 const WINDOW = 14;
 
 /** The largest number of Slots in one decision: Medplum does nothing else in the meantime. */
-const CONCURRENCY = 1_500;
+const MAX_WINDOW_SLOTS = 1_500;
 
 /** The length of a window, in milliseconds: the more Slots a day, the shorter. */
 function windowLength(publishing: Publishing | undefined): number {
@@ -173,7 +173,7 @@ function windowLength(publishing: Publishing | undefined): number {
     (sum, { parameters }) => sum + slotsADay(parameters.alignment, parameters.capacity),
     0,
   );
-  return Math.max(1, Math.min(WINDOW, Math.floor(CONCURRENCY / Math.max(1, perDay)))) * DAY;
+  return Math.max(1, Math.min(WINDOW, Math.floor(MAX_WINDOW_SLOTS / Math.max(1, perDay)))) * DAY;
 }
 
 /** The windows in which a period of a calendar is published, in order. */

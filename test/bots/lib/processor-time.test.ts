@@ -9,7 +9,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 /** Eight steps of an hour each, in any order, in rooms that are open for too few hours of each of some days. */
 function tooFewHours(days: number): OpenStep[] {
-  const filler = (rank: number, start: number) => ({
+  const candidate = (rank: number, start: number) => ({
     schedule: `room-${rank}`,
     rank,
     lane: undefined,
@@ -31,7 +31,7 @@ function tooFewHours(days: number): OpenStep[] {
     openings: starts.map((start) => ({
       start,
       end: start + 60 * MINUTE,
-      roles: [[filler(0, start), filler(1, start), filler(2, start)]],
+      roles: [[candidate(0, start), candidate(1, start), candidate(2, start)]],
     })),
     knownUntil: NEVER,
     shortest: 60 * MINUTE,

@@ -67,11 +67,11 @@ describe('quotas', () => {
     const wish = (index: number, who: Patient) => book(proposed(who, slots.slice(index, index + 1), at(index)));
     expect((await wish(0, first)).status).toBe(201);
     const another = { system: 'https://example.org/patients', value: randomUUID() };
-    const anew: readonly Partial<Patient>[] = [
+    const again: readonly Partial<Patient>[] = [
       { ...kim, name: [{ family: `muster  ${slots[0]?.id}`, given: ['KIM'] }] },
       { identifier: [another, ...(first.identifier ?? [])], birthDate: '1980-05-18' },
     ];
-    for (const more of anew) {
+    for (const more of again) {
       expect(refusalOf(await wish(1, await aPatient('portal-a', more)))[1]).toBe(
         'patient-limit-reached Appointment.start',
       );

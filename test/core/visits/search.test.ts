@@ -31,7 +31,7 @@ function someSteps(seed: number): OpenStep[] {
     const earlier = names.slice(0, index).filter(() => below(2) === 0);
     const gapMin = below(3) === 0 ? below(3) : 0;
     // Every second clinic has two places in each room, which are free in turn.
-    const filler = (rank: number, start: number): CandidateSchedule => ({
+    const candidate = (rank: number, start: number): CandidateSchedule => ({
       schedule: rooms[rank]?.schedule ?? '',
       rank,
       lane: seed % 2 === 0 ? undefined : `${start % 2}`,
@@ -39,7 +39,7 @@ function someSteps(seed: number): OpenStep[] {
       buffers: rooms[rank]?.buffers ?? { before: 0, after: 0 },
     });
     const free = (start: number): CandidateSchedule[] =>
-      rooms.flatMap((_, rank) => (below(3) > 0 ? [filler(rank, start)] : []));
+      rooms.flatMap((_, rank) => (below(3) > 0 ? [candidate(rank, start)] : []));
     const openings = Array.from(
       { length: 8 },
       (_, start): CandidateTime => ({

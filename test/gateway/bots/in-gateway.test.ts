@@ -204,7 +204,7 @@ describe('the token of the gateway itself', () => {
       (client as BotClient).connections.send({ url: 'http://medplum/fhir/R4/x', headers: { authorization } }, 1_000);
     const { run } = hosted(handler, {
       medplum: ({ path }) => (path === 'fhir/R4/Bot' ? found : answered(status)),
-      logIn: async (_client, anew) => void logins.push(anew),
+      logIn: async (_client, again) => void logins.push(again),
     });
     await run();
     await run();
@@ -272,7 +272,7 @@ test.each<[acts: string, failing: readonly number[], isThere: readonly boolean[]
   ['!??', [], [true, true], [true, false]],
   ['!???', [0], [false, true, true], [true, true, false]],
   ['??', [0], [false, true], [false, false]],
-])('%s with the failing logins %j: %j', async (acts, failing, isThere, anew) => {
+])('%s with the failing logins %j: %j', async (acts, failing, isThere, again) => {
   const [logins, lines] = [[] as boolean[], [] as Record<string, unknown>[]];
   const logIn = async (isAnew: boolean): Promise<void> => {
     logins.push(isAnew);
@@ -290,7 +290,7 @@ test.each<[acts: string, failing: readonly number[], isThere: readonly boolean[]
       found.push(await token.isThere());
     }
   }
-  expect([found, logins]).toEqual([isThere, anew]);
+  expect([found, logins]).toEqual([isThere, again]);
   const err = expect.objectContaining({ message: 'invalid_client' });
   const msg = expect.stringContaining('check BOTS_CLIENT_ID');
   expect(lines).toEqual(failing.map(() => expect.objectContaining({ err, msg })));
@@ -302,8 +302,8 @@ test.each([true, false])(
   async (works) => {
     const gate = Promise.withResolvers<void>();
     const logins: boolean[] = [];
-    const token = createOwnToken((anew) => {
-      logins.push(anew);
+    const token = createOwnToken((again) => {
+      logins.push(again);
       return logins.length === 1 ? gate.promise : Promise.resolve();
     }, undefined);
     const first = [token.isThere(), token.isThere()];

@@ -1,7 +1,7 @@
 import { MAX_BYTES, pictureKind } from '../../../../packages/web/picture-kind.ts';
 
 /** Maximum file size in bytes, and maximum side of its picture in pixels: enough for cameras. */
-const LARGEST_FILE = 30_000_000;
+const MAX_FILE_SIZE = 30_000_000;
 const MAX_LENGTH = 12_000;
 
 /** Longest side of a stored picture, in pixels: small, but sharp on any screen. */
@@ -15,7 +15,7 @@ const types = { logo: ['image/png', 'image/jpeg'], photo: ['image/jpeg'] } as co
  * the file (location, script, camera) is stored. `undefined` if it is no PNG, JPEG or WebP, or too large.
  */
 export async function pictureOf(file: File, use: keyof typeof types): Promise<string | undefined> {
-  const kind = file.size <= LARGEST_FILE ? pictureKind(new Uint8Array(await file.arrayBuffer())) : undefined;
+  const kind = file.size <= MAX_FILE_SIZE ? pictureKind(new Uint8Array(await file.arrayBuffer())) : undefined;
   if (!kind || Math.max(kind.width, kind.height) > MAX_LENGTH) {
     return undefined;
   }

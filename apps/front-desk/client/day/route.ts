@@ -33,7 +33,7 @@ export function daysOf({ day, span }: Pick<DayRoute, 'day' | 'span'>): LocalDay[
   return span === 'day' ? [day] : Array.from({ length: 7 }, (_, index) => addDays(mondayOf(day), index));
 }
 
-function positionIn(search: string): DayRoute {
+function dayRouteIn(search: string): DayRoute {
   const query = new URLSearchParams(search);
   const day = query.get('date') ?? remembered(sessionStorage, 'day');
   const open = query.get('open');
@@ -70,7 +70,7 @@ export type Go = (change: Partial<DayRoute>, isInstead?: boolean) => void;
 export function useDayRoute(): readonly [DayRoute, Go] {
   const search = useSearch();
   const [, navigate] = useLocation();
-  const place = positionIn(search);
+  const place = dayRouteIn(search);
   const { day, span } = place;
   const schedules = place.schedules.join();
   useEffect(() => {
@@ -81,7 +81,7 @@ export function useDayRoute(): readonly [DayRoute, Go] {
   }, [day, span, schedules]);
   const go = useCallback(
     (change: Partial<DayRoute>, isInstead = false) =>
-      navigate(addressOf({ ...positionIn(window.location.search), ...change }), { replace: isInstead }),
+      navigate(addressOf({ ...dayRouteIn(window.location.search), ...change }), { replace: isInstead }),
     [navigate],
   );
   return [place, go];

@@ -86,12 +86,12 @@ export function searchUrl(type: ResourceType, query: Query): string {
   return `${type}?${parameters}`;
 }
 
-const MOST_IDS = 100;
+const MAX_IDS = 100;
 
 /** The searches for resources by their ids. */
 export const idSearches = (type: ResourceType, ids: readonly string[], more: Query = []): string[] =>
-  Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, index) =>
-    searchUrl(type, [['_id', ids.slice(index * MOST_IDS, (index + 1) * MOST_IDS).join(',')], ...more]),
+  Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, index) =>
+    searchUrl(type, [['_id', ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS).join(',')], ...more]),
   );
 
 /** A malformed Bundle has no entries. */

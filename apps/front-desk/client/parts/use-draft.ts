@@ -1,11 +1,11 @@
 import { useCallback, useState } from 'react';
 import { ownKey } from './remembered.ts';
 
-const positionOf = (key: string): string => `${ownKey('draft')}:${key}`;
+const draftKeyOf = (key: string): string => `${ownKey('draft')}:${key}`;
 
 function stored<T extends object>(key: string): Partial<T> {
   try {
-    return JSON.parse(sessionStorage.getItem(positionOf(key)) ?? '{}');
+    return JSON.parse(sessionStorage.getItem(draftKeyOf(key)) ?? '{}');
   } catch {
     return {};
   }
@@ -22,12 +22,12 @@ export function useDraft<T extends object>(key: string, initial: T) {
     (part: Partial<T>) =>
       setTyped((before) => {
         const next = { ...before, ...part };
-        sessionStorage.setItem(positionOf(key), JSON.stringify(next));
+        sessionStorage.setItem(draftKeyOf(key), JSON.stringify(next));
         return next;
       }),
     [key],
   );
-  const clear = useCallback(() => sessionStorage.removeItem(positionOf(key)), [key]);
+  const clear = useCallback(() => sessionStorage.removeItem(draftKeyOf(key)), [key]);
   const reset = useCallback(() => {
     clear();
     setTyped({});

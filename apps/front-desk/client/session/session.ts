@@ -82,7 +82,7 @@ export async function signOut(): Promise<void> {
 }
 
 /** The route after the sign-in: never outside this page. */
-function placeBefore(): string {
+function routeBefore(): string {
   const place = sessionStorage.getItem(PLACE) ?? '';
   return place.startsWith(`${FRONT_DESK_PATH}/`) && !place.startsWith(`${FRONT_DESK_PATH}/signed-in`)
     ? place
@@ -93,7 +93,7 @@ function placeBefore(): string {
 async function finishSignIn(answer: URLSearchParams): Promise<string | undefined> {
   const code = answer.get('code');
   const expected = storage.getString('pkceState');
-  window.history.replaceState(null, '', placeBefore());
+  window.history.replaceState(null, '', routeBefore());
   if (!code) {
     return answer.get('error_description') ?? answer.get('error') ?? undefined;
   }

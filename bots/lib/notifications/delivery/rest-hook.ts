@@ -18,17 +18,17 @@ function readAnswer(response: IncomingMessage): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const status = response.statusCode ?? 0;
   const isSuccess = status >= 200 && status < 300;
-  const verdict = isSuccess ? undefined : `The endpoint answered with status ${status}.`;
+  const result = isSuccess ? undefined : `The endpoint answered with status ${status}.`;
   let size = 0;
   response.on('data', (chunk: { length: number }) => {
     size += chunk.length;
     if (size > MAX_READ) {
-      resolve(verdict);
+      resolve(result);
       response.destroy();
     }
   });
   const broken = 'The endpoint closed the connection before its response was complete.';
-  finished(response, (error) => resolve(verdict ?? (error ? broken : undefined)));
+  finished(response, (error) => resolve(result ?? (error ? broken : undefined)));
   return promise;
 }
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DEEPEST } from '../../../../core/fhir/bounds.ts';
+import { MAX_DEPTH } from '../../../../core/fhir/bounds.ts';
 import { readStructure } from '../../../../core/fhir/types/structure.ts';
 
 const appointment = {
@@ -130,6 +130,6 @@ describe('the structure of a resource', () => {
       }),
     );
     const deep = (levels: number): unknown => (levels > 0 ? { extension: [deep(levels - 2)] } : {});
-    expect(issuesOf(deep(DEEPEST))).toEqual([]);
+    expect(issuesOf(deep(MAX_DEPTH))).toEqual([]);
   });
 });
