@@ -16,7 +16,7 @@ export interface Refusal {
 
 export const isRefusal = (answer: object): answer is Refusal => 'refused' in answer;
 
-const MOST = '1000';
+const MAX = '1000';
 
 type Found<T extends ResourceType> = Promise<ExtractResource<T> | Refusal>;
 
@@ -50,7 +50,7 @@ export function serviceFor({ fetch }: Client, baseUrl: string, alternative: stri
   return {
     read: (type, id) => call(type, `${type}/${encodeURIComponent(id)}`),
     search: async (type, query = []) => {
-      const params = new URLSearchParams([['_count', MOST], ...query].map(([name = '', value = '']) => [name, value]));
+      const params = new URLSearchParams([['_count', MAX], ...query].map(([name = '', value = '']) => [name, value]));
       const found = await call('Bundle', `${type}?${params}`);
       return isRefusal(found)
         ? found

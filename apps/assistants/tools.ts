@@ -53,7 +53,7 @@ interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly run: (input: z.infer<Input>, context: ToolContext) => Promise<ToolResult>;
 }
 
-const [MOST_SCHEDULES, MOST_TIMES] = [200, 50];
+const [MAX_SCHEDULES, MAX_TIMES] = [200, 50];
 
 const MAX_DAYS = 31;
 
@@ -117,7 +117,7 @@ const timesInput = z.strictObject({
   from: z.iso.date().describe('The first day, YYYY-MM-DD').optional(),
   days: z.int().min(1).max(MAX_DAYS).default(7),
   with: z.string().max(100).optional().describe('A part of the name of the person to see'),
-  count: z.int().min(1).max(MOST_TIMES).default(20),
+  count: z.int().min(1).max(MAX_TIMES).default(20),
 });
 
 const findTimes: Tool<typeof timesInput> = {
@@ -143,7 +143,7 @@ const findTimes: Tool<typeof timesInput> = {
     const isWanted = (schedule: Schedule) =>
       servesService(schedule, named) &&
       (!wanted || actorIn(schedule)?.toLowerCase().includes(wanted.toLowerCase()) === true);
-    const offering = schedules.filter(isWanted).slice(0, MOST_SCHEDULES);
+    const offering = schedules.filter(isWanted).slice(0, MAX_SCHEDULES);
     const own = new Map(offering.map((one) => [`Schedule/${one.id}`, one]));
     const first = Math.max(now(), from === undefined ? 0 : instantAt(from, '00:00', clinic.timeZone));
     const query = [

@@ -14,7 +14,7 @@ import { formatQuery } from './rewrite.ts';
 const byPatient: readonly string[] = ['patient', 'actor'];
 
 /** Maximum number of patients that are read per search; a search for more is left unchanged. */
-const MOST = 100;
+const MAX = 100;
 
 /** Maximum number of successive merges that are followed. */
 const MAX_CHAIN = 8;
@@ -96,7 +96,7 @@ export async function withSurvivors(
   context: GatewayContext,
 ): Promise<readonly SearchParam[] | FhirResponse> {
   const ids = type === 'Appointment' ? [...new Set(params.flatMap(patientsIn))] : [];
-  if (ids.length === 0 || ids.length > MOST) {
+  if (ids.length === 0 || ids.length > MAX) {
     return params;
   }
   const survivors = await readSurvivors(ids, exchange, context);

@@ -99,7 +99,7 @@ export function installationBundle(config: BookingConfig, code: Readonly<Record<
 }
 
 /** Medplum's default `maxJsonSize`, in bytes. */
-const MOST = 1_048_576;
+const MAX = 1_048_576;
 
 /**
  * An installation in parts that fit into Medplum's default size. The first has everything but code, and creates missing
@@ -119,7 +119,7 @@ export function batchesOf({ entry = [] }: Bundle): Bundle[] {
       const ifNoneExist = request?.url.split('?')[1];
       first.push({ fullUrl, resource: bot, request: { method: 'POST', url: 'Bot', ifNoneExist } });
       const more = part(...(parts.at(-1)?.entry ?? []), ...code, one);
-      const fits = parts.length > 0 && Buffer.byteLength(JSON.stringify(more)) <= MOST;
+      const fits = parts.length > 0 && Buffer.byteLength(JSON.stringify(more)) <= MAX;
       parts.splice(fits ? -1 : parts.length, 1, fits ? more : part(...code, one));
     } else {
       first.push(one);

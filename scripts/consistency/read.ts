@@ -17,7 +17,7 @@ export interface Source {
 type Found = Map<string, Resource>;
 
 /** Number of ids in one search, and of histories read concurrently. */
-const [CHUNK, AT_ONCE] = [50, 4];
+const [CHUNK, CONCURRENCY] = [50, 4];
 
 function keep(found: Found, resources: readonly Resource[]): void {
   for (const resource of resources) {
@@ -66,7 +66,7 @@ async function readDeleted({ versions }: Source, found: Found): Promise<void> {
   const gone = [...referencesIn([...ofType(found, 'Appointment'), ...ofType(found, 'Task')])].filter(
     (reference) => reference.startsWith('Appointment/') && !found.has(reference),
   );
-  await mapConcurrently(gone, AT_ONCE, async (reference) => {
+  await mapConcurrently(gone, CONCURRENCY, async (reference) => {
     const id = reference.slice('Appointment/'.length);
     const last = (await versions(id)).find((resource) => isResource(resource, 'Appointment'));
     const isOver = isResource(last, 'Appointment') && !mayBecome(last, 'cancelled', 'repository');

@@ -221,7 +221,7 @@ async function visitIn(world: World, calendars: readonly Stored[]): Promise<stri
 }
 
 /** How many minutes the clock may need to publish what is left. */
-const MOST_MINUTES = 5;
+const MAX_MINUTES = 5;
 
 /** Makes a clinic with some calendars, whose Slots are published, and a patient for each portal. */
 export async function createClinic(installed: Snapshot, plans: Readonly<Record<string, Calendar>>): Promise<Clinic> {
@@ -266,7 +266,7 @@ export async function createClinic(installed: Snapshot, plans: Readonly<Record<s
     [...calendars.values()].every(({ schedule }) =>
       medplum.all<Slot>('Slot').some((slot) => slot.schedule.reference === `Schedule/${schedule.id}`),
     );
-  for (let minute = 0; minute < MOST_MINUTES && !isPublished(); minute++) {
+  for (let minute = 0; minute < MAX_MINUTES && !isPublished(); minute++) {
     medplum.turn(MINUTE);
     await world.runClock();
   }

@@ -15,7 +15,7 @@ export interface SceneBounds extends Omit<Bounds, 'jobs'> {
 const SAMPLES = 40;
 
 /** How many orders of a scene a mistake is looked for in. */
-const MOST_SOUGHT = 100;
+const MAX_SOUGHT = 100;
 
 /** The name of calendars that are drawn, and how many steps are taken in each of them, about. */
 const DRAWN = 'drawn by chance';
@@ -132,7 +132,7 @@ export async function loadSimulation() {
       scene.name.includes(':') && name.includes(scene.name.split(':', 1)[0] ?? '');
     const wanted = scenes.filter((one) => one.name.includes(among));
     const ordered = [...wanted.filter(isAbout), ...wanted.filter((one) => !isAbout(one))];
-    for (const plays of [4, 30, MOST_SOUGHT]) {
+    for (const plays of [4, 30, MAX_SOUGHT]) {
       for (const scene of ordered) {
         const says = performance.now() < until ? await noticed(scene, name, seed, plays) : undefined;
         if (says !== undefined) {

@@ -80,7 +80,7 @@ const combine: readonly (readonly (readonly [string, string])[])[] = [
   ],
 ];
 
-const MOST = 64;
+const MAX = 64;
 
 /** The typed word, then other spellings: one or two letters replaced everywhere, then one at a time. */
 function spellingsOf(word: string): string[] {
@@ -99,7 +99,7 @@ function spellingsOf(word: string): string[] {
   );
   const german = typed.replace(/[äöü]/g, (letter) => `${folded(letter)}e`);
   const accents = plain.replace(/e(.+?)e/, 'é$1è');
-  return [...new Set([word, plain, german, ...pairs, accents, ...single])].slice(0, MOST);
+  return [...new Set([word, plain, german, ...pairs, accents, ...single])].slice(0, MAX);
 }
 
 /** The first three letters of a word in all spellings. */
@@ -112,7 +112,7 @@ function beginningsOf(word: string): string[] {
       found.map((before) => before + one),
     );
   }
-  return found.slice(0, 4 * MOST);
+  return found.slice(0, 4 * MAX);
 }
 
 const twoDigits = (text: string): string => text.padStart(2, '0');

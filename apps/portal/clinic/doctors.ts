@@ -13,10 +13,10 @@ export interface Doctor {
   readonly languages: readonly string[];
 }
 
-const MOST = 100;
+const MAX = 100;
 
 const idsOf = (type: string, references: readonly string[]): string[] =>
-  references.flatMap((one) => (one.startsWith(`${type}/`) ? one.slice(type.length + 1) : [])).slice(0, MOST);
+  references.flatMap((one) => (one.startsWith(`${type}/`) ? one.slice(type.length + 1) : [])).slice(0, MAX);
 
 function doctorOf(practitioner: Practitioner, place: Location | undefined): Doctor {
   return {
@@ -38,7 +38,7 @@ export async function readDoctors(
   const [people, roles] = [idsOf('Practitioner', actors), idsOf('PractitionerRole', actors)];
   const included = { _include: ['PractitionerRole:practitioner', 'PractitionerRole:location'], _count: '500' };
   const found = await Promise.all([
-    people.length > 0 && client.search('Practitioner', { _id: people.join(','), _count: String(MOST) }),
+    people.length > 0 && client.search('Practitioner', { _id: people.join(','), _count: String(MAX) }),
     people.length > 0 && client.search('PractitionerRole', { practitioner: people.join(','), ...included }),
     roles.length > 0 && client.search('PractitionerRole', { _id: roles.join(','), ...included }),
   ]);

@@ -102,7 +102,7 @@ export function servicesFor(
 
 const MAX_TEXT = 4_000;
 
-const MOST = '500';
+const MAX = '500';
 
 const keyOf = ({ system = '', code }: Coding): string => `${system}|${code}`;
 
@@ -262,10 +262,10 @@ export interface Catalogue {
 /** Reads the catalogue from Schedules and HealthcareServices. */
 export async function readServices(service: BookingService, urls: Urls): Promise<Catalogue | Refusal> {
   const [schedules, services] = await Promise.all([
-    searchAll(service, 'Schedule', { _count: MOST, _sort: '_id' }),
+    searchAll(service, 'Schedule', { _count: MAX, _sort: '_id' }),
     searchAll(service, 'HealthcareService', {
       _sort: '_id',
-      _count: MOST,
+      _count: MAX,
       _include: ['HealthcareService:organization', 'HealthcareService:location'],
     }),
   ]);

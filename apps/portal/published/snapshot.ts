@@ -38,7 +38,7 @@ export interface Snapshot {
 const AHEAD = 90 * DAY;
 const MAX_SLOTS = 20_000;
 const PAGE = 1_000;
-const MOST = '500';
+const MAX = '500';
 
 /** Allow-list: no other element of a resource is published. */
 function picked<T extends Resource>(resource: T, names: readonly (keyof T)[]): object {
@@ -142,8 +142,8 @@ export async function readSnapshot(
   linkOf: (slot: string) => string,
 ): Promise<Snapshot | Refusal> {
   const [schedules, services] = await Promise.all([
-    client.search('Schedule', { _count: MOST }),
-    client.search('HealthcareService', { _count: MOST, _include: 'HealthcareService:location' }),
+    client.search('Schedule', { _count: MAX }),
+    client.search('HealthcareService', { _count: MAX, _include: 'HealthcareService:location' }),
   ]);
   if (isRefusal(schedules) || isRefusal(services)) {
     return isRefusal(schedules) ? schedules : (services as Refusal);

@@ -26,7 +26,7 @@ import {
 import { appointmentsPage, leavePage, noSessionPage } from '../pages/appointments.ts';
 import { failureOf, failurePage } from '../pages/failure.ts';
 import type { RestOfSeries } from '../pages/visits.ts';
-import { isEmpty, LINK_AFTER, MOST as MOST_LINKED, sealLink, withMore } from '../session/session.ts';
+import { isEmpty, LINK_AFTER, MAX as MAX_LINKED, sealLink, withMore } from '../session/session.ts';
 import { type AppointmentView, comingOf, isHold, patientsOf, viewOf, visitView } from '../visit/appointment.ts';
 import { fileOf } from '../visit/calendar-file.ts';
 import { type ChosenTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
@@ -43,7 +43,7 @@ export interface Own {
   readonly steps?: readonly Own[];
 }
 
-const MOST = '100';
+const MAX = '100';
 
 const mayRead = ({ session, portal }: Pick<Visit, 'session' | 'portal'>, appointment: Appointment): boolean =>
   [appointment.id ?? '', ...offeredFor(appointment, portal.options.extensions)].some((id) =>
@@ -58,7 +58,7 @@ export async function search(
 ): Promise<Own[] | Refusal> {
   const { portal } = visit;
   const [found, services] = await Promise.all([
-    portal.service.search('Appointment', { ...query, _include: 'Appointment:slot', _count: MOST }),
+    portal.service.search('Appointment', { ...query, _include: 'Appointment:slot', _count: MAX }),
     portal.services(),
   ]);
   if (isRefusal(found)) {
@@ -202,7 +202,7 @@ async function linkTo({ portal }: Visit, all: readonly AppointmentView[], email:
   // One appointment of a series gives access to all of it.
   const isFirst = ({ series }: AppointmentView, index: number): boolean =>
     !series || all.findIndex((view) => view.series?.group === series.group) === index;
-  const linked = all.filter(isFirst).slice(-MOST_LINKED);
+  const linked = all.filter(isFirst).slice(-MAX_LINKED);
   const views = all.filter(
     (view) => linked.includes(view) || linked.some(({ series }) => series && series.group === view.series?.group),
   );

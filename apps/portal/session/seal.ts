@@ -14,7 +14,7 @@ export interface Seal {
   readonly open: (purpose: Purpose, text: string) => Promise<Readonly<Record<string, unknown>> | SealProblem>;
 }
 
-const MOST = 4_000;
+const MAX = 4_000;
 
 const derived = (secret: string, use: string): Uint8Array =>
   new Uint8Array(hkdfSync('sha256', secret, '', `appointment portal: ${use}`, 32));
@@ -44,7 +44,7 @@ export function createSeal(key: Uint8Array, now: () => number): Seal {
         .setExpirationTime(Math.floor(end / 1000))
         .encrypt(key),
     async open(purpose, text) {
-      if (text.length > MOST) {
+      if (text.length > MAX) {
         return 'invalid';
       }
       try {

@@ -34,12 +34,12 @@ export const noSession: Session = { browser: '', patients: [], appointments: [],
 export const SESSION_LENGTH = 24 * 3_600_000;
 
 /** Maximum of appointments and forms of a session, and of appointments of a link; the oldest are removed first. */
-export const MOST = 12;
+export const MAX = 12;
 
 /** Maximum of patients of a session: a cookie has room for no more. */
 const MAX_PATIENTS = 3;
 
-const idsIn = (value: unknown): string[] => (Array.isArray(value) ? value.filter(isId).slice(-MOST) : []);
+const idsIn = (value: unknown): string[] => (Array.isArray(value) ? value.filter(isId).slice(-MAX) : []);
 
 const patientsIn = (value: unknown): OwnPatient[] =>
   (Array.isArray(value) ? value : []).filter(
@@ -48,7 +48,7 @@ const patientsIn = (value: unknown): OwnPatient[] =>
   );
 
 const merged = (before: readonly string[], added: readonly string[] = []): string[] =>
-  [...new Set([...before.filter((id) => !added.includes(id)), ...added])].slice(-MOST);
+  [...new Set([...before.filter((id) => !added.includes(id)), ...added])].slice(-MAX);
 
 /** Whether the session has no access to any appointment. */
 export function isEmpty({ appointments }: Session): boolean {
@@ -64,7 +64,7 @@ export function withMore(session: Session, added: Partial<Omit<Session, 'browser
       ...new Map([...patients, ...(added.patients ?? [])].map((ownPatient) => [ownPatient.id, ownPatient])).values(),
     ].slice(-MAX_PATIENTS),
     appointments: merged(appointments, added.appointments),
-    booked: Object.fromEntries(Object.entries({ ...booked, ...added.booked }).slice(-MOST)),
+    booked: Object.fromEntries(Object.entries({ ...booked, ...added.booked }).slice(-MAX)),
   };
 }
 

@@ -29,7 +29,7 @@ const DAY = 24 * HOUR;
 const HOURS_PER_DAY = 3;
 
 /** Maximum of address groups in memory; the least recently changed is removed first. */
-const MOST = 20_000;
+const MAX = 20_000;
 
 const isIn = (since: number) => (taken: Taken) => taken.isHold || taken.at > since;
 
@@ -58,7 +58,7 @@ export function createVisitorQuotas(perHour: number, now: () => number): Visitor
       groups.set(name, new Map(taken ? [...kept, [key, taken]] : kept));
     }
     const [oldest] = groups.keys();
-    if (groups.size > MOST && oldest !== undefined) {
+    if (groups.size > MAX && oldest !== undefined) {
       groups.delete(oldest);
     }
   };

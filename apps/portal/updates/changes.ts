@@ -6,7 +6,7 @@ export interface Changes {
   readonly hasChanged: (appointment: string, readAt: number) => boolean;
 }
 
-const MOST = 5_000;
+const MAX = 5_000;
 
 /** In memory and bounded. After a missed or dropped change, all earlier reads may be outdated. */
 export function createChanges(now: () => number): Changes {
@@ -18,7 +18,7 @@ export function createChanges(now: () => number): Changes {
       changedAt.delete(appointment);
       changedAt.set(appointment, now());
       const [oldest] = changedAt;
-      if (changedAt.size > MOST && oldest) {
+      if (changedAt.size > MAX && oldest) {
         changedAt.delete(oldest[0]);
         unknownBefore = Math.max(unknownBefore, oldest[1] + 1);
       }

@@ -20,7 +20,7 @@ const SILENCE = (2 * HEARTBEAT + 80) * 1_000;
 const DOUBT = 600_000;
 
 /** Maximum of Subscriptions whose event numbers are kept; the portal has fewer. */
-const MOST = 20;
+const MAX = 20;
 
 /** Follows the event numbers: a gap shows that another server behind the endpoint received a notification. */
 export function createSubscriptionWatch(changes: Changes, now: () => number): SubscriptionWatch {
@@ -43,7 +43,7 @@ export function createSubscriptionWatch(changes: Changes, now: () => number): Su
       numbers.delete(subscription);
       numbers.set(subscription, Math.max(last ?? 0, number));
       const [oldest] = numbers.keys();
-      if (numbers.size > MOST && oldest !== undefined) {
+      if (numbers.size > MAX && oldest !== undefined) {
         numbers.delete(oldest);
       }
       for (const appointment of appointments) {

@@ -6,13 +6,13 @@ export interface FormValues {
   readonly text: string;
 }
 
-const MOST = 400;
+const MAX = 400;
 
 /** Parses a form (`application/x-www-form-urlencoded`). */
 export function formValues(body: unknown): FormValues {
   const fields = new Map<string, string[]>();
   const sent = typeof body === 'string' ? body : '';
-  const pairs = [...new URLSearchParams(sent)].slice(0, MOST);
+  const pairs = [...new URLSearchParams(sent)].slice(0, MAX);
   for (const [name, value] of pairs) {
     const text = value.trim();
     if (text !== '') {

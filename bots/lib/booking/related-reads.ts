@@ -30,19 +30,19 @@ export interface RelatedAppointment extends Related {
   readonly tasks: readonly Task[];
 }
 
-const MOST = '_count=1000';
+const MAX = '_count=1000';
 
 const WITH_CALENDARS = '&_include=Slot:schedule&_include:iterate=Schedule:actor';
 
-const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `${type}?_id=${ids.join(',')}&${MOST}`;
+const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `${type}?_id=${ids.join(',')}&${MAX}`;
 
 /** The searches for an appointment, its slots with their calendars, its patients and its Tasks. */
 export function relatedSearches(id: string): string[] {
   const one = encodeURIComponent(id);
   return [
     `Appointment?_id=${one}`,
-    `Slot?_has:Appointment:slot:_id=${one}&${MOST}${WITH_CALENDARS}`,
-    `Patient?_has:Appointment:patient:_id=${one}&${MOST}`,
+    `Slot?_has:Appointment:slot:_id=${one}&${MAX}${WITH_CALENDARS}`,
+    `Patient?_has:Appointment:patient:_id=${one}&${MAX}`,
     openTasksOf([id], config),
   ];
 }
@@ -142,7 +142,7 @@ export async function readSchedules(
   const unknown = ids.filter((id) => !ofType('Schedule', known).some((schedule) => schedule.id === id));
   const [read = []] =
     unknown.length > 0
-      ? await readInBatch(medplum, [`Schedule?_id=${unknown.join(',')}&_include=Schedule:actor&${MOST}`])
+      ? await readInBatch(medplum, [`Schedule?_id=${unknown.join(',')}&_include=Schedule:actor&${MAX}`])
       : [];
   const found = [...known, ...read];
   const schedules = ofType('Schedule', found).filter(({ id = '' }) => ids.includes(id));

@@ -35,7 +35,7 @@ import { ensureRow } from './request.ts';
  * Maximum number of Slots that are read, and of excluded bookable Slots that are written. The other Slots of a block of
  * many weeks follow within seconds.
  */
-const [MOST, MAX_TOUCHED] = ['1000', 500];
+const [MAX, MAX_TOUCHED] = ['1000', 500];
 
 /** Margin around an external busy slot that is read before the buffers of the services are known, in milliseconds. */
 const REACH = 2 * 60 * 60_000;
@@ -82,7 +82,7 @@ const slotsNear = (schedule: string, { start, end }: Interval, reach: number): s
     ['schedule', `Schedule/${schedule}`],
     ...atTime({ start: start - reach, end: end + reach }),
     ['_sort', 'start'],
-    ['_count', MOST],
+    ['_count', MAX],
   ]);
 
 /** The search for the Slots of a Schedule within two hours of a Slot. */

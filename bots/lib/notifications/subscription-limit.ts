@@ -16,11 +16,11 @@ const NOT_OVER = 'requested,active,error';
 const MAX_TOTAL = 1_000;
 
 /** The most Subscriptions whose outboxes one row keeps, those included that are over and can be started anew. */
-const MOST = 1_000;
+const MAX = 1_000;
 
 const exceeded: Issue = {
   code: 'subscriptions-exceeded',
-  diagnostics: `A subscriber can have at most ${config.notifications.maxSubscriptions} Subscriptions, and ${MOST} with those that are off: delete or change one.`,
+  diagnostics: `A subscriber can have at most ${config.notifications.maxSubscriptions} Subscriptions, and ${MAX} with those that are off: delete or change one.`,
 };
 
 const full: Issue = {
@@ -62,7 +62,7 @@ export async function findSubscriptionPermit(
     lastPlaceQuery(),
   ]);
   const [row] = rowsIn(tasks);
-  if (open.length >= config.notifications.maxSubscriptions || (row?.outboxes.of.size ?? 0) > MOST) {
+  if (open.length >= config.notifications.maxSubscriptions || (row?.outboxes.of.size ?? 0) > MAX) {
     return exceeded;
   }
   if (last.length > 0) {

@@ -37,12 +37,12 @@ export function appointmentIn(answered: unknown): (Appointment & { readonly id: 
     : undefined;
 }
 
-const MOST = 4_000;
+const MAX = 4_000;
 
 /** @throws Error if the response is not a Bundle, or there are too many pages */
 async function resourcesOf(client: Client, request: string, data: Data): Promise<readonly unknown[]> {
   const { path } = fillRequest(`GET ${request}`, data);
-  const found = await entriesOf(client, path, MOST);
+  const found = await entriesOf(client, path, MAX);
   if ('status' in found || found.isCut) {
     throw new Error(
       `GET ${path}: ${'status' in found ? `${found.status} ${found.text.slice(0, 200)}` : 'too many pages'}`,

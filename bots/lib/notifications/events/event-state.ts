@@ -19,7 +19,7 @@ import { isCut, momentOf, readAppointmentHistories } from './appointment-histori
 import { formerPatients, type MergedPatients, readMergedPatients } from './merged-patients.ts';
 
 /** The most resources that one search returns. */
-const MOST = 1000;
+const MAX = 1000;
 
 /**
  * How many appointments are processed together: the events of one Subscription about their newest versions fit into one
@@ -59,8 +59,8 @@ export async function readEventState(
   const [outboxes, [events, current]] = await Promise.all([
     readSubscriptionsOf(medplum, rows),
     readInTransaction(medplum, [
-      `Communication?based-on=${about.join(',')}&_count=${MOST}`,
-      `Appointment?_id=${ids.join(',')}&_count=${MOST}`,
+      `Communication?based-on=${about.join(',')}&_count=${MAX}`,
+      `Appointment?_id=${ids.join(',')}&_count=${MAX}`,
     ]),
   ]);
   const histories = await readAppointmentHistories(medplum, about, outboxes);
@@ -79,7 +79,7 @@ export async function readEventState(
     gone,
     changes,
     merged: await readMergedPatients(medplum, outboxes, changes),
-    events: found.length < MOST ? found : await readEventsOfEach(medplum, ids, versions, gone),
+    events: found.length < MAX ? found : await readEventsOfEach(medplum, ids, versions, gone),
   };
 }
 
@@ -95,13 +95,13 @@ async function readEventsSince(medplum: MedplumClient, id: string, moment: numbe
   const events = new Map<string | undefined, Communication>();
   let since = formatInstant(moment);
   for (;;) {
-    const search = `Communication?based-on=Appointment/${id}&sent=ge${since}&_sort=sent&_count=${MOST}`;
+    const search = `Communication?based-on=Appointment/${id}&sent=ge${since}&_sort=sent&_count=${MAX}`;
     const page = ofType('Communication', (await readInTransaction(medplum, [search]))[0]);
     const known = events.size;
     for (const communication of page) {
       events.set(communication.id, communication);
     }
-    if (page.length < MOST || events.size === known) {
+    if (page.length < MAX || events.size === known) {
       return [...events.values()];
     }
     since = page.at(-1)?.sent ?? since;

@@ -65,7 +65,7 @@ const CONCURRENCY = 4;
  * The most that one transaction records of a subscriber: after an outage, many events may be missing. `numbers` are those
  * that the events have in all of its Subscriptions.
  */
-const MOST = { events: 500, numbers: 2_000 };
+const MAX = { events: 500, numbers: 2_000 };
 
 /** An appointment that was changed. */
 type Changed = Pick<Appointment, 'id' | 'meta'>;
@@ -100,7 +100,7 @@ function eventEntries(needed: readonly Needed[]): BundleEntry[] {
 
 /** Records the events of one subscriber in one transaction: all, or as many of each Subscription as it has room for. */
 async function write(medplum: MedplumClient, needed: readonly Needed[]): Promise<Attempt> {
-  const most = Math.min(MOST.events, Math.max(1, Math.floor(MOST.numbers / needed.length)));
+  const most = Math.min(MAX.events, Math.max(1, Math.floor(MAX.numbers / needed.length)));
   const now = needed.map(({ stored, events }) => ({ stored, events: events.slice(0, most) }));
   const updates = now.map(({ stored, events }) => ({ stored, outbox: withNewEvents(stored.outbox, events.length) }));
   const [first] = needed;

@@ -12,7 +12,7 @@ import type { SubscriptionOutbox } from '../outbox-store.ts';
 const MAX_CHAIN = 8;
 
 /** How many merged patients are followed at most. */
-const MOST = 1000;
+const MAX = 1000;
 
 const isPatient = (reference: string | undefined): reference is string => reference?.startsWith('Patient/') ?? false;
 
@@ -37,8 +37,8 @@ export async function readMergedPatients(
   const actors = changes.flatMap(({ current }) => current.participant.map(({ actor }) => actor?.reference));
   let asked = outboxes.some(asksForPatients) ? [...new Set(actors.filter(isPatient))] : [];
   const merged = new Map<string, Patient>();
-  for (let merges = 0; asked.length > 0 && merges < MAX_CHAIN && merged.size < MOST; merges++) {
-    const [found] = await readInTransaction(medplum, [`Patient?link=${asked.join(',')}&_count=${MOST}`]);
+  for (let merges = 0; asked.length > 0 && merges < MAX_CHAIN && merged.size < MAX; merges++) {
+    const [found] = await readInTransaction(medplum, [`Patient?link=${asked.join(',')}&_count=${MAX}`]);
     const known = new Set(asked);
     const fresh = ofType('Patient', found).filter(
       (patient) => patient.id && !merged.has(patient.id) && known.has(`Patient/${replacedBy(patient)}`),
