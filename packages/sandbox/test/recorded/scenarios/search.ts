@@ -1,8 +1,9 @@
+import { nextMoment } from '../../../../../test/bots/clock.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Member, Stage } from '../stage.ts';
 import { appointment, patient, schedule, slot, tag } from './resources.ts';
 
-/** Two practitioners with calendars, slots and one appointment; each carries the word of the run. */
+/** A practitioner with calendars, slots written one moment after the other, and an appointment, all of this run. */
 async function clinic({ admin: { send }, unique }: Stage) {
   const coding = [{ system: 'urn:type', code: unique, display: 'Check-up' }];
   const serviceType = [{ coding }];
@@ -25,10 +26,12 @@ async function clinic({ admin: { send }, unique }: Stage) {
   });
   const closed = await send('POST Schedule', schedule(`${unique}-2`, `Practitioner/${meyer.id}`, { active: false }));
   const nine = await send('POST Slot', slot(ward.id, '09:00', { serviceType, meta: tag(unique) }));
+  await nextMoment();
   const half = await send(
     'POST Slot',
     slot(ward.id, '09:30', { status: 'busy', identifier: [{ system: 'urn:slot', value: unique }] }),
   );
+  await nextMoment();
   const ten = await send('POST Slot', slot(closed.id, '10:00', { status: 'busy-tentative', meta: tag(`${unique}-x`) }));
   const person = await send('POST Patient', patient(unique, { birthDate: '1980-02-03', meta: tag(unique) }));
   const visit = await send('POST Appointment', appointment(person.id, half.id, { serviceType, meta: tag(unique) }));
