@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { glob, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, join, relative } from 'node:path';
+import { glob, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Command } from 'commander';
@@ -40,22 +40,35 @@ async function digestOf(files: readonly string[]): Promise<string> {
   return digest.digest('hex');
 }
 
-function isBuilt(manifest: string, digest: string): boolean {
+/** What was built: from which sources, and all files. */
+interface Manifest {
+  readonly digest?: unknown;
+  readonly files?: unknown;
+}
+
+function readManifest(manifest: string): Manifest {
   try {
     const content: unknown = JSON.parse(readFileSync(manifest, 'utf8'));
-    return isObject(content) && content.digest === digest;
+    return isObject(content) ? content : {};
   } catch {
-    return false;
+    return {};
   }
 }
 
-async function compress(file: string): Promise<void> {
-  const content = await readFile(file);
+/** Writes a file as a whole: services read these files while several processes build. */
+async function put(file: string, content: string | Uint8Array): Promise<void> {
+  const draft = `${file}.${randomUUID()}`;
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(draft, content);
+  await rename(draft, file);
+}
+
+async function compress(file: string, content: Uint8Array): Promise<void> {
   // The highest quality takes seconds for a large file.
   const params = { [constants.BROTLI_PARAM_QUALITY]: content.length < 50_000 ? 11 : 9 };
   await Promise.all([
-    promisify(brotliCompress)(content, { params }).then((bytes) => writeFile(`${file}.br`, bytes)),
-    promisify(gzip)(content, { level: 9 }).then((bytes) => writeFile(`${file}.gz`, bytes)),
+    promisify(brotliCompress)(content, { params }).then((bytes) => put(`${file}.br`, bytes)),
+    promisify(gzip)(content, { level: 9 }).then((bytes) => put(`${file}.gz`, bytes)),
   ]);
 }
 
@@ -68,9 +81,10 @@ function pagesOf({ outputs }: Metafile): Record<string, { script: string; style?
   return Object.fromEntries(pages);
 }
 
-async function buildAll(files: readonly string[], output: string): Promise<Metafile> {
+async function buildAll(files: readonly string[], output: string) {
   const entries = files.filter((file) => entryOf.test(file));
-  const { metafile } = await build({
+  return build({
+    write: false,
     entryPoints: entries.map((file) => ({ in: file, out: `${entryOf.exec(file)?.[1]}/main` })),
     outdir: output,
     entryNames: '[dir]/[name]-[hash]',
@@ -89,13 +103,20 @@ async function buildAll(files: readonly string[], output: string): Promise<Metaf
     legalComments: 'none',
     logLevel: 'silent',
   });
-  return metafile;
 }
 
-async function removeOthers(output: string, built: ReadonlySet<string>): Promise<void> {
+/** Age of a file that no running build is about to list, in milliseconds. */
+const OLD = 60 * 60_000;
+
+/** Removes what the last build has not listed. Its own files stay for those who have just opened a page. */
+async function removeOthers(output: string, listed: readonly unknown[]): Promise<void> {
   const files = await filesOf([`${output}/*/*`]);
-  const old = files.filter((file) => !built.has(file.replace(/[.](br|gz)$/, '')));
-  await Promise.all(old.map((file) => rm(file, { force: true })));
+  const others = files.filter((file) => !listed.includes(basename(file).replace(/[.](br|gz)$/, '')));
+  const remove = async (file: string): Promise<void> => {
+    const written = await stat(file).catch(() => undefined);
+    await (written && written.mtimeMs < Date.now() - OLD && rm(file, { force: true }));
+  };
+  await Promise.all(others.map(remove));
 }
 
 /**
@@ -109,18 +130,20 @@ export async function buildWeb(output = WEB_OUTPUT): Promise<Record<string, numb
   const files = await filesOf(inputs);
   const digest = await digestOf(files);
   const manifest = join(output, MANIFEST);
-  if (isBuilt(manifest, digest)) {
+  const last = readManifest(manifest);
+  if (last.digest === digest) {
     return undefined;
   }
-  const metafile = await buildAll(files, output);
+  await removeOthers(output, Array.isArray(last.files) ? last.files : []);
+  const { metafile, outputFiles } = await buildAll(files, output);
+  await Promise.all(outputFiles.map(({ path, contents }) => put(path, contents)));
+  await Promise.all(
+    outputFiles.filter(({ path }) => compressible.test(path)).map(({ path, contents }) => compress(path, contents)),
+  );
   const built = Object.entries(metafile.outputs);
-  await Promise.all(built.filter(([path]) => compressible.test(path)).map(([path]) => compress(path)));
-  await mkdir(output, { recursive: true });
-  // The manifest is written last, and atomically: its files exist, even while several processes build.
-  const draft = `${manifest}.${randomUUID()}`;
-  await writeFile(draft, JSON.stringify({ digest, pages: pagesOf(metafile) }));
-  await rename(draft, manifest);
-  await removeOthers(output, new Set(built.map(([path]) => path)));
+  const names = built.map(([path]) => basename(path));
+  // The manifest is written last: its files exist, even while several processes build.
+  await put(manifest, JSON.stringify({ digest, pages: pagesOf(metafile), files: names }));
   return Object.fromEntries(built.map(([path, { bytes }]) => [path, bytes]));
 }
 
