@@ -136,9 +136,9 @@ function summaryOf({ rounds, operations, booked, told, undecided, ignored }: Att
   const unclear = undecided > 0 ? `, ${undecided} rounds with too many orders to decide` : '';
   const others = [...ignored].sort((one, other) => other[1] - one[1]).slice(0, 5);
   const claims = others.map(([told, count]) => `  ${count} × ${told}`);
-  const notified = told === undefined ? 'Notifications were not looked at' : `${told} events were told`;
+  const notifications = told === undefined ? 'Notifications were not looked at' : `${told} events were told`;
   return [
-    `${operations} operations in ${rounds} rounds, ${booked} of them took time${unclear}. ${notified}.`,
+    `${operations} operations in ${rounds} rounds, ${booked} of them took time${unclear}. ${notifications}.`,
     ...(claims.length > 0 ? ['Answers that claim nothing:', ...claims] : []),
   ].join('\n');
 }

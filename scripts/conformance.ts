@@ -15,10 +15,10 @@ import {
   logIn,
   type Need,
   needs,
-  offeredServiceType,
   type Result,
   runChecks,
   type Stage,
+  serviceTypeToBook,
   stageOf,
   tableReport,
 } from '@appointment-booking/conformance';
@@ -180,7 +180,7 @@ async function examine(given: ConformanceArguments): Promise<void> {
       ...(staff && { staff }),
       ...(listener && { listener }),
       given: prepared,
-      serviceType: readServiceType(given.serviceType) ?? (await offeredServiceType(requestor, prepared.schedule)),
+      serviceType: readServiceType(given.serviceType) ?? (await serviceTypeToBook(requestor, prepared.schedule)),
       run: randomUUID(),
       from: readFrom(given.from),
       onResult: progress,
@@ -204,7 +204,7 @@ async function attack(given: ConformanceArguments): Promise<void> {
   const { requestor, ...actors } = await parties(given);
   const further = (process.env.CONFORMANCE_FURTHER_TOKENS ?? '').split(/[\s,]+/).filter((token) => token !== '');
   const requestors = [requestor, ...further.map((token) => clientOf(given.baseUrl, token))];
-  const serviceType = readServiceType(given.serviceType) ?? (await offeredServiceType(requestor));
+  const serviceType = readServiceType(given.serviceType) ?? (await serviceTypeToBook(requestor));
   const from = readFrom(given.from ?? new Date(Date.now() + ATTACK_AHEAD * DAY).toISOString().slice(0, 10));
   await runAttack(given, { ...given, ...actors, requestors, config, serviceType, from });
 }

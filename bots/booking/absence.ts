@@ -50,7 +50,7 @@ type Answer = Parameters | OperationOutcome;
 const MAX_DURATION = 2_500;
 
 /** Number of calendars that are blocked at the same time. */
-const BLOCK_CHUNK = 4;
+const BLOCK_CONCURRENCY = 4;
 
 const notStaff: OperationOutcome = {
   resourceType: 'OperationOutcome',
@@ -166,7 +166,7 @@ async function writeAsCaller(
 async function block(context: Context, row: Task): Promise<readonly string[] | OperationOutcome> {
   const { request } = context;
   const { system, value } = blockIdentifier(row.id ?? '');
-  const made = await mapConcurrently(request.schedules, BLOCK_CHUNK, async ({ id }) => {
+  const made = await mapConcurrently(request.schedules, BLOCK_CONCURRENCY, async ({ id }) => {
     const resource = blockSlot(id, request.period, request.reason, row.id ?? '');
     const query = new URLSearchParams({ identifier: `${system}|${value}`, schedule: `Schedule/${id}` });
     return writeAsCaller(context, {
@@ -333,7 +333,7 @@ async function endEarly(context: Context, end: number): Promise<Answer> {
   const { system, value } = blockIdentifier(row.id ?? '');
   const blocks = searchUrl('Slot', [['identifier', `${system}|${value}`]]);
   const slots = ofType('Slot', await readAll(medplum, [blocks]));
-  const written = await mapConcurrently(slots, BLOCK_CHUNK, async (slot) => {
+  const written = await mapConcurrently(slots, BLOCK_CONCURRENCY, async (slot) => {
     if ((parseInstant(slot.end) ?? 0) <= end) {
       return undefined;
     }

@@ -34,7 +34,7 @@ function personalOffer(starts: readonly number[], secrets: BotEvent['secrets']):
  * offer holds the time until its person has replied or it ends.
  *
  * @param event - input: the body of `$hold`; headers: those of the request, for the caller's credentials
- * @returns the Appointment, `proposed` (in Parameters if the gateway asks for them, `formatBookingAnswer`), or an
+ * @returns the Appointment, `proposed` (in Parameters if the gateway asks for them, `formatBookingResponse`), or an
  *   OperationOutcome whose id stands for the HTTP status
  */
 export async function handler(

@@ -262,14 +262,14 @@ async function attempt(
         ])
       : undefined,
   ]);
-  const validated = [
+  const found = [
     ...checked,
     ...conditionalReferenceIssues(patched.result, 'Appointment', checked),
     ...attached,
     ...uniqueIssues(cancelled.flat()),
     ...changes.flatMap(({ one, change }) => dependentAppointmentIssues(one, change, role)),
   ];
-  const issues = [...patched.issues, ...besides(withoutDependentIssues(validated, patched.unreadable), patched.issues)];
+  const issues = [...patched.issues, ...besides(withoutDependentIssues(found, patched.unreadable), patched.issues)];
   if (issues.length > 0) {
     return refuse(issues);
   }

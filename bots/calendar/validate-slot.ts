@@ -110,12 +110,12 @@ async function forget(medplum: MedplumClient, stored: Slot): Promise<void> {
 
 /** A Slot that is set free as it is to be stored: void where it gives its time back to offers. */
 async function opened(medplum: MedplumClient, slot: Slot, stored: Slot): Promise<Slot> {
-  const external = slot.status === 'free' ? calendarSlot(stored, config) : undefined;
-  if (!external || external.role === 'offer') {
+  const former = slot.status === 'free' ? calendarSlot(stored, config) : undefined;
+  if (!former || former.role === 'offer') {
     return slot;
   }
-  const [around] = await readInTransaction(medplum, [aroundUrl(external.schedule, slot)]);
-  const isVoid = givesBack(external, slot, calendarOf(ofType('Slot', around), config), config);
+  const [around] = await readInTransaction(medplum, [aroundUrl(former.schedule, slot)]);
+  const isVoid = givesBack(former, slot, calendarOf(ofType('Slot', around), config), config);
   return isVoid ? { ...slot, status: 'entered-in-error' } : slot;
 }
 

@@ -16,7 +16,7 @@ import { checkpointSearch, moveCheckpoint, reachedIn } from '../lib/rows.ts';
 const OVERLAP = 2 * 60_000;
 
 /** How many changed appointments, and how many due ones, a run reads. */
-const CONCURRENCY = 500;
+const MAX_READ = 500;
 
 /** How many are followed at the same time: a mail server takes a while for each. */
 const WORKERS = 4;
@@ -84,12 +84,12 @@ export async function handler(
     );
   const [checkpoints, due] = await readInTransaction(medplum, [
     checkpointSearch('message-all'),
-    `${dueThreads(start, config)}&_count=${CONCURRENCY}`,
+    `${dueThreads(start, config)}&_count=${MAX_READ}`,
   ]);
   const [checkpoint] = ofType('Task', checkpoints);
   const from = Math.min(reachedIn(checkpoint) ?? start, start) - OVERLAP;
   const [found] = await readInTransaction(medplum, [
-    `Appointment?_lastUpdated=ge${formatInstant(from)}&_sort=_lastUpdated&_count=${CONCURRENCY}`,
+    `Appointment?_lastUpdated=ge${formatInstant(from)}&_sort=_lastUpdated&_count=${MAX_READ}`,
   ]);
   const changed = ofType('Appointment', found);
   const timeOf = ({ meta }: Resource): number => Date.parse(meta?.lastUpdated ?? '');
@@ -100,7 +100,7 @@ export async function handler(
     (appointment, index) =>
       done[index] === undefined || (!done[index] && Math.max(timeOf(appointment), moved) > start - PATIENCE),
   );
-  const last = changed.length < CONCURRENCY ? [] : changed.slice(-1);
+  const last = changed.length < MAX_READ ? [] : changed.slice(-1);
   const until = Math.min(start, Math.min(...[...left, ...last].map(timeOf)) + OVERLAP);
   if (until !== reachedIn(checkpoint)) {
     await moveCheckpoint(medplum, 'message-all', checkpoint, until);

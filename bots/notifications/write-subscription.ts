@@ -41,7 +41,7 @@ import {
   subscriberOf,
   unavailable,
 } from '../lib/notifications/subscriber.ts';
-import { findSubscriptionPermit } from '../lib/notifications/subscription-limit.ts';
+import { readRowBelowLimit } from '../lib/notifications/subscription-limit.ts';
 
 type Answer = Subscription | OperationOutcome;
 
@@ -106,7 +106,7 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
   const fullUrl = newId();
   const resource = newSubscription(submission, caller.id, config);
   return tryRepeatedly(async () => {
-    const row = await findSubscriptionPermit(medplum, caller.id);
+    const row = await readRowBelowLimit(medplum, caller.id);
     if (row === 'overtaken' || 'code' in row) {
       return row === 'overtaken' ? row : refuse([row]);
     }
@@ -142,7 +142,7 @@ async function attempt(
   }
   const changed = decide(stored);
   const place = startsAnew(stored, changed)
-    ? await findSubscriptionPermit(medplum, changed.outboxes.subscriber)
+    ? await readRowBelowLimit(medplum, changed.outboxes.subscriber)
     : stored.row;
   if (place === 'overtaken' || 'code' in place) {
     return place === 'overtaken' ? place : refuse([place]);

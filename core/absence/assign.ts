@@ -56,7 +56,7 @@ class Improving<C extends Choice> {
   }
 
   /**
-   * The other rows whose choices a choice excludes. The list may be incomplete if it is longer than `MAX_OUTSTANDING`.
+   * The other rows whose choices a choice excludes. The list may be incomplete if it is longer than `MAX_DISPLACED`.
    */
   #excluded(row: number, choice: C): number[] {
     this.#left -= 1;
@@ -68,7 +68,7 @@ class Improving<C extends Choice> {
           found.push(other);
         }
       }
-      if (found.length > MAX_OUTSTANDING) {
+      if (found.length > MAX_DISPLACED) {
         return found;
       }
     }
@@ -93,7 +93,7 @@ class Improving<C extends Choice> {
         this.#set(row, choice);
         return choice.cost;
       }
-      if (depth > 0 && out.length <= MAX_OUTSTANDING && !out.some((one) => kept.has(one))) {
+      if (depth > 0 && out.length <= MAX_DISPLACED && !out.some((one) => kept.has(one))) {
         const cost = this.#replace(row, choice, out, limit, depth, kept);
         if (cost !== undefined) {
           return cost;
@@ -157,7 +157,7 @@ class Improving<C extends Choice> {
 }
 
 /** The most rows that may lose their choice so that one gets a better one. */
-const MAX_OUTSTANDING = 2;
+const MAX_DISPLACED = 2;
 
 /** The longest chain of rows that look for another choice so that one gets a better one. */
 const DEPTH = 3;

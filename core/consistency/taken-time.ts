@@ -95,8 +95,8 @@ function offeredInVain({ takings, free }: TakenSlots, now: number): Finding[] {
   return free
     .filter(({ end }) => end > now)
     .flatMap((slot) => {
-      const external = takings.find((one) => overlaps(one, slot) && isAppointment(one));
-      return external ? [finding('free-over-taken', `Slot/${slot.id}`, `It overlaps ${show(external)}.`)] : [];
+      const taken = takings.find((one) => overlaps(one, slot) && isAppointment(one));
+      return taken ? [finding('free-over-taken', `Slot/${slot.id}`, `It overlaps ${show(taken)}.`)] : [];
     });
 }
 

@@ -38,8 +38,8 @@ function ownMessage(message: Communication, person: Person): Communication {
 
 /** A Subscription that names the person, without the subscriber's address and secrets and without other people. */
 function ownSubscription(stored: Subscription): Subscription {
-  const notified = only(stored, 'resourceType', 'id', 'meta', 'status', 'criteria');
-  return { ...notified, reason: 'Its filter names this patient.', channel: { type: stored.channel.type } };
+  const shown = only(stored, 'resourceType', 'id', 'meta', 'status', 'criteria');
+  return { ...shown, reason: 'Its filter names this patient.', channel: { type: stored.channel.type } };
 }
 
 /** The elements of an appointment that cannot belong to another of its patients: no text, reason or answer. */

@@ -73,12 +73,12 @@ export function changeOfOffset(timeZone: string, from: number, to: number): numb
   return later;
 }
 
-const MAX_CHANGED = 2 * 3_600_000;
+const MAX_CHANGE = 2 * 3_600_000;
 
 /** Whether a local time occurs twice because the clocks go back that night. */
 export function isShownTwice(timeZone: string, time: number): boolean {
   const offset = offsetAt(timeZone, time);
-  return [-MAX_CHANGED, MAX_CHANGED].some((distance) => {
+  return [-MAX_CHANGE, MAX_CHANGE].some((distance) => {
     const change = offset - offsetAt(timeZone, time + distance);
     return change !== 0 && offsetAt(timeZone, time + change) === offset - change;
   });

@@ -78,7 +78,7 @@ export function visitOf(service: string, services: ResourceSet | undefined, conf
 }
 
 /** Whether an appointment was confirmed and has begun. It counts as past, whatever happens to the rest of its visit. */
-export const wasHeld = ({ status, start }: Appointment, now: number): boolean =>
+export const hasBegun = ({ status, start }: Appointment, now: number): boolean =>
   status === 'booked' && (parseInstant(start) ?? now) <= now;
 
 /**

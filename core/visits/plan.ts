@@ -33,7 +33,7 @@ import { ORIGINATING, PREVIOUS, RECURRENCE_ID } from '../fhir/reserved.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
 import { type SearchQuery, search } from '../rows/search.ts';
 import { overlaps } from '../time/interval.ts';
-import { isByItself, otherAppointmentsOf, readStepMark, visitGroupOf, visitOf, wasHeld } from './group.ts';
+import { hasBegun, isByItself, otherAppointmentsOf, readStepMark, visitGroupOf, visitOf } from './group.ts';
 import { mayBeVisit, type Step, visitRuleIssues } from './rules.ts';
 import { type StepMark, stepExtension, stepOf } from './visit.ts';
 
@@ -112,7 +112,7 @@ function besidesReplaced(
     (appointment) =>
       !named.has(appointment.id) &&
       sent.every(({ appointment: { value } }) => value.id !== appointment.id) &&
-      !wasHeld(appointment, now) &&
+      !hasBegun(appointment, now) &&
       (!isAlone || isAnew(appointment)),
   );
   return [...besides, ...following];

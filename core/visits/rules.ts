@@ -7,7 +7,7 @@ import { type ResourceSet, scheduleOf, schedulesOfSlots } from '../rows/resource
 import { slotIdsOf } from '../slots/slot.ts';
 import { servicesFor } from '../slots/terms.ts';
 import { STAYS, type StepTaken, stepsWith, unknownSteps, visitIssues } from './check.ts';
-import { isByItself, otherAppointmentsOf, visitOf, wasHeld } from './group.ts';
+import { hasBegun, isByItself, otherAppointmentsOf, visitOf } from './group.ts';
 import { isVisit, type StepMark, stepOf, type Visit } from './visit.ts';
 
 /** The decision about one appointment of a request, which may be a step of a visit. */
@@ -70,7 +70,7 @@ function staying(situations: readonly Step[]): Appointment[] {
  */
 function wholeIssues(situations: readonly Step[]): Issue[] {
   const left = staying(situations).filter((appointment) =>
-    situations.every(({ context }) => !wasHeld(appointment, context.now)),
+    situations.every(({ context }) => !hasBegun(appointment, context.now)),
   );
   return situations.flatMap(({ request, earlier: { previous, replaced, besides }, visits, context: { config } }) => {
     const isTaken = previous !== undefined && isPersonalOffer(previous, config);
@@ -114,7 +114,7 @@ function deciding({ series, service }: Visit, situations: readonly Step[], { con
   const left = staying(situations).filter(
     (appointment) => stepOf(appointment, config)?.service === service && !isHold(appointment, config),
   );
-  const coming = left.filter((appointment) => !wasHeld(appointment, now));
+  const coming = left.filter((appointment) => !hasBegun(appointment, now));
   return !series ? left : coming.length < situations.length ? [] : coming;
 }
 

@@ -284,7 +284,7 @@ export const tooManyEntries = ({ appointment }: AppointmentRequest): Issue => ({
 });
 
 /** The entry in a response, with its position, which is never stored. */
-export const withPosition = (entry: Appointment, place: number, config: BookingConfig): Appointment => ({
+export const withPosition = (entry: Appointment, position: number, config: BookingConfig): Appointment => ({
   ...entry,
-  extension: [...(entry.extension ?? []), { url: artefactUri(config, 'LocalPosition'), valuePositiveInt: place }],
+  extension: [...(entry.extension ?? []), { url: artefactUri(config, 'LocalPosition'), valuePositiveInt: position }],
 });

@@ -12,7 +12,7 @@ export interface UpstreamCall {
   readonly body?: string;
   /** Milliseconds until the whole answer must be there; default: the client's. */
   readonly timeoutMs?: number;
-  /** The most bytes of an answer that is not passed on and does not count (`AnswerMemory`); default: the client's. */
+  /** The most bytes of an answer that is not passed on and does not count (`ResponseMemory`); default: the client's. */
   readonly maxBytes?: number;
 }
 

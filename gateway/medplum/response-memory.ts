@@ -57,11 +57,11 @@ export function createResponseMemory(limits: MemoryLimits): ResponseMemory {
   const { largeBytes, largePerClient, large, placeMs, requestTimeoutMs } = limits;
   const waiting = Number.POSITIVE_INFINITY;
   const own = createClientPermits({ running: largePerClient, waiting, patienceMs: placeMs });
-  const clientPermits = createClientPermits({ running: large, waiting, patienceMs: placeMs });
+  const total = createClientPermits({ running: large, waiting, patienceMs: placeMs });
   const current = new AsyncLocalStorage<State>();
   const take = async (client: string): Promise<(() => void) | undefined> => {
     const first = await own.take(client);
-    const second = first && (await clientPermits.take(''));
+    const second = first && (await total.take(''));
     if (!first || !second) {
       first?.();
       return undefined;

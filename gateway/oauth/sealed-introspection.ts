@@ -43,7 +43,7 @@ export function introspectSealed(context: GatewayContext) {
     if ('refuse' in answer) {
       return answer.refuse(reply);
     }
-    const notified = isObject(answer.body) ? publicMembers(answer.body, addresses) : inactive;
-    return reply.send({ ...notified, ...(presented.isSealed && 'iss' in notified && { iss: issuer }) });
+    const members = isObject(answer.body) ? publicMembers(answer.body, addresses) : inactive;
+    return reply.send({ ...members, ...(presented.isSealed && 'iss' in members && { iss: issuer }) });
   };
 }

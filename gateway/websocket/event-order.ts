@@ -11,9 +11,9 @@ export interface Order {
 /** The numbers that a notification names: of all events so far, and of its own event, if it is one. */
 function numbersIn(bundle: Bundle): { readonly events: number | undefined; readonly event: number | undefined } {
   const [status] = listOf(bundle.entry);
-  const notified = isObject(status?.resource) ? listOf(status.resource.parameter) : [];
-  const [event] = named('notification-event', notified).flatMap(({ part }) => named('event-number', listOf(part)));
-  return { events: numberOf(named('events-since-subscription-start', notified)[0]), event: numberOf(event) };
+  const parameters = isObject(status?.resource) ? listOf(status.resource.parameter) : [];
+  const [event] = named('notification-event', parameters).flatMap(({ part }) => named('event-number', listOf(part)));
+  return { events: numberOf(named('events-since-subscription-start', parameters)[0]), event: numberOf(event) };
 }
 
 type Element = Readonly<Record<string, unknown>>;

@@ -23,4 +23,4 @@ export {
   type Result,
   runChecks,
 } from './run.ts';
-export { serviceTypeToBook as offeredServiceType } from './service-type.ts';
+export { serviceTypeToBook } from './service-type.ts';

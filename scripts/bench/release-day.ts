@@ -124,7 +124,7 @@ async function visit(
 ): Promise<Answered[]> {
   const responses: Answered[] = [];
   const began = performance.now();
-  const notified = (status: number): Answered => ({ kind: 'patient', status, took: performance.now() - began });
+  const ended = (status: number): Answered => ({ kind: 'patient', status, took: performance.now() - began });
   for (;;) {
     const found = await answered('search', () => send('GET', `${base}/${search}`, tokens.portal));
     responses.push(found);
@@ -132,13 +132,13 @@ async function visit(
     const free = entries.flatMap(({ resource }) => (isResource(resource, 'Slot') ? [resource] : []));
     const slot = free[Math.floor(Math.random() * free.length)];
     if (!slot) {
-      return [...responses, notified(found.status)];
+      return [...responses, ended(found.status)];
     }
     const appointment = appointmentFor({ slot, patient }, config);
     const booked = await answered('book', () => send('POST', `${base}/Appointment/$book`, tokens.portal, appointment));
     responses.push(booked);
     if (booked.status !== 409) {
-      responses.push(notified(booked.status));
+      responses.push(ended(booked.status));
     }
     if (isResource(booked.body, 'Appointment')) {
       const { id } = booked.body;

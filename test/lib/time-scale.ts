@@ -19,7 +19,7 @@ export const scaled = (milliseconds: number): number => milliseconds * timeScale
 export const MINUTE_LIMIT = 60_000 + scaled(10_000);
 
 /** The longest `timeout` that the configuration takes, in seconds. */
-const MAX_LENGTH = 600;
+const MAX_TIMEOUT = 600;
 
 /** `timeout` of the configuration for this machine: how many seconds the service may take to answer. */
-export const answerTimeout = Math.min(MAX_LENGTH, Math.ceil(15 * timeScale));
+export const answerTimeout = Math.min(MAX_TIMEOUT, Math.ceil(15 * timeScale));

@@ -744,7 +744,7 @@ function uncovered(wanted: readonly Interval[], free: readonly Interval[]): Inte
 }
 
 /** How many of some times lie at a moment. */
-const combine = (intervals: readonly Interval[], moment: number): number =>
+const countAt = (intervals: readonly Interval[], moment: number): number =>
   intervals.filter(({ start, end }) => start <= moment && moment < end).length;
 
 /** The appointments that have a place of their own: an overbooking may share one with what it overlaps. */
@@ -770,7 +770,7 @@ function offeredTwice({ calendar, slots, visits, takings }: Content): string[] {
       (slot) =>
         everywhere.some((one) => overlaps(one, slot)) ||
         placed.some(
-          (one) => overlaps(one, slot) && combine(placed, Math.max(one.start, slot.start)) >= placesOf(calendar),
+          (one) => overlaps(one, slot) && countAt(placed, Math.max(one.start, slot.start)) >= placesOf(calendar),
         ),
     )
     .map(text);

@@ -63,7 +63,7 @@ const spellings: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 /** Letters of one language that often occur together in one name. */
-const combine: readonly (readonly (readonly [string, string])[])[] = [
+const lettersOfLanguages: readonly (readonly (readonly [string, string])[])[] = [
   [
     ['i', 'ı'],
     ['s', 'ş'],
@@ -91,7 +91,7 @@ function spellingsOf(word: string): string[] {
       .filter((index) => plain.startsWith(letters, index))
       .flatMap((index) => instead.map((one) => plain.slice(0, index) + one + plain.slice(index + letters.length))),
   );
-  const pairs = combine.flatMap((language) =>
+  const pairs = lettersOfLanguages.flatMap((language) =>
     language.flatMap(([from, to], index) => [
       plain.replaceAll(from, to),
       ...language.slice(index + 1).map(([from2, to2]) => plain.replaceAll(from, to).replaceAll(from2, to2)),

@@ -32,9 +32,9 @@ test.each(['/front-desk/', '/front-desk/calendar?date=2027-01-11', '/front-desk/
 test('the page is told nothing of networks and limits', async () => {
   const { body } = await app.inject('/front-desk/');
   const [, settings = ''] = body.match(/data-settings="([^"]*)"/) ?? [];
-  const notified = JSON.parse(settings.replaceAll('&quot;', '"'));
-  expect(Object.keys(notified)).toEqual(['medplumUrl', 'clientId', 'hasPortal', 'config']);
-  expect(Object.keys(notified.config).toSorted()).toEqual([
+  const shown = JSON.parse(settings.replaceAll('&quot;', '"'));
+  expect(Object.keys(shown)).toEqual(['medplumUrl', 'clientId', 'hasPortal', 'config']);
+  expect(Object.keys(shown.config).toSorted()).toEqual([
     'baseUrl',
     'calendar',
     'confirmation',

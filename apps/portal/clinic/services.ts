@@ -121,7 +121,7 @@ export const locationText = ({ name, address }: Location): string | undefined =>
 const cancelUntilOf = (resource: Schedule | HealthcareService, url: string | undefined): number | undefined =>
   milliseconds(extensionIn(partsOf(resource.extension, url), 'cancelUntil')?.valueDuration);
 
-const releaseOf = (resource: Schedule | HealthcareService, url: string | undefined): boolean | undefined =>
+const waitlistUseOf = (resource: Schedule | HealthcareService, url: string | undefined): boolean | undefined =>
   extensionIn(partsOf(resource.extension, url), 'refill')?.valueBoolean;
 
 /** The value of the Schedule's policy, else the strictest of its services. */
@@ -145,7 +145,7 @@ function visitIn(service: HealthcareService, urls: Urls): VisitNeeds | undefined
         service: id,
         optional,
         series: count && every ? { count, length: (count - 1) * every } : undefined,
-        isRefilled: releaseOf(service, urls.policy) === true,
+        isRefilled: waitlistUseOf(service, urls.policy) === true,
       }
     : undefined;
 }
@@ -194,7 +194,8 @@ function bookableSchedule(
       cancelUntilOf(schedule, urls.policy),
       services.map((one) => cancelUntilOf(one, urls.policy)),
     ),
-    isRefilled: releaseOf(schedule, urls.policy) ?? services.some((one) => releaseOf(one, urls.policy) === true),
+    isRefilled:
+      waitlistUseOf(schedule, urls.policy) ?? services.some((one) => waitlistUseOf(one, urls.policy) === true),
     minutes: appointmentMinutes(schedule, service),
     place: location && locationText(location),
     map: location && mapOf(location),

@@ -18,7 +18,7 @@ import { currentHold, heldUntil, identifierOf, serviceOf, type UnderWay } from '
 import { askFor } from './visits.ts';
 
 /** Assumed duration of a hold if the clinic does not name its end, in milliseconds. */
-const MAX_HOLD = 600_000;
+const ASSUMED_HOLD = 600_000;
 
 /** The refusal if the visitor's quota of holds is exhausted. */
 const enough: Refusal = { refused: true, status: 429, problems: [{ code: 'too-many-holds', alternatives: [] }] };
@@ -35,7 +35,7 @@ async function hold(
   time: ChosenTime,
   before = '',
 ): Promise<readonly Appointment[] | Refusal> {
-  const until = portal.now() + MAX_HOLD;
+  const until = portal.now() + ASSUMED_HOLD;
   const takeBack = portal.shares.take(visitor, key, lengthOf(time), until);
   if (!takeBack) {
     return enough;

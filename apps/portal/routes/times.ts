@@ -107,10 +107,8 @@ async function movedIn(visit: Visit) {
     const address = `${portal.options.path}/appointments/${move}`;
     return 'kind' in own ? own : { ...own.view, own: address, query: { move }, isOwn: true, found: own };
   }
-  const notified = message === '' ? undefined : await movedBy(visit, message);
-  return notified && !('kind' in notified)
-    ? { ...notified, query: { message }, isOwn: false, payer: undefined }
-    : notified;
+  const moved = message === '' ? undefined : await movedBy(visit, message);
+  return moved && !('kind' in moved) ? { ...moved, query: { message }, isOwn: false, payer: undefined } : moved;
 }
 
 /** `GET /times`: the bookable times of a service, two weeks or a month at a time. */

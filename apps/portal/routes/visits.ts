@@ -22,7 +22,7 @@ const SPAN = 14;
 const AHEAD = 90;
 
 /** Maximum of `$find`. */
-const MAX_LENGTH = 365 * DAY;
+const MAX_PERIOD = 365 * DAY;
 
 function proposedStep(appointment: Appointment, stepUrl: string | undefined) {
   const mark = partsOf(appointment.extension, stepUrl);
@@ -66,7 +66,7 @@ async function findVisits(
   { from, to, without, only, count }: Wish,
 ): Promise<{ readonly visits: readonly ProposedVisit[]; readonly isCutShort: boolean } | Refusal> {
   const length = visit?.series ? visit.series.length + DAY : 0;
-  const period = { start: from, end: Math.min(from + MAX_LENGTH, to + length) };
+  const period = { start: from, end: Math.min(from + MAX_PERIOD, to + length) };
   const found = await client.find(findRequest({ service: visit?.service ?? '', period, count, without, only, payer }));
   if (isRefusal(found)) {
     // Without practitioners, or with an invalid definition of the visit, there are no times.

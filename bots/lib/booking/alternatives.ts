@@ -41,7 +41,7 @@ import { findVisits } from '../visits/visits.ts';
 import { type BookingDecision, decideBooking, type Requestor } from './decide.ts';
 
 /** Maximum number of candidates that are validated per search. */
-const MAX_JUDGED = 6;
+const MAX_VALIDATED = 6;
 
 interface Seeking {
   readonly requestor: Requestor & { readonly role: Role };
@@ -97,7 +97,7 @@ async function accepted(
   requestOf: (alternative: Alternative) => BookRequest,
 ): Promise<Alternative[]> {
   const found: Alternative[] = [];
-  const validated = candidates.slice(0, MAX_JUDGED);
+  const validated = candidates.slice(0, MAX_VALIDATED);
   for (let next = 0; next < validated.length && found.length < most; next += most) {
     const some = validated.slice(next, next + most);
     const plans = await Promise.all(

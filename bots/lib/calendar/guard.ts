@@ -156,12 +156,12 @@ async function attempt(
     )
     .map((externalSlot) => inLane(externalSlot, calendar, reserved, ownLanes));
   // A Slot is not checked against the reservation of its own appointment: the appointment checks its Slots.
-  const validated = all.filter(
+  const own = all.filter(
     (reservation) =>
       now < reservation.until &&
       (reservation.id === act.id || (isOfAppointment(reservation) && isSameAct(reservation, act))),
   );
-  const open = externals.filter((external) => !isCovered(external, validated));
+  const open = externals.filter((external) => !isCovered(external, own));
   const done: Reserved = { kind: 'reserved', lane: externals[0]?.from.lane };
   if (open.length === 0) {
     return done;

@@ -99,7 +99,7 @@ export async function chooseAddressees(
     references.map((one, index) => [one, (histories[index]?.entry ?? []).flatMap(({ resource }) => resource ?? [])]),
   );
   return asked.map(({ appointment, candidates }) => {
-    const validated = candidates
+    const addressees = candidates
       .filter(({ address }) => !refused.has(address))
       .map((recipient): Addressee => {
         const { owner, reference } = recipient;
@@ -107,7 +107,7 @@ export async function chooseAddressees(
         const isEntered = owner === undefined || isEnteredByClinic(recipient, versions.get(reference) ?? [], config);
         return { recipient, isTrusted: isEntered || isOwn, isEntered };
       });
-    return validated.find(({ isTrusted }) => isTrusted) ?? validated[0];
+    return addressees.find(({ isTrusted }) => isTrusted) ?? addressees[0];
   });
 }
 

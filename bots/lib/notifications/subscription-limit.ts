@@ -52,7 +52,7 @@ function openSubscriptionsQuery(subscriber: string): string {
  * @returns the row of the subscriber; or why there is no place; or `overtaken` if this must be called again
  * @throws ReadError when Medplum does not answer
  */
-export async function findSubscriptionPermit(
+export async function readRowBelowLimit(
   medplum: MedplumClient,
   subscriber: string,
 ): Promise<OutboxRow | Issue | 'overtaken'> {

@@ -47,11 +47,11 @@ export async function withoutListed(
   appointments: readonly Appointment[],
   lines: ReadonlySet<string> | ReadonlyMap<string, unknown>,
 ): Promise<readonly Appointment[]> {
-  const notified = (await readVisits(medplum, appointments))
+  const listed = (await readVisits(medplum, appointments))
     .filter(({ id = '' }) => lines.has(id))
     .flatMap((appointment) => notifiedGroupOf(appointment, config) ?? []);
   return appointments.filter(
-    (appointment) => lines.has(appointment.id ?? '') || !notified.includes(notifiedGroupOf(appointment, config) ?? ''),
+    (appointment) => lines.has(appointment.id ?? '') || !listed.includes(notifiedGroupOf(appointment, config) ?? ''),
   );
 }
 

@@ -8,7 +8,13 @@ import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { ownerOf } from '../../../core/fhir/tags.ts';
 import { resourceSet } from '../../../core/rows/resource-set.ts';
 import { searchUrl } from '../../../core/rows/search.ts';
-import { isByItself, notifiedGroupOf, otherAppointmentsOf, visitGroupOf, wasHeld } from '../../../core/visits/group.ts';
+import {
+  hasBegun,
+  isByItself,
+  notifiedGroupOf,
+  otherAppointmentsOf,
+  visitGroupOf,
+} from '../../../core/visits/group.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
 import { releaseRows } from '../../../core/waitlist/release.ts';
 import type { AppointmentSlots } from '../booking/appointment-slots.ts';
@@ -76,7 +82,7 @@ function relatedTo(
 ): Promise<DependentAppointment[]> {
   const now = Date.now();
   const own = others.filter(
-    (appointment) => ownerOf(appointment, config) === ownerOf(one, config) && !wasHeld(appointment, now),
+    (appointment) => ownerOf(appointment, config) === ownerOf(one, config) && !hasBegun(appointment, now),
   );
   return Promise.all(
     own.map(async (appointment): Promise<DependentAppointment> => {

@@ -51,9 +51,9 @@ export function survivorOf(id: string, patients: Patients): string | undefined {
  */
 export function afterPatientChange(appointment: Appointment, patients: Patients, config: BookingConfig): Appointment {
   const { baseUrl } = config;
-  const external = patientIdsOf(appointment, baseUrl);
-  const survivors = new Map(external.map(({ id }) => [id, survivorOf(id, patients)]));
-  if (!isOpen(appointment) || external.every(({ id }) => survivors.get(id) === id)) {
+  const participants = patientIdsOf(appointment, baseUrl);
+  const survivors = new Map(participants.map(({ id }) => [id, survivorOf(id, patients)]));
+  if (!isOpen(appointment) || participants.every(({ id }) => survivors.get(id) === id)) {
     return appointment;
   }
   if ([...survivors.values()].every((survivor) => survivor === undefined)) {

@@ -12,7 +12,7 @@ import type { AppointmentRequest, Leads } from '../request/request.ts';
 import { answersReferredTo } from '../request/supporting-information.ts';
 
 /** The most free slots at the time of an appointment that are read when only a schedule is named. */
-export const MAX_OFFERS = 500;
+export const MAX_FREE_SLOTS = 500;
 
 /** The page size of a search with includes: Medplum's maximum of 1000, less the included resources. */
 const AT_THE_TIME = '950';
@@ -38,7 +38,7 @@ function offers({ schedule, slots, interval }: AppointmentRequest): BundleEntry[
           ['status', 'free'],
           ...atTime(interval),
           ['_sort', 'start'],
-          ['_count', String(MAX_OFFERS)],
+          ['_count', String(MAX_FREE_SLOTS)],
         ]),
       ]
     : [];

@@ -155,9 +155,11 @@ export function successorPatientOf(
   patients: Patients | undefined,
   baseUrl: string,
 ): string | undefined {
-  const external = patientsOfEarlier(earlier, baseUrl);
+  const participants = patientsOfEarlier(earlier, baseUrl);
   const successor = patients && survivorOf(id, patients);
-  return successor !== undefined && (external.includes(id) || external.includes(successor)) ? successor : undefined;
+  return successor !== undefined && (participants.includes(id) || participants.includes(successor))
+    ? successor
+    : undefined;
 }
 
 /**
@@ -171,11 +173,11 @@ export function mergedPatients(
   state: ResourceSet,
   baseUrl: string,
 ): string[] {
-  const external = patientsOfEarlier(earlier, baseUrl);
+  const participants = patientsOfEarlier(earlier, baseUrl);
   return named.filter((id) => {
     const seen = findResource(state, 'Patient', id);
     return seen
-      ? external.length > 0 && !isActivePatient(seen) && replacedBy(seen) !== undefined
-      : external.includes(id);
+      ? participants.length > 0 && !isActivePatient(seen) && replacedBy(seen) !== undefined
+      : participants.includes(id);
   });
 }

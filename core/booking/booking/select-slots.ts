@@ -7,7 +7,7 @@ import type { Interval } from '../../time/interval.ts';
 import { MAX_SLOTS } from '../appointment/elements.ts';
 import type { Located } from '../request/parameters.ts';
 import type { AppointmentRequest } from '../request/request.ts';
-import { MAX_OFFERS } from './reads.ts';
+import { MAX_FREE_SLOTS } from './reads.ts';
 
 /** The slots from which a booking takes its time, or the reasons why there are none. */
 export interface SelectedSlots {
@@ -133,8 +133,8 @@ function uncovered(schedule: string, isCovered: boolean, offers: number, express
     const diagnostics = `From start to end, Schedule/${schedule} has more than ${MAX_SLOTS} free slots, the most that one appointment can take: ask for a shorter time.`;
     return { code: 'slot-mismatch', diagnostics, expression };
   }
-  if (offers >= MAX_OFFERS) {
-    const diagnostics = `From start to end, Schedule/${schedule} has more free slots than the ${MAX_OFFERS} that are considered: name the slots in Appointment.slot.`;
+  if (offers >= MAX_FREE_SLOTS) {
+    const diagnostics = `From start to end, Schedule/${schedule} has more free slots than the ${MAX_FREE_SLOTS} that are considered: name the slots in Appointment.slot.`;
     return { code: 'slot-mismatch', diagnostics, expression };
   }
   const diagnostics = `Schedule/${schedule} has no free slots that cover the time from start to end.`;

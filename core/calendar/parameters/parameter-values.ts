@@ -16,7 +16,7 @@ export interface Alignment {
 
 const MINUTES_OF_A_DAY = 1440;
 
-const MAX_PLACES = 100;
+const MAX_CAPACITY = 100;
 
 /** The scheduling parameters of one resource. */
 export interface Layer {
@@ -119,9 +119,13 @@ export function capacity(layers: readonly Layer[]): Checked<number> {
   }
   const { valuePositiveInt, valueInteger, valueUnsignedInt } = found.extension;
   const places = valuePositiveInt ?? valueInteger ?? valueUnsignedInt ?? Number.NaN;
-  return Number.isInteger(places) && places >= 1 && places <= MAX_PLACES
+  return Number.isInteger(places) && places >= 1 && places <= MAX_CAPACITY
     ? sound(places)
-    : faulty('capacity-invalid', `The parameter slotCapacity must be from 1 to ${MAX_PLACES}.`, `${found.path}.value`);
+    : faulty(
+        'capacity-invalid',
+        `The parameter slotCapacity must be from 1 to ${MAX_CAPACITY}.`,
+        `${found.path}.value`,
+      );
 }
 
 /** The most entries of opening hours that one resource can have. */

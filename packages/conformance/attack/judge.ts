@@ -228,7 +228,7 @@ const freedBy = ({ frees }: Operation, history: readonly Operation[]): Period[] 
  * `undecided` if there are too many orders. Independent parts are judged separately.
  */
 export function judge(history: readonly Operation[], terms: Terms, { within, situations }: Bounds): CheckResult {
-  const validated = history.filter(
+  const judged = history.filter(
     (operation) => operation.outcome !== 'refused' || !isExcused(operation, history, terms, within),
   );
   const isNear = (operation: Operation, other: Operation): boolean =>
@@ -237,7 +237,7 @@ export function judge(history: readonly Operation[], terms: Terms, { within, sit
       timesOf(other).some((near) => overlaps(around(time, terms), around(near, terms))),
     );
   let isUndecided = false;
-  for (const part of connected(validated, isNear)) {
+  for (const part of connected(judged, isNear)) {
     const kind = search(part, terms, situations);
     if (kind === 'impossible') {
       return { kind, operations: shortest(part, terms, situations) };

@@ -120,7 +120,7 @@ function spansOf<S>(
 const isInPlaceOf = (visit: Visit, other: Visit): boolean =>
   visit.replaces.includes(other.name) || (other.group !== undefined && visit.replaces.includes(other.group));
 
-const combine = (span: Span, other: Span): Span => ({
+const intersection = (span: Span, other: Span): Span => ({
   name: '',
   from: Math.max(span.from, other.from),
   until: Math.min(span.until, other.until),
@@ -209,7 +209,7 @@ function soldTwice({ schedule, terms, visits }: Book, rules: Rules): Finding[] {
     const later = own.slice(index + 1);
     const end = later.findIndex(({ time }) => time.start >= visit.time.end + reach);
     return later.slice(0, end < 0 ? later.length : end).flatMap((other) => {
-      const both = combine(visit, other);
+      const both = intersection(visit, other);
       const isSame = visit.slots.some((slot) => other.slots.includes(slot));
       const near = around(other.time, terms);
       const meanwhile = own
@@ -239,7 +239,7 @@ function notBookable({ schedule, terms, visits, slots }: Book, rules: Rules): Fi
     .filter(({ isMissed }) => !isMissed)
     .flatMap((visit) =>
       free.flatMap((stay) => {
-        const both = combine(visit, stay);
+        const both = intersection(visit, stay);
         const isItsOwn = visit.slots.includes(stay.name);
         const isOver = overlaps(stay.time, visit.time) && both.from < both.until && isLong(both, rules);
         const says = isItsOwn ? 'the Slot of an open appointment is free' : 'a free Slot lies over an open appointment';

@@ -34,7 +34,7 @@ const DAY = 1_440 * MINUTE;
 /** Half hours on one day: they fall on the same date in all European time zones. */
 const ON_A_DAY = 12;
 
-const MAX_OFFERS = 200;
+const MAX_FREE_SLOTS = 200;
 
 const DAYS = 60;
 
@@ -75,7 +75,7 @@ export function preparation({ actors, given, constants, from }: Ground): Prepare
   /** Free Slots of the prepared Schedule, whose bookings are all confirmed at once. */
   async function offered(schedule: string): Promise<object[]> {
     const path = `/Slot?schedule=${schedule}&status=free&start=ge${new Date(from).toISOString()}&_count=100`;
-    const searched = await entriesOf(actors.requestor, path, MAX_OFFERS);
+    const searched = await entriesOf(actors.requestor, path, MAX_FREE_SLOTS);
     const entries = 'status' in searched ? [] : searched.entries;
     return entries.flatMap(({ resource: one }) => (isResource(one, 'Slot') ? [one] : []));
   }

@@ -12,7 +12,7 @@ async function count(query: string): Promise<number> {
   return resourceIn('Bundle', await medplum('front-desk', 'GET', path)).total ?? 0;
 }
 
-const positionOf = ({ identifier }: Slot): string => identifier?.[0]?.value?.split('/').at(-1) ?? '';
+const laneOf = ({ identifier }: Slot): string => identifier?.[0]?.value?.split('/').at(-1) ?? '';
 
 it(
   'more Slots are at one time than Medplum finds at once: a booking sees all of them: the times that it excludes are gone with it',
@@ -42,7 +42,7 @@ it(
     );
     const patient = await aPatient();
     for (const place of ['1', '48', '95']) {
-      const ofPlace = slots.filter((slot) => positionOf(slot) === place);
+      const ofPlace = slots.filter((slot) => laneOf(slot) === place);
       const [first, later] = ['06:00', '11:00'].map((time) => ofPlace.find(({ start }) => start === at(time)));
       if (!first || !later) {
         throw new Error(`Place ${place} has only ${ofPlace.length} slots.`);

@@ -5,7 +5,7 @@ import { eventually } from '../../lib/until.ts';
 import { prepareInstallation } from '../installation.ts';
 
 /** Longer than the lease of a delivery and the run of retry-deliveries after it. */
-const MAX_LENGTH = 60_000;
+const LIMIT = 60_000;
 
 let installation: Installation;
 let http: typeof import('../../contract/http.ts');
@@ -62,21 +62,20 @@ it('killed between the deletion and its jobs: the event arrives, the slot is fre
   const stored = http.resourceIn('Appointment', await http.medplum('front-desk', 'GET', `/Appointment/${id}`));
   const body = { ...stored, status: 'noshow' };
   expect((await http.medplum('front-desk', 'PUT', `/Appointment/${id}`, { body })).status).toBe(200);
-  await listening.events(listener, 1, MAX_LENGTH);
+  await listening.events(listener, 1, LIMIT);
   await stopClock();
   await loseJobs('sync-slots');
   expect((await http.medplum('front-desk', 'DELETE', `/Appointment/${id}`)).status).toBe(200);
   const waiting = () => http.medplum('admin', 'GET', `/Task?focus=Appointment/${id}&_summary=count`);
   expect(http.resourceIn('Bundle', await waiting()).total).toBe(1);
   await restart();
-  await listening.events(listener, 2, MAX_LENGTH);
+  await listening.events(listener, 2, LIMIT);
   expect(listening.numbersAt(listener)).toEqual([1, 2]);
   const slot = stored.slot?.[0]?.reference;
-  await eventually(
-    async () => http.resourceIn('Slot', await http.medplum('front-desk', 'GET', `/${slot}`)),
-    MAX_LENGTH,
-  ).is(({ status }) => status === 'free');
-  await eventually(async () => http.resourceIn('Bundle', await waiting()).total, MAX_LENGTH).is((total) => total === 0);
+  await eventually(async () => http.resourceIn('Slot', await http.medplum('front-desk', 'GET', `/${slot}`)), LIMIT).is(
+    ({ status }) => status === 'free',
+  );
+  await eventually(async () => http.resourceIn('Bundle', await waiting()).total, LIMIT).is((total) => total === 0);
   await listener.close();
 });
 
@@ -89,7 +88,7 @@ it('killed between the change and its announcement: the event arrives', async ()
   await fixtures.confirm(appointment);
   expect(http.resourceIn('Bundle', await eventsOf(id)).total).toBe(0);
   await restart();
-  await listening.events(listener, 1, MAX_LENGTH);
+  await listening.events(listener, 1, LIMIT);
   expect(listening.numbersAt(listener)).toEqual([1]);
   await listener.close();
 });
@@ -104,7 +103,7 @@ it('killed between announcement and delivery: the event arrives', async () => {
   await eventually(async () => http.resourceIn('Bundle', await eventsOf(id)).total).is((total) => total === 1);
   expect(listening.numbersAt(listener)).toEqual([]);
   await restart();
-  await listening.events(listener, 1, MAX_LENGTH);
+  await listening.events(listener, 1, LIMIT);
   expect(listening.numbersAt(listener)).toEqual([1]);
   await listener.close();
 });
@@ -119,9 +118,9 @@ it('killed between delivery and its bookkeeping: the event arrives twice at most
   await installation.kill();
   listener.reply = 200;
   await installation.start();
-  await listening.events(listener, 2, MAX_LENGTH);
+  await listening.events(listener, 2, LIMIT);
   await fixtures.staffChange(appointment, { comment: 'afterwards' });
-  await listening.events(listener, 3, MAX_LENGTH);
+  await listening.events(listener, 3, LIMIT);
   expect(listening.numbersAt(listener)).toEqual([1, 1, 2]);
   await listener.close();
 });
@@ -143,7 +142,7 @@ it('a subscriber that stays dead: error with the reason after the last attempt; 
   const body = { ...stored, status: 'requested' };
   expect((await http.medplum('admin', 'PUT', `/Subscription/${id}`, { body })).status).toBe(200);
   await fixtures.turnsTo('active', id);
-  await listening.events(listener, 2, MAX_LENGTH);
+  await listening.events(listener, 2, LIMIT);
   expect(listening.numbersAt(listener)).toEqual([1, 2]);
   await listener.close();
 });

@@ -6,7 +6,7 @@ import { prepareInstallation } from '../installation.ts';
 /** More than the deliveries of one subscriber at once. */
 const COUNT = 25;
 
-const MAX_LENGTH = 90_000;
+const LIMIT = 90_000;
 
 let installation: Installation;
 let http: typeof import('../../contract/http.ts');
@@ -59,7 +59,7 @@ it('a subscriber with many Subscriptions: some are told at once, all in the end,
   await fixtures.staffChange(appointment, { comment: 'second' });
   await fixtures.cancel(appointment);
 
-  const numbers = await eventually(async () => [...numbersOfEach(listener).values()].map(uniquely), MAX_LENGTH).is(
+  const numbers = await eventually(async () => [...numbersOfEach(listener).values()].map(uniquely), LIMIT).is(
     (all) => all.length === COUNT && all.every(({ length }) => length === 3),
   );
   expect(numbers).toEqual(Array.from({ length: COUNT }, () => [1, 2, 3]));
@@ -77,10 +77,10 @@ it('all receivers of a subscriber fail at first: each is tried again, and gets i
   const appointment = await fixtures.aBooking('manual', 'portal-b');
   listener.reply = 503;
   await fixtures.confirm(appointment);
-  await listening.events(listener, 4, MAX_LENGTH);
+  await listening.events(listener, 4, LIMIT);
   listener.reply = 200;
   listener.received.length = 0;
-  await eventually(async () => numbersOfEach(listener).size, MAX_LENGTH).is((count) => count === COUNT);
+  await eventually(async () => numbersOfEach(listener).size, LIMIT).is((count) => count === COUNT);
   await Promise.all(ids.map((id) => fixtures.outboxTurnsTo('accepted', id)));
   await listener.close();
 });

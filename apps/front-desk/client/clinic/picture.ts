@@ -2,7 +2,7 @@ import { MAX_BYTES, pictureKind } from '../../../../packages/web/picture-kind.ts
 
 /** Maximum file size in bytes, and maximum side of its picture in pixels: enough for cameras. */
 const MAX_FILE_SIZE = 30_000_000;
-const MAX_LENGTH = 12_000;
+const MAX_SIDE = 12_000;
 
 /** Longest side of a stored picture, in pixels: small, but sharp on any screen. */
 const STORED = { logo: 512, photo: 320 } as const;
@@ -16,7 +16,7 @@ const types = { logo: ['image/png', 'image/jpeg'], photo: ['image/jpeg'] } as co
  */
 export async function pictureOf(file: File, use: keyof typeof types): Promise<string | undefined> {
   const kind = file.size <= MAX_FILE_SIZE ? pictureKind(new Uint8Array(await file.arrayBuffer())) : undefined;
-  if (!kind || Math.max(kind.width, kind.height) > MAX_LENGTH) {
+  if (!kind || Math.max(kind.width, kind.height) > MAX_SIDE) {
     return undefined;
   }
   const bitmap = await createImageBitmap(file).catch(() => undefined);

@@ -99,7 +99,7 @@ function Card({
   const day = time && localDayOf(time.start, config.timeZone);
   // A call alone does not resolve an absence: the appointment is still booked while the staff are absent.
   const isOpen = isAbsence && (appointment?.status === 'booked' || appointment?.status === 'pending');
-  const notified = async (): Promise<void> => {
+  const complete = async (): Promise<void> => {
     const write = () => update('Task', { ...task, status: 'completed' });
     if (await submitLater(task.id ?? '', `${shown}: ${words.done}`, write)) {
       await onChanged();
@@ -149,7 +149,7 @@ function Card({
           {refusal && <Problem refusal={refusal} onReload={() => void onChanged()} />}
           <Group gap="xs">
             <TakeBack of={task.id ?? ''}>
-              <Button loading={isBusy} onClick={() => void notified()}>
+              <Button loading={isBusy} onClick={() => void complete()}>
                 {words.told}
               </Button>
             </TakeBack>

@@ -34,7 +34,7 @@ const AnnounceContext = createContext<Announcements | undefined>(undefined);
 export function useAnnouncements(): Announcements {
   const found = useContext(AnnounceContext);
   if (!found) {
-    throw new Error('There is no Announcer around this.');
+    throw new Error('There is no MessageRegion around this.');
   }
   return found;
 }

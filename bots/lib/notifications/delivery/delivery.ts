@@ -27,7 +27,7 @@ import { postNotification } from './rest-hook.ts';
 import { sendWebsocketMessage } from './websocket-message.ts';
 
 /** After this time, in milliseconds, a delivery starts nothing new; the next one continues. */
-const MAX_LENGTH = 60_000;
+const MAX_DURATION = 60_000;
 
 /** An attempt that fails within this time, in milliseconds, is repeated after the same time. */
 const SOON = 1_000;
@@ -224,7 +224,7 @@ export async function deliverPending(medplum: MedplumClient, subscriber: string)
   if (!claim) {
     return;
   }
-  const end = Date.now() + MAX_LENGTH;
+  const end = Date.now() + MAX_DURATION;
   let isOver = false;
   const isTime = (): boolean => !isOver && Date.now() < end && !claim.isLost();
   const taken = new Set<string>();

@@ -59,7 +59,7 @@ async function follow(medplum: MedplumClient, task: Task, end: number): Promise<
 }
 
 /** How many deletions are read at a time. */
-const CONCURRENCY = 100;
+const PAGE = 100;
 
 /**
  * Catches up on deletions whose jobs were lost: frees the slots, and records the events.
@@ -69,7 +69,7 @@ const CONCURRENCY = 100;
  */
 export async function followDeletions(medplum: MedplumClient, end: number): Promise<void> {
   async function* acts() {
-    for await (const pages of readPages(medplum, [overdueDeletions(Date.now(), config)], { count: CONCURRENCY, end })) {
+    for await (const pages of readPages(medplum, [overdueDeletions(Date.now(), config)], { count: PAGE, end })) {
       yield* ofType('Task', pages.flat()).map((task) => () => follow(medplum, task, end));
     }
   }

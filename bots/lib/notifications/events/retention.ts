@@ -12,7 +12,7 @@ import { ofType, readAll, readInTransaction, readPages } from '../../read.ts';
 import { type OutboxRow, readSubscribers, rowsIn, type SubscriberState, writeOutboxes } from '../outbox-store.ts';
 
 /** How many resources one batch deletes: the server has others to serve. */
-const CONCURRENCY = 100;
+const BATCH = 100;
 
 /** Deletes resources; returns whether all of them are gone. */
 async function remove(medplum: MedplumClient, resources: readonly Resource[]): Promise<boolean> {
@@ -41,7 +41,7 @@ export async function removeOldEvents(medplum: MedplumClient, isTime: () => bool
   const outboxes = new Map((await readAllRows(medplum)).flatMap((row) => [...row.outboxes.of]));
   for await (const [found = []] of readPages(medplum, [oldEventsQuery(Date.now(), config)])) {
     const old = ofType('Communication', found).filter((communication) => !isAwaited(communication, outboxes, config));
-    for (const communications of [...chunks(old, CONCURRENCY), []]) {
+    for (const communications of [...chunks(old, BATCH), []]) {
       if (!isTime() || !(await remove(medplum, communications))) {
         return;
       }
