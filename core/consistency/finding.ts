@@ -2,39 +2,27 @@ import type { Resource } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import { ownerOf } from '../fhir/tags.ts';
 
+const error = (display: string) => ({ severity: 'error', display }) as const;
+const warning = (display: string) => ({ severity: 'warning', display }) as const;
+
 /** The kinds of inconsistencies in stored bookings. A warning may have a harmless reason. */
 export const rules = {
-  'slot-missing': { severity: 'error', display: 'An open appointment has no slot, or its slot does not exist' },
-  'slot-status': { severity: 'error', display: 'The status of a slot does not match the status of its appointment' },
-  'slot-time': { severity: 'error', display: 'The slots of an open appointment do not cover its time exactly' },
-  'slot-held-twice': {
-    severity: 'error',
-    display: 'Two appointments hold the same slot, and neither says that it is an overbooking',
-  },
-  'slot-without-appointment': {
-    severity: 'error',
-    display: 'A slot that the service marked as taken belongs to no appointment',
-  },
-  'fragments-overlap': { severity: 'error', display: 'Fragments of a split slot overlap' },
-  'time-taken-twice': { severity: 'error', display: 'Two slots of one schedule take the same time for appointments' },
-  'booking-blocked': {
-    severity: 'warning',
-    display: 'A block lies over a booked slot: staff must move one of them',
-  },
-  'free-over-taken': { severity: 'warning', display: 'A slot is free although something takes its time' },
-  'published-differs': {
-    severity: 'warning',
-    display: 'The published slots of a schedule do not match its opening hours',
-  },
-  'buffer-left-over': {
-    severity: 'error',
-    display: 'The buffer of a slot is left although no appointment holds the slot',
-  },
-  'reference-missing': { severity: 'error', display: 'A referenced resource does not exist' },
-  'job-left-over': { severity: 'error', display: 'An accepted asynchronous booking has not been carried out' },
-  'answers-left-over': { severity: 'warning', display: 'No appointment refers to answers that came with a booking' },
-  'patient-left-over': { severity: 'warning', display: 'No appointment refers to a patient that came with a booking' },
-} as const satisfies Record<string, { severity: 'error' | 'warning'; display: string }>;
+  'slot-missing': error('An open appointment has no slot, or its slot does not exist'),
+  'slot-status': error('The status of a slot does not match the status of its appointment'),
+  'slot-time': error('The slots of an open appointment do not cover its time exactly'),
+  'slot-held-twice': error('Two appointments hold the same slot, and neither says that it is an overbooking'),
+  'slot-without-appointment': error('A slot that the service marked as taken belongs to no appointment'),
+  'fragments-overlap': error('Fragments of a split slot overlap'),
+  'time-taken-twice': error('Two slots of one schedule take the same time for appointments'),
+  'booking-blocked': warning('A block lies over a booked slot: staff must move one of them'),
+  'free-over-taken': warning('A slot is free although something takes its time'),
+  'published-differs': warning('The published slots of a schedule do not match its opening hours'),
+  'buffer-left-over': error('The buffer of a slot is left although no appointment holds the slot'),
+  'reference-missing': error('A referenced resource does not exist'),
+  'job-left-over': error('An accepted asynchronous booking has not been carried out'),
+  'answers-left-over': warning('No appointment refers to answers that came with a booking'),
+  'patient-left-over': warning('No appointment refers to a patient that came with a booking'),
+} as const;
 
 export type Rule = keyof typeof rules;
 

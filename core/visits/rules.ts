@@ -105,9 +105,8 @@ function takenByStaying(appointments: readonly Appointment[], { state, context: 
 }
 
 /**
- * The appointments of the visit that stay and restrict the times of the moved ones: booked ones, not holds. Of a
- * series, only future appointments count. They do not count if they are fewer than the moved ones: then they are
- * exceptions.
+ * The appointments of the visit that stay and restrict the times of the moved ones, without holds. Of a series, only
+ * future appointments count. They do not count if they are fewer than the moved ones: then they are exceptions.
  */
 function deciding({ series, service }: Visit, situations: readonly Step[], { context }: Step): Appointment[] {
   const { now, config } = context;

@@ -4,8 +4,8 @@ import { defaultRepresentation, send } from '../http/response.ts';
 import { isSuccess, upstreamProblem } from '../medplum/errors.ts';
 
 /**
- * Adds `/healthz` (the process is alive) and `/readyz` (Medplum answers within a short time; also where the Bots run). While the service is shutting down neither can be reached: every new request is
- * answered with 503.
+ * Adds `/healthz` (the process is alive) and `/readyz` (Medplum answers within a short time; also where the Bots run).
+ * During a shutdown both respond with 503, like every other path.
  */
 export function addHealth(app: FastifyInstance, { upstream, limits, config, addresses }: GatewayContext): void {
   let asking: ReturnType<typeof upstream.call> | undefined;

@@ -11,14 +11,8 @@ import { openCalendars, requireUsable, save } from './session.ts';
 import { serviceName } from './texts.ts';
 
 /** The options for opening hours. */
-export interface HoursArguments {
+export interface HoursArguments extends Omit<HoursChange, 'hours'> {
   readonly hours?: string;
-  readonly duration?: number;
-  readonly every?: number;
-  readonly bufferBefore?: number;
-  readonly bufferAfter?: number;
-  readonly places?: number;
-  readonly timeZone?: string;
 }
 
 function readHours(text: string): NonNullable<HoursChange['hours']> {

@@ -212,7 +212,7 @@ export function otherTimes(
     .slice(0, MAX_TIMES);
 }
 
-/** The calendars that may substitute: they are active, not absent, and have a service in common with an absent one. */
+/** The calendars that may substitute: active, not absent, and not known to have other services than every absent one. */
 export function possibleSubstitutes(schedules: readonly Schedule[], absent: readonly string[]): Schedule[] {
   const isOpenFor = ({ actor }: Schedule) =>
     listOf(actor).some((reference) => idIn(reference, 'HealthcareService') !== undefined);

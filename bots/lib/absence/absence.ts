@@ -10,7 +10,7 @@ import {
   patientsOf,
   planAbsence,
 } from '../../../core/absence/plan.ts';
-import { MAX_TRIES, nextStep, type Step } from '../../../core/absence/progress.ts';
+import { type Known, MAX_TRIES, nextStep, type Step } from '../../../core/absence/progress.ts';
 import {
   type Absence,
   type Affected,
@@ -384,14 +384,9 @@ async function makeRows(
 const readAbsentOf = (medplum: MedplumClient, { blocks }: Absence): Promise<Absent[]> => readAbsent(medplum, blocks);
 
 /** Everything that one act for an appointment depends on. */
-interface Acting {
+interface Acting extends Omit<Known, 'row' | 'standing'> {
   readonly row: Task;
   readonly affected: Affected;
-  readonly appointment: Appointment | undefined;
-  readonly offer: Appointment | undefined;
-  readonly together: readonly Appointment[];
-  readonly slots: readonly Slot[];
-  readonly absent: readonly Absent[];
   readonly absence: Absence | undefined;
   readonly secrets: BotEvent['secrets'];
 }

@@ -187,8 +187,8 @@ async function publishWindows(
 
 /**
  * Publishes one slice of the opening hours of a Schedule: its nearest days or, when those are done, the days after
- * them. It starts again from the first day if the inputs of the opening hours have changed, or if a Slot became busy
- * since the last complete run.
+ * them. It starts again from the first day if the inputs of the opening hours have changed, if the last run failed, or
+ * if a Slot became busy since the last complete run began.
  *
  * @param row - the publication row
  * @param until - no write starts after it; milliseconds since 1970 UTC

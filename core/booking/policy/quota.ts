@@ -57,7 +57,7 @@ const SLOTS_PER_SEARCH = 100;
 /** The number of rows that a portal has for its patients. Bookings for people with the same row wait for each other. */
 const PATIENT_ROWS = 1_021;
 
-/** A number from the birth date, so that records of one person share it. It identifies nobody. */
+/** A number from the birth date, else from id or name: records of one person share it. It identifies nobody. */
 function patientRow({ birthDate, id, identifier, name }: Patient): number {
   const text = birthDate ?? id ?? JSON.stringify([identifier, name]);
   return [...text].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % PATIENT_ROWS, 0);
