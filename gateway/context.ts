@@ -125,7 +125,7 @@ export interface GatewayContext {
   readonly changes: RateLimit;
   readonly subscriptionChanges: RateLimit;
   /** Limit of requests without effect, by requestor and kind: reads and refused requests. */
-  readonly inVain: RateLimit;
+  readonly withoutEffect: RateLimit;
   readonly bindingTokens: BindingTokens;
   /** Reads the tokens of callers. */
   readonly accessTokens: AccessTokens;

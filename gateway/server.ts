@@ -111,7 +111,7 @@ function createContext({
     turns: createBookingQueue(all.turnMs),
     changes: createRateLimit(config.requestors.maxBookingsPerMinute, now),
     subscriptionChanges: createRateLimit(mostSubscriptionChanges(config), now),
-    inVain: createRateLimit(maxWithoutEffect(config), now),
+    withoutEffect: createRateLimit(maxWithoutEffect(config), now),
     bindingTokens: createBindingTokens(sealing.keys, now),
     accessTokens: createAccessTokens(tokens, sealing.unsealed, now),
     sealing: { ...sealing, tokens },

@@ -93,7 +93,7 @@ function leftIn(
 ): (() => Promise<void>)[] {
   const [appointments, patients] = [ofType('Appointment', changed), ofType('Patient', persons)];
   /** Whether another appointment has one of its Slots: which of them keeps it is for the job of the later one to decide. */
-  const isRival = (appointment: Appointment): boolean => {
+  const hasConflict = (appointment: Appointment): boolean => {
     const own = holdsSlots(appointment) ? slotIdsOf(appointment) : [];
     const others = own.filter((slot) => (holders.get(slot) ?? appointment.id) !== appointment.id);
     for (const slot of own.filter((one) => !others.includes(one))) {
@@ -112,7 +112,7 @@ function leftIn(
   );
   const outOfSync = appointments.filter(
     (appointment) =>
-      isRival(appointment) ||
+      hasConflict(appointment) ||
       isOfStaff(appointment) ||
       isOutOfSync(appointment, slots, Date.now(), config) ||
       (waiting.has(`Appointment/${appointment.id}`) && !isWaiting('request', appointment, config)),

@@ -46,7 +46,7 @@ interface Asked {
   /** The appointment; of a visit the first that is open and has not begun, or none of them. */
   readonly found: RelatedAppointment;
   /** What else of the visit is open and has not begun. */
-  readonly companions: readonly DependentAppointment[];
+  readonly dependents: readonly DependentAppointment[];
   /** All of them, as they are stored. */
   readonly appointments: readonly Appointment[];
   /** The Communication of the last message. */
@@ -56,8 +56,8 @@ interface Asked {
 }
 
 /** What a person answers about: the appointment, or what is left of the visit. */
-const openOf = ({ found, companions }: Asked): Appointment[] =>
-  [found.appointment, ...companions.map(({ appointment }) => appointment)].filter(
+const openOf = ({ found, dependents }: Asked): Appointment[] =>
+  [found.appointment, ...dependents.map(({ appointment }) => appointment)].filter(
     (appointment) => appointment !== undefined,
   );
 
@@ -89,7 +89,7 @@ async function entriesOf(medplum: MedplumClient, answer: MessageReply, asked: As
     return [];
   }
   return answer === 'cancel'
-    ? cancelEntries(medplum, asked.found, appointment, byPatient, asked.companions)
+    ? cancelEntries(medplum, asked.found, appointment, byPatient, asked.dependents)
     : comingEntries(openOf(asked), asked);
 }
 
@@ -180,8 +180,8 @@ async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
   const [last] = ofType('Communication', sent);
   const isRefused = (await readRefused(medplum, addressesOf({ last }))).size > 0;
   return isOver(thread, Date.now())
-    ? { row, thread: { ...thread, known: undefined }, found, companions: [], appointments: [], last, isRefused }
-    : { row, thread, found, companions: dependents, appointments, last, isRefused };
+    ? { row, thread: { ...thread, known: undefined }, found, dependents: [], appointments: [], last, isRefused }
+    : { row, thread, found, dependents, appointments, last, isRefused };
 }
 
 async function attempt(
@@ -197,7 +197,7 @@ async function attempt(
   const asked = await read(medplum, row);
   const { appointments, isRefused } = asked;
   const { appointment } = asked.found;
-  const limited = [asked.found, ...asked.companions].flatMap((relatedAppointment) =>
+  const limited = [asked.found, ...asked.dependents].flatMap((relatedAppointment) =>
     relatedAppointment.appointment && !isHold(relatedAppointment.appointment, config)
       ? [cancellationIssues(medplum, relatedAppointment.appointment, relatedAppointment)]
       : [],

@@ -93,7 +93,7 @@ async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, 
 const lengthOf = ({ appointment }: EventContent): number => (appointment ? JSON.stringify(appointment).length : 0);
 
 /**
- * What may be told about as many of the events as one response has room for. They are read in portions, which are the
+ * What may be told about as many of the events as one response has room for. They are read in chunks, which are the
  * smaller the larger the appointments are.
  */
 async function readPage(

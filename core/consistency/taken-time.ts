@@ -91,7 +91,7 @@ function doubledLanes({ lanes }: TakenSlots, onPurpose: ReadonlySet<string>, now
  * Finds free Slots over external busy slots. They cannot be booked, and the service should have withdrawn them within
  * seconds.
  */
-function offeredInVain({ takings, free }: TakenSlots, now: number): Finding[] {
+function freeOverTaken({ takings, free }: TakenSlots, now: number): Finding[] {
   return free
     .filter(({ end }) => end > now)
     .flatMap((slot) => {
@@ -123,7 +123,7 @@ export function issuesOfTakenTime(state: ResourceSet, context: ConsistencyContex
     ...bySchedule(state, context).flatMap((slots) => [
       ...doubled(slots, onPurpose, context.now),
       ...doubledLanes(slots, onPurpose, context.now),
-      ...offeredInVain(slots, context.now),
+      ...freeOverTaken(slots, context.now),
     ]),
     ...buffersLeftOver(state, context),
   ];

@@ -60,9 +60,9 @@ export function periodsFor({ interval: { start, end } }: WholeRequest, now: numb
 /** The found visits that can replace the requested one: those with all of its steps. */
 export function wholesIn(found: readonly FoundVisit[], whole: WholeRequest, visit: Visit): Alternative[] {
   return found.flatMap((foundVisit) => {
-    const steps = inWhole(foundVisit, whole.steps, visit).proposal.map(({ step, start, end, fillers }) => ({
+    const steps = inWhole(foundVisit, whole.steps, visit).proposal.map(({ step, start, end, candidates }) => ({
       name: step,
-      slots: fillers.flatMap(({ slots }) => slots),
+      slots: candidates.flatMap(({ slots }) => slots),
       start,
       end,
     }));

@@ -258,7 +258,7 @@ export function* openStep(
     roles.push(role);
   }
   const [first = [], ...others] = roles;
-  const found = new Map<string, Interval & { readonly fillers: CandidateSchedule[] }>();
+  const found = new Map<string, Interval & { readonly candidates: CandidateSchedule[] }>();
   for (const free of first) {
     const duration = durationIn(free.bookable, step);
     for (const slot of free.slots) {
@@ -272,9 +272,9 @@ export function* openStep(
         const taken = isInside ? slotsFor(interval, free, slot) : undefined;
         const candidate = taken && candidateScheduleOf(interval, free, frame, taken);
         const key = `${start} ${interval.end}`;
-        const opening = found.get(key) ?? { ...interval, fillers: [] };
+        const opening = found.get(key) ?? { ...interval, candidates: [] };
         if (candidate) {
-          opening.fillers.push(candidate);
+          opening.candidates.push(candidate);
           found.set(key, opening);
         }
       }
@@ -285,13 +285,13 @@ export function* openStep(
     if (isDue()) {
       yield;
     }
-    const { start, end, fillers } = opening;
+    const { start, end, candidates } = opening;
     const more = isWithinHours(opening, frame) ? others.map((role) => fillersAt({ start, end }, role, frame)) : [[]];
     if (more.every((candidateSchedules) => candidateSchedules.length > 0)) {
       openings.push({
         start,
         end,
-        roles: [fillers.toSorted((candidateSchedule, other) => candidateSchedule.rank - other.rank), ...more],
+        roles: [candidates.toSorted((candidateSchedule, other) => candidateSchedule.rank - other.rank), ...more],
       });
     }
   }

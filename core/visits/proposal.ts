@@ -48,13 +48,13 @@ export function proposalBundle(proposal: Proposal, proposing: Proposing): Bundle
   return {
     resourceType: 'Bundle',
     type: 'collection',
-    entry: proposal.map(({ step, start, end, fillers }) => {
-      const ids = fillers.flatMap(({ slots }) => slots);
+    entry: proposal.map(({ step, start, end, candidates }) => {
+      const ids = candidates.flatMap(({ slots }) => slots);
       const pools = visit.steps.find(({ name }) => name === step)?.pools ?? [
         { kind: 'service', service: visit.service },
       ];
       const serviceType = serviceTypesIn(
-        fillers.map(({ schedule, slots }) => [
+        candidates.map(({ schedule, slots }) => [
           ...(slotOf(slots[0] ?? '')?.services ?? []),
           ...(bookable.get(schedule)?.schedule.serviceType ?? []),
         ]),
@@ -77,7 +77,7 @@ export function proposalBundle(proposal: Proposal, proposing: Proposing): Bundle
         end: formatInstant(end),
         slot: ids.map((id) => ({ reference: `Slot/${id}` })),
         participant: participantsIn(
-          fillers.map(({ schedule }) => schedule),
+          candidates.map(({ schedule }) => schedule),
           proposing,
         ),
       };

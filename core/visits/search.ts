@@ -38,7 +38,7 @@ export interface OpenStep extends VisitStep {
 /** A step with its time and the Schedules of its roles. */
 export interface Placed extends Interval {
   readonly step: string;
-  readonly fillers: readonly CandidateSchedule[];
+  readonly candidates: readonly CandidateSchedule[];
 }
 
 /** The steps of one visit in the order of time. */
@@ -188,8 +188,8 @@ class Search {
   ): Generator<readonly CandidateSchedule[]> {
     const step = this.steps[index];
     const isApart = (candidate: CandidateSchedule): boolean =>
-      placed.every(({ end, fillers }) =>
-        fillers.every(
+      placed.every(({ end, candidates }) =>
+        candidates.every(
           (candidateSchedule) =>
             candidateSchedule.schedule !== candidate.schedule ||
             candidateSchedule.lane !== candidate.lane ||
@@ -201,7 +201,7 @@ class Search {
         one.step === step?.sameAs || this.steps.some(({ name, sameAs }) => name === one.step && sameAs === step?.name),
     );
     const isSame = (candidate: CandidateSchedule): boolean =>
-      linked.every(({ fillers: [own] }) => own?.schedule === candidate.schedule);
+      linked.every(({ candidates: [own] }) => own?.schedule === candidate.schedule);
     function* fill(role: number, candidates: readonly CandidateSchedule[]): Generator<readonly CandidateSchedule[]> {
       const all = opening.roles[role];
       if (!all) {
@@ -260,10 +260,7 @@ class Search {
         if ((yield* search.bound(following)) >= endOf()) {
           return;
         }
-        yield* extend(following, [
-          ...placed,
-          { start, end, step: search.steps[next]?.name ?? '', fillers: candidates },
-        ]);
+        yield* extend(following, [...placed, { start, end, step: search.steps[next]?.name ?? '', candidates }]);
       }
     }
     function* extend(standing: Standing, placed: Proposal): Computation<void> {

@@ -49,8 +49,8 @@ function nearest(
   { tolerance }: Series,
   earliest: number,
   schedule: string | undefined,
-): (Interval & { readonly filler: CandidateSchedule }) | undefined {
-  let best: (Interval & { readonly filler: CandidateSchedule }) | undefined;
+): (Interval & { readonly candidate: CandidateSchedule }) | undefined {
+  let best: (Interval & { readonly candidate: CandidateSchedule }) | undefined;
   const distance = ({ start }: Interval): number => Math.abs(start - time);
   for (let at = firstFrom(openings, Math.max(earliest, time - tolerance)); at < openings.length; at++) {
     const opening = openings[at];
@@ -61,7 +61,7 @@ function nearest(
       (candidateSchedule) => schedule === undefined || candidateSchedule.schedule === schedule,
     );
     if (candidate && (!best || distance(opening) < distance(best))) {
-      best = { start: opening.start, end: opening.end, filler: candidate };
+      best = { start: opening.start, end: opening.end, candidate: candidate };
     }
   }
   return best;
@@ -75,7 +75,7 @@ function seriesWith(
   timeZone: string,
 ): SeriesProposal {
   const { start, end } = first;
-  const placed: Placed[] = [{ step: '1', start, end, fillers: [candidate] }];
+  const placed: Placed[] = [{ step: '1', start, end, candidates: [candidate] }];
   const insteadOf = new Map<string, number>();
   for (const [index, time] of regularTimes(start, series, timeZone).entries()) {
     const schedule = series.isSameActor ? candidate.schedule : undefined;
@@ -83,7 +83,7 @@ function seriesWith(
     const found = index === 0 ? undefined : nearest(openings, time, series, earliest, schedule);
     const step = String(index + 1);
     if (found) {
-      placed.push({ step, start: found.start, end: found.end, fillers: [found.filler] });
+      placed.push({ step, start: found.start, end: found.end, candidates: [found.candidate] });
     }
     if (found && found.start !== time) {
       insteadOf.set(step, time);

@@ -207,7 +207,7 @@ export function periodsFor(
  */
 export const takesFreed = (proposal: Proposal, { series }: Visit, schedule: string, freed: Interval): boolean =>
   proposal.length >= (series?.count ?? 1) &&
-  proposal.some((one) => overlaps(one, freed) && one.fillers.some((candidate) => candidate.schedule === schedule));
+  proposal.some((one) => overlaps(one, freed) && one.candidates.some((candidate) => candidate.schedule === schedule));
 
 const isPerson = (reference = ''): boolean => /^(Patient|RelatedPerson)\//.test(reference);
 

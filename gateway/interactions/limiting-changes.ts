@@ -19,7 +19,7 @@ export const mostSubscriptionChanges = ({ notifications }: BookingConfig): numbe
 export const maxWithoutEffect = ({ requestors }: BookingConfig): number => 5 * requestors.maxBookingsPerMinute;
 
 /** Weights of requests without effect: a refused request reads more. */
-const inVainWeights = { asked: 1, refused: 2 } as const;
+const weights = { asked: 1, refused: 2 } as const;
 
 /** Number of changes that a request counts as, without the size of its body; a read counts as none. */
 const counts = {
@@ -51,10 +51,10 @@ function tooMany(of: Counted, body: unknown, retryAfter: string, { config }: Gat
  */
 export function countWithoutEffect(
   name: string,
-  kind: keyof typeof inVainWeights,
-  { inVain }: Pick<GatewayContext, 'inVain'>,
+  kind: keyof typeof weights,
+  { withoutEffect }: Pick<GatewayContext, 'withoutEffect'>,
 ) {
-  return inVain.take(`${name} ${kind}`, inVainWeights[kind]);
+  return withoutEffect.take(`${name} ${kind}`, weights[kind]);
 }
 
 /** Bytes of a body per further change: a limit of the number alone would let a portal store any amount. */

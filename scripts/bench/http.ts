@@ -56,7 +56,7 @@ export async function wait(
   const end = performance.now() + limit;
   while (!(await isSo())) {
     if (performance.now() > end) {
-      throw new Error(`Waited in vain: ${what}.`);
+      throw new Error(`Waited too long: ${what}.`);
     }
     await setTimeout(pause);
   }

@@ -178,8 +178,8 @@ async function historiesWhere<T extends ResourceType>(
   ids: readonly string[],
   isWanted: (version: ExtractResource<T>) => boolean,
 ): Promise<History<ExtractResource<T>>[]> {
-  const found = await mapConcurrently(chunks(ids, HISTORIES.atOnce), CONCURRENCY, async (portion) => {
-    const histories = await readHistories(medplum, type, portion);
+  const found = await mapConcurrently(chunks(ids, HISTORIES.atOnce), CONCURRENCY, async (chunk) => {
+    const histories = await readHistories(medplum, type, chunk);
     return histories.filter(({ versions }) => versions.some(isWanted));
   });
   return found.flat();

@@ -15,7 +15,17 @@ const retired: readonly (readonly [word: RegExp, now: string])[] = [
   [/\bheirs?(Of)?\b/i, 'successor patient'],
   [/\brefillRows?\b/, 'releaseRows'],
   [/\breadCompanions\b/, 'readDependentAppointments'],
-  [/\b(rivalsOf|loserOf)\b/, 'conflictsOf, yieldingAppointmentOf'],
+  [/\brivals?(Of)?\b/i, 'conflict'],
+  [/\blosers?(Of)?\b/i, 'yielding appointment'],
+  [/\bcompanions?\b/i, 'dependent appointments'],
+  [/\bfillers?\b(?!-)/i, 'candidate schedule'],
+  [/\bhopeless\b/, 'unreadable'],
+  [/\b(hearing|untold)\b/i, 'subscription watch, not notified'],
+  [/\b(in vain|inVain\w*)\b/i, 'without effect'],
+  [/\bout of turn\b/i, 'retry in queue'],
+  [/\b(Taking|takingSlot|newTaking|planTaking)\b/, 'ExternalSlot, external busy slot'],
+  [/\b(tookPlace|toldGroupOf|mayBeTold)\b/, 'hasBegun, notifiedGroupOf, mayBeNotified'],
+  [/\b(AnswerMemory|UpstreamAnswer|formatBookingAnswer)\b/, '…Response'],
 ];
 
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' })

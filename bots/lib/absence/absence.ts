@@ -60,7 +60,7 @@ import { readNotifiedTogether } from '../visits/dependent-appointments.ts';
 import { type Bounds, findInstead, searchEnd, type Whole } from '../visits/offered-visit.ts';
 
 /** How many rows of appointments are made at once. */
-const PORTION = 40;
+const CHUNK = 40;
 
 const unique = <T>(all: readonly T[]): T[] => [...new Set(all)];
 
@@ -312,7 +312,7 @@ async function readOpenRows(medplum: MedplumClient): Promise<Map<string, Task>> 
 }
 
 /**
- * Makes rows for the appointments of a plan, and for what has been booked since, portion by portion: in one transaction
+ * Makes rows for the appointments of a plan, and for what has been booked since, chunk by chunk: in one transaction
  * with the row of the absence, which holds what is left, and with the lock, so that an appointment has one row even if two
  * absences affect it.
  *
@@ -347,7 +347,7 @@ async function makeRows(
     const isNew = ({ id: one = '' }: Appointment): boolean => !open.has(one) && !known.has(one);
     const planned = new Set(absence.plan.map(({ appointment }) => appointment));
     const fresh = await withoutListed(medplum, appointments.filter(isNew), open);
-    const unplanned = fresh.filter((one) => !planned.has(one.id ?? '')).slice(0, PORTION);
+    const unplanned = fresh.filter((one) => !planned.has(one.id ?? '')).slice(0, CHUNK);
     const reserved = new Set(
       [...absence.plan, ...[...open.values()].flatMap((task) => affectedOf(task) ?? [])].flatMap(
         ({ proposal }) => proposal?.slots ?? [],
@@ -355,7 +355,7 @@ async function makeRows(
     );
     const next =
       absence.plan.length > 0
-        ? absence.plan.slice(0, PORTION)
+        ? absence.plan.slice(0, CHUNK)
         : await plan(
             medplum,
             { appointments: unplanned, slots, absent, substitutes: absence.substitutes, reserved },
@@ -368,7 +368,7 @@ async function makeRows(
     const made = next
       .filter(({ appointment }) => byId.has(appointment))
       .map((entry) => creation(newAffected(entry, byId.get(entry.appointment), absence, id, now, config)));
-    const left = absenceRow({ ...absence, plan: absence.plan.slice(PORTION) }, 'in-progress', now, config, row);
+    const left = absenceRow({ ...absence, plan: absence.plan.slice(CHUNK) }, 'in-progress', now, config, row);
     const written = await writeUnlessOvertaken(
       medplum,
       [updateEntry(row, left), updateEntry(lock, lockRow(config, lock)), ...made],

@@ -80,13 +80,13 @@ async function attempt(
   }
   // An appointment that was over before its deletion has released its slots: slots deleted after that stay deleted.
   const missing = stored || holdsSlots(seen) ? slots.lost : [];
-  const [rival] = conflictsOf(changed, slots.others, now, config);
-  if (rival && stored) {
-    const yielding = yieldingAppointmentOf(changed, rival, config);
-    const shared = slots.slots.find(({ id = '' }) => [changed, rival].every((one) => slotIdsOf(one).includes(id)));
+  const [conflict] = conflictsOf(changed, slots.others, now, config);
+  if (conflict && stored) {
+    const yielding = yieldingAppointmentOf(changed, conflict, config);
+    const shared = slots.slots.find(({ id = '' }) => [changed, conflict].every((one) => slotIdsOf(one).includes(id)));
     const { kind } = await sendTransaction(
       medplum,
-      conflictEntries(yielding, yielding === rival ? changed : rival, shared, config),
+      conflictEntries(yielding, yielding === conflict ? changed : conflict, shared, config),
     );
     // In both cases, its slots are read and checked again.
     return kind === 'done' ? 'overtaken' : kind;

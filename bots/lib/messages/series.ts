@@ -97,7 +97,7 @@ export async function readAtOnce(
   const isEarlier = (parseInstant(first?.start) ?? 0) < (parseInstant(own.start) ?? 0);
   const notified = new Set(members.map(({ row }) => row));
   // Who was to be told by a message that is not sent is told by the next one.
-  const untold = before.flatMap(({ row, thread }) =>
+  const notNotified = before.flatMap(({ row, thread }) =>
     row && thread && !thread.claimed && !notified.has(row)
       ? [updateEntry(row, threadTask({ ...thread, known: undefined, due: now }, config, row))]
       : [],
@@ -106,6 +106,6 @@ export async function readAtOnce(
     members,
     earlier: isEarlier ? first?.id : undefined,
     unknown: same.flatMap(({ one, thread }) => (one.row ? [] : [thread])),
-    entry: [...members.map(({ row, thread }) => updateEntry(row, threadTask(thread, config, row))), ...untold],
+    entry: [...members.map(({ row, thread }) => updateEntry(row, threadTask(thread, config, row))), ...notNotified],
   };
 }

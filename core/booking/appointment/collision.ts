@@ -56,18 +56,18 @@ export function collisions(
   const byHand = new Set(takenByHand([slot, ...beside], appointments));
   const takes = (one: CalendarSlot): boolean =>
     !isOverbooking(one.resource, config) && one.end > now && (one.role === 'external' || byHand.has(one));
-  const isLoser = (appointment: Appointment): boolean =>
+  const mayYield = (appointment: Appointment): boolean =>
     holdsSlots(appointment) && !hasEnded(appointment, now, config) && !isOverbooking(appointment, config);
-  const losing = appointments.filter(isLoser);
+  const yielding = appointments.filter(mayYield);
   const named = new Set(appointments.filter(holdsSlots).flatMap(slotIdsOf));
   const isBlock = ({ id, role, status }: CalendarSlot): boolean =>
     status === 'busy-unavailable' || (role === 'external' && !named.has(id));
   const lostTo = (external: CalendarSlot, under: CalendarSlot): Collision[] =>
-    losing
+    yielding
       .map((appointment) => ({ appointment, ids: slotIdsOf(appointment) }))
       .filter(({ ids }) => ids.includes(under.id) && !ids.includes(external.id))
       .map(({ appointment }) => ({ appointment, taking: external, isBlock: isBlock(external) }));
-  const isRival = (appointment: Appointment): boolean =>
+  const isInConflict = (appointment: Appointment): boolean =>
     slot.isByHand &&
     appointment.status === 'booked' &&
     ownerOf(appointment, config) !== undefined &&
@@ -75,7 +75,7 @@ export function collisions(
   return isBuffer(slot.resource)
     ? []
     : [
-        ...losing.filter(isRival).map((appointment) => ({ appointment, taking: slot, isBlock: false })),
+        ...yielding.filter(isInConflict).map((appointment) => ({ appointment, taking: slot, isBlock: false })),
         ...beside.flatMap((other) => [
           ...(takes(slot) ? lostTo(slot, other) : []),
           ...(byHand.has(other) && takes(other) ? lostTo(other, slot) : []),

@@ -67,7 +67,7 @@ interface Terms {
 export function termsOf(situations: readonly Situation[]): Terms {
   const [first] = situations;
   return {
-    policies: situations.flatMap(({ result: verdict }) => verdict.policies),
+    policies: situations.flatMap(({ result }) => result.policies),
     schedules: situations.flatMap((situation) =>
       situation.selected.slots.flatMap((slot) => calendarAt(slot, situation) ?? []),
     ),

@@ -235,7 +235,7 @@ function isLocated<T extends ResourceType>(type: T) {
 /** The most parameters of one request: more than the sum of all allowed repetitions. */
 const MAX_PARAMETERS = 100;
 
-const hopeless = (issues: readonly Issue[]): ReadInputs => ({
+const unreadableInputs = (issues: readonly Issue[]): ReadInputs => ({
   inputs: { appointments: [], patients: [], answers: [], replaced: [] },
   issues,
   unreadable: [],
@@ -246,7 +246,7 @@ function readParameters(parameters: readonly unknown[], operation: OperationName
   const repeated = repetitionIssues(parameters, operation);
   if (parameters.length > MAX_PARAMETERS || repeated.length > 0) {
     const issues = boundIssues({ parameter: parameters }, { parameter: MAX_PARAMETERS }, 'Parameters');
-    return hopeless([...issues, ...repeated]);
+    return unreadableInputs([...issues, ...repeated]);
   }
   const read = parameters.map((parameter, index) =>
     readParameter(parameter, `Parameters.parameter[${index}]`, operation, config),
@@ -278,7 +278,7 @@ function readParameters(parameters: readonly unknown[], operation: OperationName
 export function readInputs(body: unknown, config: PublicConfig, operation: OperationName = 'book'): ReadInputs {
   const tooLarge = sizeProblem(body);
   if (tooLarge) {
-    return hopeless([malformed(`The body of $${operation} must not ${tooLarge}.`, 'http.body')]);
+    return unreadableInputs([malformed(`The body of $${operation} must not ${tooLarge}.`, 'http.body')]);
   }
   if (isObject(body) && body.resourceType === 'Appointment') {
     const {
@@ -297,7 +297,9 @@ export function readInputs(body: unknown, config: PublicConfig, operation: Opera
   }
   if (!isResource(body, 'Parameters') || !Array.isArray(body.parameter)) {
     const diagnostics = `The body of $${operation} must be an Appointment, or Parameters with an appt-resource.`;
-    return hopeless([malformed(diagnostics, isResource(body, 'Parameters') ? 'Parameters.parameter' : 'http.body')]);
+    return unreadableInputs([
+      malformed(diagnostics, isResource(body, 'Parameters') ? 'Parameters.parameter' : 'http.body'),
+    ]);
   }
   return readParameters(body.parameter, operation, config);
 }

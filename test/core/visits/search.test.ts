@@ -79,7 +79,7 @@ function everything(steps: readonly OpenStep[]): Proposal[] {
         start,
         end,
         step: step.name,
-        fillers: other ? [candidateSchedule, other] : [candidateSchedule],
+        candidates: other ? [candidateSchedule, other] : [candidateSchedule],
       })),
     ),
   );
@@ -95,8 +95,8 @@ function isVisit(steps: readonly OpenStep[], placed: Proposal): boolean {
     const previous = step?.after.length ? before.findLast((other) => step.after.includes(other.step)) : last;
     const gap = one.start - (previous?.end ?? 0);
     const shared = before.flatMap((other) =>
-      other.fillers.flatMap((theirs) =>
-        one.fillers
+      other.candidates.flatMap((theirs) =>
+        one.candidates
           .filter((ours) => ours.schedule === theirs.schedule && ours.lane === theirs.lane)
           .map((ours) => one.start - other.end - Math.max(theirs.buffers.after, ours.buffers.before)),
       ),
@@ -106,9 +106,9 @@ function isVisit(steps: readonly OpenStep[], placed: Proposal): boolean {
       step?.after.every((name) => before.some((other) => other.step === name)) &&
       (!last || one.start >= last.end) &&
       (!previous || (gap >= step.gapMin && gap <= step.gapMax)) &&
-      new Set(one.fillers.map(({ schedule }) => schedule)).size === one.fillers.length &&
+      new Set(one.candidates.map(({ schedule }) => schedule)).size === one.candidates.length &&
       shared.every((distance) => distance >= 0) &&
-      (!same || same.fillers[0]?.schedule === one.fillers[0]?.schedule)
+      (!same || same.candidates[0]?.schedule === one.candidates[0]?.schedule)
     );
   });
 }
@@ -118,11 +118,11 @@ const rankOf = (steps: readonly OpenStep[], left: number, placed: Proposal): num
   placed[0]?.start ?? 0,
   left,
   placed.at(-1)?.end ?? 0,
-  ...placed.flatMap(({ start, end, step, fillers }) => [
+  ...placed.flatMap(({ start, end, step, candidates }) => [
     start,
     steps.findIndex(({ name }) => name === step),
     end,
-    ...fillers.map(({ rank }) => rank),
+    ...candidates.map(({ rank }) => rank),
   ]),
 ];
 
@@ -150,7 +150,8 @@ function exhaustive(steps: readonly OpenStep[]): string[] {
 const show = (placed: Proposal): string =>
   placed
     .map(
-      ({ step, start, end, fillers }) => `${step} ${start}-${end} ${fillers.map(({ schedule }) => schedule).join('+')}`,
+      ({ step, start, end, candidates }) =>
+        `${step} ${start}-${end} ${candidates.map(({ schedule }) => schedule).join('+')}`,
     )
     .join(', ');
 

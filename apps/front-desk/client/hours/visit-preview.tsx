@@ -55,8 +55,8 @@ export function VisitPreviewList({
   readonly data: HoursData;
 }) {
   const { language, visit: words } = useTexts();
-  const nameOf = ({ fillers }: Placed): string =>
-    fillers
+  const nameOf = ({ candidates }: Placed): string =>
+    candidates
       .flatMap(({ schedule }) => data.schedules.filter(({ id }) => id === schedule))
       .map(titleOf)
       .join(', ');

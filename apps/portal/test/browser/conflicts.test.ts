@@ -21,27 +21,27 @@ test('of two browsers on one time one holds it, and the other gets the next best
   await Promise.all([visit(first, service), visit(second, service)]);
   await Promise.all([first, second].map((page) => page.getByRole('button', { name: '09:30' }).click()));
   await Promise.all([first, second].map((page) => page.waitForURL(/details|hold/)));
-  const isLoser = (page: Page) => page.getByRole('alert').isVisible();
-  const [winner, loser] = (await isLoser(first)) ? [second, first] : [first, second];
-  expect(await isLoser(winner)).toBe(false);
-  await expect(loser.getByRole('alert')).toContainText('Someone else was faster');
+  const isRefused = (page: Page) => page.getByRole('alert').isVisible();
+  const [winner, refused] = (await isRefused(first)) ? [second, first] : [first, second];
+  expect(await isRefused(winner)).toBe(false);
+  await expect(refused.getByRole('alert')).toContainText('Someone else was faster');
   // It is only held.
-  await expect(loser.locator('main')).not.toContainText('booked');
-  await expect(loser.getByRole('alert')).toBeFocused();
-  await expect(loser.getByRole('link', { name: 'See all free times' })).toBeVisible();
-  await expect(loser).toHaveTitle(/^Error: /);
-  await expectAccessible(loser);
+  await expect(refused.locator('main')).not.toContainText('booked');
+  await expect(refused.getByRole('alert')).toBeFocused();
+  await expect(refused.getByRole('link', { name: 'See all free times' })).toBeVisible();
+  await expect(refused).toHaveTitle(/^Error: /);
+  await expectAccessible(refused);
   await fillPerson(winner, 'Wina');
   await winner.getByRole('button', { name: 'Book this appointment' }).click();
   await expect(winner.locator('.state')).toHaveText('Confirmed');
 
-  await expect(loser.locator('.alternatives button')).toHaveText([/^09:00/, /^10:00/, /^10:30/]);
-  await loser.getByRole('button', { name: /^10:00/ }).click();
-  await fillPerson(loser, 'Lou');
-  await loser.getByRole('button', { name: 'Book this appointment' }).click();
-  await expect(loser.locator('.state')).toHaveText('Confirmed');
-  await expect(loser.locator('dl')).toContainText('10:00–10:30');
-  await expect(loser.locator('dl')).toContainText('Lou Muster');
+  await expect(refused.locator('.alternatives button')).toHaveText([/^09:00/, /^10:00/, /^10:30/]);
+  await refused.getByRole('button', { name: /^10:00/ }).click();
+  await fillPerson(refused, 'Lou');
+  await refused.getByRole('button', { name: 'Book this appointment' }).click();
+  await expect(refused.locator('.state')).toHaveText('Confirmed');
+  await expect(refused.locator('dl')).toContainText('10:00–10:30');
+  await expect(refused.locator('dl')).toContainText('Lou Muster');
   const taken = await Promise.all(
     service.slots.map(({ id }) => stored('Appointment', `slot=Slot/${id}&status=booked`)),
   );
