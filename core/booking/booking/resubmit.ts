@@ -48,7 +48,13 @@ function unite(
 
 /** Whether a service type was derived from the slots, not submitted. It is not kept when the slots change. */
 const isDerived = (type: CodeableConcept): boolean =>
-  serviceIdOf(type) !== undefined && (type.coding ?? []).every(({ userSelected }) => userSelected === false);
+  serviceIdOf(type) !== undefined && (type.coding?.every(({ userSelected }) => userSelected === false) ?? false);
+
+/** An appointment without derived service types: a requestor that sends back what it has read asks for none. */
+function withoutDerived({ serviceType, ...others }: Appointment): Appointment {
+  const types = serviceType?.filter((concept) => !isDerived(concept));
+  return { ...others, ...(types?.length && { serviceType: types }) };
+}
 
 /** The stored appointment without personal elements. They must be sent again for another patient. */
 function withoutPerson(stored: Appointment, clinic: Submitted, { uris }: PublicConfig): [Entry, Submitted] {
@@ -85,15 +91,13 @@ function unitedLists(sent: Entry, stored: Entry, { extensions }: Submitted, conf
  * @see specification section 3, re-submission
  */
 export function resubmitted(
-  sent: Appointment,
+  asked: Appointment,
   before: Appointment,
   part: Submitted,
   isSamePatient: boolean,
   config: PublicConfig,
 ): Appointment {
-  const { serviceType, ...others } = before;
-  const types = serviceType?.filter((concept) => !isDerived(concept));
-  const known = { ...others, ...(types?.length && { serviceType: types }) };
+  const [sent, known] = [withoutDerived(asked), { ...withoutDerived(before) }];
   const [stored, clinic] = isSamePatient ? [known, part] : withoutPerson(known, part, config);
   const named = new Set(Object.keys(sent).map(elementName));
   const isAsLong = lengthOf(sent) === lengthOf(before);

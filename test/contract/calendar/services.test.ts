@@ -300,9 +300,12 @@ describe('what is booked is what Medplum books', () => {
       end: at('10:00'),
       slot: [{ reference: `Slot/${slot?.id}` }],
     };
-    expect(succeeded('Appointment', await book(moved)).serviceType?.map(({ extension }) => extension)).toEqual([
-      link(other),
-    ]);
+    const there = succeeded('Appointment', await book(moved));
+    expect(there.serviceType?.map(({ extension }) => extension)).toEqual([link(other)]);
+    // Nor is it asked for by who sends back what was read.
+    const [former] = await freeAt(schedule, '09:30');
+    const back = { ...there, status: 'proposed', slot: [{ reference: `Slot/${former?.id}` }] };
+    expect(succeeded('Appointment', await book(back)).serviceType).toEqual(unnamed.serviceType);
 
     const forged = {
       ...sent,
