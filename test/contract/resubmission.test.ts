@@ -352,6 +352,21 @@ describe('reschedule by replacement', () => {
     ]);
   });
 
+  it('of one that the same request moves: 400, at once, and nothing has changed', async () => {
+    const booking = await aMovable();
+    const { schedule, slot, later, id, patient } = booking;
+    const third = await aSlot(schedule, 120, 150);
+    const { parameter } = several(proposed(patient, [third], { from: 120, to: 150 }), {
+      ...at(later, booking, 60),
+      id,
+    });
+    const replaced = { name: 'cancelled-appt-id', valueUri: id };
+    const response = await book({ resourceType: 'Parameters', parameter: [...parameter, replaced] });
+    expect(refusalOf(response)).toEqual([400, 'malformed-request Parameters.parameter[2].valueUri']);
+    expect([(await read(id)).status, slot.status]).toEqual(['booked', 'free']);
+    expect(await slotsOf(schedule)).toEqual(['busy 0-30', 'free 60-90', 'free 120-150']);
+  });
+
   it('may take the very time of the old one; if the new one cannot be booked, the old one stays', async () => {
     const booking = await aMovable();
     const { schedule, slot, booked, id } = booking;

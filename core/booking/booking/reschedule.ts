@@ -30,15 +30,7 @@ function closedIssue({ id, status }: Appointment, expression: string): Issue {
   return { code: 'appointment-closed', diagnostics, expression };
 }
 
-function replacedIssues(
-  { value: id, path }: Located<string>,
-  found: Appointment | undefined,
-  { appointment }: AppointmentRequest,
-): Issue[] {
-  if (id === appointment.value.id) {
-    const diagnostics = 'An appointment cannot replace itself; send it again under its id to move it.';
-    return [{ code: 'malformed-request', diagnostics, expression: path }];
-  }
+function replacedIssues({ value: id, path }: Located<string>, found: Appointment | undefined): Issue[] {
   if (!found) {
     const diagnostics = `There is no Appointment/${id} to replace.`;
     return [{ code: 'replaced-appointment-not-found', diagnostics, expression: path }];
@@ -121,7 +113,7 @@ export function findEarlierAppointments(
     issues: [
       ...versionIssues(request, ifMatch, previous),
       ...(previous ? previousIssues(previous, path, context) : []),
-      ...named.flatMap(({ one, found }) => replacedIssues(one, found, request)),
+      ...named.flatMap(({ one, found }) => replacedIssues(one, found)),
     ],
   };
 }

@@ -233,7 +233,7 @@ function readOne(
   };
 }
 
-/** Finds parameters that cannot be combined with several appointments. */
+/** Finds parameters and appointments that cannot be combined. */
 function togetherIssues({ appointments, schedule }: BookInputs, replaced: readonly Located<string>[]): Issue[] {
   const diagnostics = 'Several appointments name their slots themselves: leave out the parameter schedule.';
   const ids = appointments.map(({ value }) => value.id);
@@ -243,7 +243,7 @@ function togetherIssues({ appointments, schedule }: BookInputs, replaced: readon
       ? [{ code: 'malformed-request', diagnostics, expression: schedule.path } as const]
       : []),
     ...replaced
-      .filter(({ value }, index) => replaced.findIndex((one) => one.value === value) < index)
+      .filter(({ value }, index) => ids.includes(value) || replaced.findIndex((one) => one.value === value) < index)
       .map(({ path }): Issue => {
         const again = 'An appointment is replaced only once: name each in one cancelled-appt-id.';
         return { code: 'malformed-request', diagnostics: again, expression: path };
