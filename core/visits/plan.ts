@@ -377,7 +377,8 @@ function transactionOf({ given, steps, inTime }: Decided): Bundle {
   const answers = new Map<Step, readonly BundleEntry[]>(
     families.flatMap((family) => {
       const [first] = family;
-      const entries = first ? questionnaireResponseEntries(first.request, first.resolved, given.context) : [];
+      const about = [...new Set(family.flatMap(({ request }) => request.answers))];
+      const entries = first ? questionnaireResponseEntries({ answers: about }, first.resolved, given.context) : [];
       return family.map((one) => [one, entries] as const);
     }),
   );

@@ -152,24 +152,36 @@ function namesAnother({ participant = [] }: Appointment, { value }: Located<Pati
 
 const isLocal = (actor: Reference | undefined): boolean => /^(#|urn:)/.test(actor?.reference ?? '');
 
+/** The ids of an appointment's patients as they were sent; a submitted patient may have none. */
+const patientIdsIn = ({ patient, participants }: AppointmentRequest): (string | undefined)[] => [
+  ...(patient ? [patient.value.id] : []),
+  ...participants.flatMap(({ actor }) => (actor.kind === 'patient' ? [actor.id] : [])),
+];
+
+/** Whether the appointments of a request are for different patients. */
+const isFamily = ({ patients }: BookInputs, read: readonly AppointmentRequest[]): boolean =>
+  patients.length > 1 || new Set(read.map((one) => patientIdsIn(one).join())).size > 1;
+
+/** Whether the subject of a QuestionnaireResponse is a patient of an appointment. */
+const isAbout = ({ value }: Located<QuestionnaireResponse>, request: AppointmentRequest): boolean => {
+  const id = localId(value.subject?.reference);
+  return id !== undefined && patientIdsIn(request).includes(id);
+};
+
 /**
- * With several patients in a request, an appointment must refer to each patient, and each QuestionnaireResponse must
- * have a patient as subject.
+ * With several submitted patients, an appointment must refer to each. If the appointments are for different patients,
+ * each QuestionnaireResponse must have one of them as subject.
  */
-function familyIssues({ appointments, patients, answers }: BookInputs): Issue[] {
-  if (patients.length < 2) {
-    return [];
-  }
+function familyIssues({ appointments, patients, answers }: BookInputs, family: readonly AppointmentRequest[]): Issue[] {
   const idle = patients.filter((one) => !appointments.some(({ value }) => isMeantBy(value, one)));
-  const ids = new Set(patients.map(({ value }) => value.id));
-  const unassigned = answers.filter(({ value }) => !ids.has(localId(value.subject?.reference)));
+  const unassigned = answers.filter((response) => !family.some((one) => isAbout(response, one)));
   return [
-    ...idle.map(({ path }): Issue => {
+    ...(patients.length < 2 ? [] : idle).map(({ path }): Issue => {
       const diagnostics = 'With several patients, each has an id of its own, and an appointment refers to it by #id.';
       return { code: 'malformed-request', diagnostics, expression: `${path}.id` };
     }),
     ...unassigned.map(({ path }): Issue => {
-      const diagnostics = 'With several patients, the subject of answers refers to one of them by #id.';
+      const diagnostics = 'With several patients, the subject of answers refers to one of them: #id, or Patient/id.';
       return { code: 'malformed-request', diagnostics, expression: `${path}.subject` };
     }),
   ];
@@ -192,9 +204,6 @@ function readOne(
     : isOther
       ? undefined
       : only;
-  const isAbout = (response: Located<QuestionnaireResponse>): boolean =>
-    patient?.value.id !== undefined && localId(response.value.subject?.reference) === patient.value.id;
-  const responses = isOneOfSeveral ? inputs.answers.filter(isAbout) : inputs.answers;
   const slots = readSlots(appointment, baseUrl);
   const schedule = readReference(inputs.schedule, baseUrl, 'Schedule');
   const participation = readParticipants(appointment, { patient, relatedPerson, isOneOfSeveral }, baseUrl);
@@ -219,7 +228,7 @@ function readOne(
       replaced,
       patient,
       relatedPerson,
-      answers: responses,
+      answers: inputs.answers,
     },
     issues: [
       ...missingElements(appointment, patient !== undefined || isHolding || !areParametersRead),
@@ -245,7 +254,8 @@ function togetherIssues({ appointments, schedule }: BookInputs, replaced: readon
     ...replaced
       .filter(({ value }, index) => ids.includes(value) || replaced.findIndex((one) => one.value === value) < index)
       .map(({ path }): Issue => {
-        const again = 'An appointment is replaced only once: name each in one cancelled-appt-id.';
+        const again =
+          'An appointment is either replaced, once, or moved: to move it, send it again under its id alone.';
         return { code: 'malformed-request', diagnostics: again, expression: path };
       }),
     ...repeated.map(({ path }): Issue => {
@@ -288,16 +298,20 @@ export function parseBookRequest(body: unknown, config: PublicConfig, purpose: P
   const read = appointments.map((locatedAppointment, index) =>
     readOne(locatedAppointment, inputs, areParametersRead, isHolding, replacedBy(index), config),
   );
+  const all = read.map(({ request }) => request);
+  const isOfFamily = isFamily(inputs, all);
   const more = uniqueIssues([
     ...read.flatMap((one) => one.issues),
     ...named.flatMap(({ issues: found }) => found),
     ...togetherIssues(inputs, replaced),
-    ...familyIssues(inputs),
+    ...(isOfFamily ? familyIssues(inputs, all) : []),
   ]);
   const found = [...issues, ...withoutDependentIssues(more, unreadable)];
   return {
     request: {
-      appointments: read.map(({ request }) => request),
+      appointments: all.map((one) =>
+        isOfFamily ? { ...one, answers: one.answers.filter((response) => isAbout(response, one)) } : one,
+      ),
       isPersonalOffer: inputs.personalOffer?.value === true,
       isDryRun: inputs.dryRun?.value === true,
     },

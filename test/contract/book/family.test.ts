@@ -88,6 +88,31 @@ describe('a family', () => {
     expect((await slotsOf(schedule)).every((slot) => slot.startsWith('free '))).toBe(true);
   });
 
+  it.each<[string, (ids: readonly string[]) => readonly string[], readonly string[]]>([
+    ['stored patients', (ids) => ids.map((id) => `Patient/${id}`), []],
+    ['one that is sent', ([id]) => [`Patient/${id}`, '#emma'], ['emma']],
+  ])('answers are only of whom they are about: %s', async (_, references, sent) => {
+    const people = await simultaneously(2, () => aPatient());
+    const ids = people.map(({ id = '' }) => id);
+    const { schedule, body } = await aFamily(...references(ids));
+    const patients = sent.map((id) => ['patient', child(id)] as const);
+    const at = 2 + patients.length;
+    expect(refusalOf(await book(body(...patients, ['patientSubmittedInformation', answers])))).toEqual([
+      400,
+      `malformed-request Parameters.parameter[${at}].resource.subject`,
+    ]);
+    expect(await slotsOf(schedule)).toEqual(['free 0-30', 'free 30-60']);
+    const subject = { reference: references(ids)[0] };
+    const response = await book(body(...patients, ['patientSubmittedInformation', { ...answers, subject }]));
+    const booked = (resourceIn('Bundle', response).entry ?? []).flatMap(({ resource }) =>
+      isResource(resource, 'Appointment') ? [resource] : [],
+    );
+    expect(booked.map(({ supportingInformation = [] }) => supportingInformation.length)).toEqual([1, 0]);
+    const [reference] = booked[0]?.supportingInformation ?? [];
+    const [kept] = await stored('QuestionnaireResponse', `_id=${reference?.reference?.split('/')[1]}`);
+    expect(kept?.subject?.reference).toBe(`Patient/${ids[0]}`);
+  });
+
   it('is refused as a whole with a patient of another portal', async () => {
     const foreign = await aPatient('portal-b');
     const { schedule, body } = await aFamily('#a', `Patient/${foreign.id}`);
