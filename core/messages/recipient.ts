@@ -46,7 +46,8 @@ function addressIn({ system, value = '' }: ContactPoint): Pick<Recipient, 'mediu
     return { medium: 'email', address: text };
   }
   const isPhone = (system === 'phone' || system === 'sms') && telephone.test(text);
-  return isPhone ? { medium: 'sms', address: text.replace(/^00/, '+').replace(/[^+0-9]/g, '') } : undefined;
+  const number = text.replace(/[^+0-9]/g, '').replace(/^00/, '+');
+  return isPhone ? { medium: 'sms', address: number.replace(/^(\+49|\+43|\+41)0/, '$1') } : undefined;
 }
 
 /** Whether an address is no longer, or not yet, in use. The last day or month of a period belongs to it. */
