@@ -39,7 +39,7 @@ import {
   type SubscriptionOutbox,
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
-import { ofType, readAll, readInTransaction, readLeaving } from '../lib/read.ts';
+import { ofType, readAll, readFormer, readInTransaction, readLeaving } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 /** What a run started by the clock begins with. */
@@ -48,7 +48,7 @@ interface DueOutboxes {
   readonly checkpoint: Task | undefined;
   /** Whether anybody is to be told about appointments. */
   readonly isListened: boolean;
-  /** Those who have left the clinic since everything was recorded, as far as they have outboxes. */
+  /** Those who have left the clinic since everything was recorded, or are among the subscribers, with outboxes. */
   readonly former: readonly SubscriberState[];
   /** The subscribers for whom something may be due, or who have a Subscription that was changed. */
   readonly subscribers: readonly SubscriberState[];
@@ -92,12 +92,17 @@ async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<Due
   const settled = settledAt(checkpoint);
   const found = await readAll(medplum, searches(checkpoint, now));
   const subscribers = [...new Set(found.flatMap((resource) => subscriberOf(resource) ?? []))];
-  const leaving = await readLeaving(medplum, settled && settled - OVERLAP);
+  // Whoever left long ago may still have a token, and subscribe.
+  const former = new Set([
+    ...(await readLeaving(medplum, settled && settled - OVERLAP)),
+    ...(await readFormer(medplum, subscribers)),
+  ]);
+  const others = subscribers.filter((subscriber) => !former.has(subscriber));
   return {
     checkpoint,
     isListened: open.length > 0,
-    former: await readSubscribers(medplum, leaving),
-    subscribers: await readSubscribers(medplum, subscribers),
+    former: await readSubscribers(medplum, [...former]),
+    subscribers: await readSubscribers(medplum, others),
   };
 }
 

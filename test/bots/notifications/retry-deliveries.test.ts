@@ -1,6 +1,6 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Appointment, Communication, Subscription, Task } from '@medplum/fhirtypes';
+import type { Appointment, Communication, Practitioner, Subscription, Task } from '@medplum/fhirtypes';
 import { handler as restartHandshake } from '../../../bots/notifications/restart-handshake.ts';
 import { handler } from '../../../bots/notifications/retry-deliveries.ts';
 import { backport } from '../../../core/fhir/backport.ts';
@@ -77,6 +77,15 @@ describe('a delivery is started', () => {
     await run();
     expect((await state(subscriber)).task.status).toBe(subscriber.task.status);
   });
+});
+
+it('whoever subscribes after having left the clinic is switched off', async () => {
+  const { id: owner } = await medplum().create<Practitioner>({ resourceType: 'Practitioner', active: false });
+  const left = Date.now() + hour;
+  await medplum().create<Task>(checkpointTask({ until: left, settled: left }, config));
+  const subscriber = await add({ owner, status: 'requested' });
+  await later(hour, run);
+  expect((await state(subscriber)).subscription.status).toBe('off');
 });
 
 it('a run does the rest of its work if a part of it fails, and then fails', async () => {
