@@ -5,7 +5,8 @@ import { RUN_LIMIT } from '../lib/rows.ts';
 
 /**
  * Is started by the clock and deletes what is no longer needed: delivered events that are older than
- * `notifications.keepEventsDays`, what ended Subscriptions have left behind, and what an erasure left to others. It can be interrupted at any point.
+ * `notifications.keepEventsDays`, what ended Subscriptions have left behind, and what an erasure left to others. It can
+ * be interrupted at any point.
  *
  * @throws Error when Medplum does not answer; the next run does it
  */
@@ -14,5 +15,5 @@ export async function handler(medplum: MedplumClient): Promise<void> {
   const isTime = (): boolean => Date.now() < end;
   await removeOldEvents(medplum, isTime);
   await removeLeftovers(medplum, isTime);
-  await removeErased(medplum, isTime);
+  await removeErased(medplum, end);
 }

@@ -176,34 +176,39 @@ const isLater = (one: Removal | Later | string): one is Later => typeof one === 
 
 const isRemoval = (one: Removal | Later | string): one is Removal => typeof one === 'object' && !('persons' in one);
 
-/** The row of a later removal. */
-export const laterRow = ({ reference, persons }: Later, config: PublicConfig): Task =>
+const personsIn = ({ input = [] }: Pick<Task, 'input'>): string[] =>
+  input.flatMap(({ valueString }) => valueString ?? []);
+
+/** The row of a later removal. `stored` is its row of an earlier erasure: another person had the resource, too. */
+export const laterRow = ({ reference, persons }: Later, config: PublicConfig, stored?: Task): Task =>
   newRow(
     'erasure',
     {
       status: 'requested',
       description: 'Remove the earlier versions of this once it is over: they name somebody who was erased',
       focus: { reference },
-      input: persons.map((id) => ({ type: { text: 'person' }, valueString: id })),
+      input: [...new Set([...personsIn(stored ?? {}), ...persons])].map((id) => ({
+        type: { text: 'person' },
+        valueString: id,
+      })),
     },
     config,
+    stored,
   );
 
-/** The removal that such a row requires now, by the versions of its focus; `undefined` until the focus has ended. */
+/**
+ * The removal that such a row requires now, by the versions of its focus; `undefined` until the focus has ended. A focus
+ * without versions was removed before an interruption: removing it again changes nothing.
+ */
 export function dueRemoval(
-  { focus, input = [] }: Task,
+  row: Task,
   { isDeleted, versions }: Pick<History, 'isDeleted' | 'versions'>,
   context: Pick<ErasureContext, 'config' | 'hash'>,
 ): Removal | undefined {
-  const own = new Set(input.flatMap(({ valueString }) => valueString ?? []));
-  const [type, id = ''] = focus?.reference?.split('/') ?? [];
-  const planned =
-    type && versions.length > 0 ? planEarlier({ id, isDeleted, versions }, { ...context, own }) : `${type}/${id}`;
-  return typeof planned === 'string'
-    ? { reference: `${type}/${id}` }
-    : planned && isRemoval(planned)
-      ? planned
-      : undefined;
+  const reference = row.focus?.reference ?? '';
+  const [, id = ''] = reference.split('/');
+  const planned = planEarlier({ id, isDeleted, versions }, { ...context, own: new Set(personsIn(row)) });
+  return versions.length === 0 ? { reference } : planned && isRemoval(planned) ? planned : undefined;
 }
 
 function filteredPatients(subscription: Subscription, baseUrl: string): string[] {
@@ -233,6 +238,9 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
   const named = new Set([...own, ...ownAppointments.map(({ id }) => id)]);
   const isOfOthers = (resource: Resource): resource is Task =>
     resource.resourceType === 'Task' && isRow(resource, ['absence'], context.config) && !ended.has(resource.status);
+  // The row of an earlier run, or of another person's erasure, too.
+  const isLaterRow = (resource: Resource): boolean =>
+    resource.resourceType === 'Task' && isRow(resource, ['erasure'], context.config);
   const open = records.appointments.filter(isOpen);
   const stuck = open.filter((one) => !mayBecome(one, 'cancelled', 'repository') || shared.includes(one));
   const waiting = records.jobs.filter(({ status }) => status === 'requested' || status === 'in-progress');
@@ -286,7 +294,7 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
     toCancel: open.map(({ id }) => `Appointment/${id}`),
     removals: [
       ...remove(records.jobs),
-      ...remove(records.tasks.filter((one) => !isForAnother(one, own) && !isOfOthers(one))),
+      ...remove(records.tasks.filter((one) => !isForAnother(one, own) && !isOfOthers(one) && !isLaterRow(one))),
       ...remove(responses),
       ...remove(records.messages),
       ...remove(records.answers),

@@ -160,7 +160,8 @@ export async function erase(run: ErasureRun): Promise<ErasureResult> {
     }
     for (const later of isLast ? erasure.later : []) {
       const query = rowSearch(['erasure'], { focus: later.reference }, config).replace('Task?', '');
-      await medplum.createResourceIfNoneExist(laterRow(later, config), query);
+      const stored = await medplum.createResourceIfNoneExist(laterRow(later, config), query);
+      await medplum.updateResource(laterRow(later, config, stored));
     }
     for (const removal of isLast ? erasure.removals : others) {
       await remove(run, removal);

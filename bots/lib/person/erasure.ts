@@ -6,7 +6,7 @@ import { config } from '../config.ts';
 import { post } from '../medplum.ts';
 import { recordEvents } from '../notifications/events/event-writer.ts';
 import { ofType, readAll, readHistories } from '../read.ts';
-import { writeRows } from '../rows.ts';
+import { carryOut, writeRows } from '../rows.ts';
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
@@ -32,15 +32,13 @@ async function remove(medplum: MedplumClient, { reference, replacement }: Remova
 
 /**
  * Removes what an erasure has left to others and what is over by now, with all versions; of an appointment a copy without
- * the erased person stays.
+ * the erased person stays. One that cannot be removed holds up no other.
  *
- * @param isTime - whether there is time for another one
+ * @param end - no removal starts after it; milliseconds since 1970 UTC
  */
-export async function removeErased(medplum: MedplumClient, isTime: () => boolean): Promise<void> {
-  for (const row of ofType('Task', await readAll(medplum, [rowSearch(['erasure'], {}, config)]))) {
-    if (!isTime()) {
-      return;
-    }
+export async function removeErased(medplum: MedplumClient, end: number): Promise<void> {
+  const rows = ofType('Task', await readAll(medplum, [rowSearch(['erasure'], {}, config)]));
+  const acts = rows.map((row) => async () => {
     const [history] = await readHistories(medplum, [`${row.focus?.reference}/_history?_count=1000`]);
     const entries = history?.entry ?? [];
     const versions = entries.flatMap(({ resource }) => resource ?? []);
@@ -50,5 +48,6 @@ export async function removeErased(medplum: MedplumClient, isTime: () => boolean
       await remove(medplum, removal);
       await expunge(medplum, `Task/${row.id}`);
     }
-  }
+  });
+  await carryOut(acts, end);
 }

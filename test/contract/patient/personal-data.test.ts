@@ -97,10 +97,17 @@ it('an appointment that was given to somebody else loses its earlier versions by
   const family = aName();
   const { patient, appointments, slots } = await aPerson(family);
   const [, handedOn] = appointments;
-  const other = await aPatient();
-  const given = proposed(other, slots.slice(1), { from: 30, to: 60, id: handedOn?.id ?? '' });
-  succeeded('Appointment', await book(given));
-  expect(await run(patient.id, { force: true })).toMatchObject({ outcome: 'erased' });
+  const [between, other] = [await aPatient(), await aPatient()];
+  for (const next of [between, other]) {
+    const given = proposed(next, slots.slice(1), { from: 30, to: 60, id: handedOn?.id ?? '' });
+    succeeded('Appointment', await book(given));
+  }
+  for (const { id } of [patient, between, patient]) {
+    expect(await run(id, { force: true })).toMatchObject({ outcome: 'erased' });
+  }
+  const code = `${artefactUri(config, 'LocalTask')}|erasure`;
+  const [row] = await stored('Task', `code=${code}&focus=Appointment/${handedOn?.id}`);
+  expect(row?.input?.map(({ valueString }) => valueString)).toEqual(expect.arrayContaining([patient.id, between.id]));
   const history = async () => (await medplum('admin', 'GET', `/Appointment/${handedOn?.id}/_history`)).text;
   expect(await history()).toContain(patient.id);
   await runBot('remove-old-events');

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Appointment, Patient, Task } from '@medplum/fhirtypes';
 import { resolveConfig } from '../../../core/config/resolve.ts';
-import { planErasure, pseudonymous } from '../../../core/person/erasure.ts';
+import { dueRemoval, laterRow, planErasure, pseudonymous } from '../../../core/person/erasure.ts';
 import { exportBundle } from '../../../core/person/export.ts';
 import { isJobOf, type PersonRecords, recordIds } from '../../../core/person/records.ts';
 
@@ -211,4 +211,18 @@ test('an export shows of shared messages, filters and appointments the own part 
   expect(text).toContain('Anna Meyer');
   expect(text).not.toContain(other);
   expect(text).not.toContain('secret');
+});
+
+test('a row removes nothing but what an erasure leaves to others', () => {
+  const patient: Patient = { resourceType: 'Patient', id: other };
+  const row = laterRow({ reference: `Patient/${other}`, persons: [own] }, config);
+  expect(dueRemoval(row, { isDeleted: false, versions: [patient] }, { config, hash })).toBeUndefined();
+});
+
+test('two persons who had the same appointment share its row, which no run of one of them removes', () => {
+  const reference = 'Appointment/a1';
+  const stored = { ...laterRow({ reference, persons: [other] }, config), id: 't1' };
+  const row = { ...laterRow({ reference, persons: [own] }, config, stored), id: 't1' };
+  expect(row.input?.map(({ valueString }) => valueString)).toEqual([other, own]);
+  expect(plan({ tasks: [row] }).removals.map((removal) => removal.reference)).not.toContain('Task/t1');
 });
