@@ -16,8 +16,6 @@ export interface Refusal {
 
 export const isRefusal = (answer: object): answer is Refusal => 'refused' in answer;
 
-const MAX = '1000';
-
 type Found<T extends ResourceType> = Promise<ExtractResource<T> | Refusal>;
 
 /** The calls of the tools to the HTTP interface. */
@@ -50,7 +48,7 @@ export function serviceFor({ fetch }: Client, baseUrl: string, alternative: stri
   return {
     read: (type, id) => call(type, `${type}/${encodeURIComponent(id)}`),
     search: async (type, query = []) => {
-      const params = new URLSearchParams([['_count', MAX], ...query].map(([name = '', value = '']) => [name, value]));
+      const params = new URLSearchParams([['_count', '1000'], ...query].map((pair) => [...pair]));
       const found = await call('Bundle', `${type}?${params}`);
       return isRefusal(found)
         ? found

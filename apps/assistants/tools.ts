@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { instantAt } from '../../core/time/local-day.ts';
-import { offsetAt } from '../../core/time/time-zone.ts';
+import { DAY, offsetAt } from '../../core/time/time-zone.ts';
 import { extensionIn, partsOf } from '../../packages/web/elements.ts';
 import type { ExtensionUrls } from '../../packages/web/refusal.ts';
 import { type Client, isRefusal, type Refusal, type Service } from './client.ts';
@@ -53,11 +53,7 @@ interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly run: (input: z.infer<Input>, context: ToolContext) => Promise<ToolResult>;
 }
 
-const [MAX_SCHEDULES, MAX_TIMES] = [200, 50];
-
-const MAX_DAYS = 31;
-
-const DAY = 86_400_000;
+const [MAX_SCHEDULES, MAX_TIMES, MAX_DAYS] = [200, 50, 31];
 
 const originOf = ({ baseUrl }: Clinic): string => new URL(baseUrl).origin;
 
@@ -128,16 +124,13 @@ const findTimes: Tool<typeof timesInput> = {
   isReading: true,
   run: async ({ service: id, from, days, with: wanted, count }, context) => {
     const { clinic, now } = context;
-    const [service, schedules] = [
-      await context.service.read('HealthcareService', id),
-      await context.service.search('Schedule'),
-    ];
-    if (isRefusal(service) || isRefusal(schedules)) {
-      return refused(
-        { refused: [service, schedules].flatMap((one) => ('refused' in one ? one.refused : [])) },
-        id,
-        context,
-      );
+    const service = await context.service.read('HealthcareService', id);
+    if (isRefusal(service)) {
+      return refused(service, id, context);
+    }
+    const schedules = await context.service.search('Schedule');
+    if (isRefusal(schedules)) {
+      return refused(schedules, id, context);
     }
     const named = { ...service, id };
     const isWanted = (schedule: Schedule) =>
