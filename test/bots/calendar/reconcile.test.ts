@@ -142,6 +142,42 @@ describe('what was changed lately', () => {
   });
 });
 
+it('where the clock was ahead, what fails then is looked at again', async () => {
+  await forget();
+  await later(3_600_000, reconcile);
+  const slot = await freeSlot();
+  await medplum().appointment('booked', [slot]);
+  medplum().interfere(({ entries }) =>
+    entries.includes(`PUT Slot/${slot.id}`) ? { status: 500, body: {} } : undefined,
+  );
+  await expect(reconcile()).rejects.toThrow();
+  medplum().interfere(() => undefined);
+  await later(600_000, reconcile);
+  expect(await statusOf(slot)).toBe('busy');
+});
+
+it('of more changes than one run has time for the next run reads on', async () => {
+  await forget();
+  await reconcile();
+  for (let count = 0; count < 100; count++) {
+    await medplum().appointment('booked', []);
+  }
+  const last = await freeSlot();
+  await medplum().appointment('booked', [last]);
+  await withClock(async (skip) => {
+    skip(2 * 3_600_000);
+    let pages = 0;
+    medplum().interfere(({ entries }) => {
+      skip(entries.some((one) => one.startsWith('GET Appointment?_lastUpdated')) && ++pages === 2 ? 7_000 : 0);
+      return undefined;
+    });
+    await reconcile();
+  });
+  medplum().interfere(() => undefined);
+  await later(2 * 3_600_000 + 60_000, reconcile);
+  expect(await statusOf(last)).toBe('busy');
+});
+
 it('what cannot be corrected is an error, after everything else', async () => {
   const hold = await medplum().appointment('proposed', [], { extension: [until(instant(-1_000))] });
   const [bad, good] = [await freeSlot(), await freeSlot('10:00', '10:30')];

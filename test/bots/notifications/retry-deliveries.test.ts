@@ -10,7 +10,7 @@ import {
   MAX_CHANGED,
   OVERLAP,
 } from '../../../core/notifications/delivery/checkpoint.ts';
-import { LEASE } from '../../../core/notifications/delivery/delivery-state.ts';
+import { LEASE, OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
 import type { Outbox } from '../../../core/notifications/delivery/outbox.ts';
 import { portal } from '../../core/notifications/support.ts';
 import { asks, only } from '../booking/fixtures.ts';
@@ -61,6 +61,20 @@ describe('a delivery is started', () => {
     const { outbox, outboxes, task } = await state(subscriber);
     expect([outbox.status, outboxes.lease, task.status]).toEqual(['ready', undefined, 'ready']);
     expect(outboxes.woken ?? before).toBeGreaterThanOrEqual(before);
+  });
+
+  it('that was requested and has not begun', async () => {
+    const one = await add({ outbox: { status: 'ready' } });
+    await later(OVERDUE + 1_000, run);
+    expect((await state(one)).outboxes.woken).toBeGreaterThan(Date.now());
+  });
+
+  it('that has died, whose clock was ahead, where nobody has changed the Subscription since', async () => {
+    const one = await add({ outbox: { status: 'ready' }, row: { lease: { id: 'dead', until: Date.now() + hour } } });
+    const settled = Date.now() + 2 * OVERLAP;
+    await medplum().create<Task>(checkpointTask({ until: settled, settled }, config));
+    await later(3 * OVERLAP, run);
+    expect((await state(one)).task.status).toBe('ready');
   });
 
   it.each<[string, () => Given]>([
@@ -119,6 +133,18 @@ describe('missing events', () => {
     expect(tasks).toHaveLength(1);
     expect(periodOf(tasks).until).toBe(periodOf(tasks).settled);
     expect(periodOf(tasks).settled).toBeGreaterThanOrEqual(before);
+  });
+
+  it('leave the checkpoint as it is if another run has moved it', async () => {
+    await run();
+    const [stored] = await checkpoints();
+    const moved = checkpointTask({ until: 1_000, settled: 1_000 }, config, stored);
+    medplum().interfere(async ({ entries }) => {
+      await (entries.includes(`PUT Task/${stored?.id}`) && medplum().change<Task>(moved, {}));
+      return undefined;
+    });
+    await run();
+    expect(periodOf(await checkpoints())).toEqual({ until: 1_000, settled: 1_000 });
   });
 
   it('are recorded from where the last run has ended', async () => {

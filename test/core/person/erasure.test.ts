@@ -154,11 +154,11 @@ test('records that the clinic has merged are one person; what is only related, o
 });
 
 test('an asynchronous booking is found by an id, by its result or by an identifier that was sent', () => {
-  const task = (body: unknown, output?: string): Task => ({
+  const task = (body: unknown, output?: string, requestor = 'a'): Task => ({
     resourceType: 'Task',
     status: 'failed',
     intent: 'order',
-    input: [{ type: { text: 'job' }, valueString: JSON.stringify({ body }) }],
+    input: [{ type: { text: 'job' }, valueString: JSON.stringify({ body, requestor }) }],
     ...(output && { output: [{ type: { text: 'appointment' }, valueReference: { reference: output } }] }),
   });
   const traces = { ids: new Set([own]), identifiers: [{ system: 'urn:Portal', value: '7' }] };
@@ -169,6 +169,11 @@ test('an asynchronous booking is found by an id, by its result or by an identifi
   expect(
     isJobOf(task({ parameter: [{ resource: { ...sent, identifier: [{ system: 'urn:x', value: '7' }] } }] }), traces),
   ).toBe(false);
+  const ofPortal = { ...traces, identifiers: [{ system: 'urn:portal', value: '7', owner: 'a' }] };
+  expect(['a', 'b'].map((portal) => isJobOf(task({ resource: sent }, undefined, portal), ofPortal))).toEqual([
+    true,
+    false,
+  ]);
   expect(isJobOf(task({ participant: `Patient/${other}` }, `Appointment/${other}`), traces)).toBe(false);
 });
 

@@ -49,6 +49,15 @@ describe('who calls', () => {
     expect(asked).toHaveLength(2);
   });
 
+  test('a token that was good and is refused now is no longer known', async () => {
+    const answers: MedplumResponse[] = [ok({ profile }), { status: 401, headers: {}, body: undefined }];
+    const { callers, asked } = callersOf(async () => answers.shift() ?? { failure: 'unavailable' });
+    await callers.find('Bearer a');
+    await callers.verify('Bearer a');
+    expect(asked).toHaveLength(2);
+    expect(callers.recall('Bearer a')).toMatchObject({ status: 401 });
+  });
+
   test.each([
     ['401', { status: 401, headers: { x: 'y' }, body: 'secret' }],
     [

@@ -38,6 +38,20 @@ describe('what the clinic writes over booked time', () => {
   });
 });
 
+it('of very many slots at that time all are looked at, page by page', async () => {
+  const { appointment, schedule, portal, over } = await setting('booked');
+  const {
+    id: _,
+    meta: __,
+    ...other
+  } = await aSlot(medplum(), schedule, '09:20', '09:40', { status: 'busy-unavailable' });
+  const entry = { request: { method: 'POST', url: 'Slot' }, resource: other };
+  await medplum().transaction(Array.from({ length: 210 }, () => entry));
+  const last = await booked(medplum(), portal, { schedule, from: '09:25', to: '09:35' });
+  await resolve(over);
+  expect([await tasksOf(appointment), await tasksOf(last.appointment)].map(({ length }) => length)).toEqual([1, 1]);
+});
+
 it('of two appointments at that time staff hear of one, although Medplum does not take what is written about the other', async () => {
   const { appointment, schedule, portal } = await setting('booked');
   const { appointment: second } = await booked(medplum(), portal, { schedule, from: '10:00', to: '10:30' });

@@ -9,10 +9,12 @@ import {
   aPatient,
   aPortal,
   aService,
+  asks,
   booked,
   eventOf,
   extension,
   invalid,
+  meanwhile,
   overtaken,
   refused,
   unavailable,
@@ -76,6 +78,22 @@ it.each(['booked', 'cancelled'] as const)(
     expect(await statusOf(second.slot)).toBe(slot);
   },
 );
+
+it.each([
+  ['stays taken if the cancelled appointment is booked again meanwhile', 'cancelled', 'booked', 'busy'],
+  ['stays free if the appointment is cancelled meanwhile', 'booked', 'cancelled', 'free'],
+] as const)('the slot of an appointment %s', async (_, before, after, expected) => {
+  const { appointment, slot } = await setting({ status: before });
+  await medplum().change(slot, { status: expected === 'busy' ? 'free' : 'busy' });
+  let isRead = false;
+  meanwhile(medplum(), asks(/^GET Appointment\?slot=/), async () => {
+    isRead = true;
+    await medplum().change(appointment, { status: after });
+    await medplum().change(slot, { status: expected });
+  });
+  await sync(appointment);
+  expect([isRead, await statusOf(slot)]).toEqual([true, expected]);
+});
 
 describe('a write', () => {
   const cancelled = () => setting({ status: 'cancelled' });
