@@ -232,6 +232,8 @@ export function quotaIssues(
 
 const USES = 'uses';
 
+const usesOf = (row: Task | undefined): number => valueIn(row?.output, USES)?.valueInteger ?? -1;
+
 /**
  * The row of a quota: a Task that every transaction with this quota changes, with `ifMatch`, so that two bookings
  * cannot both use the last appointment of the quota. Each booking counts the appointments again: the row contains no
@@ -239,11 +241,10 @@ const USES = 'uses';
  * @param stored - the Task as it was read, if there is one; the new one differs from it
  */
 export function quotaRow({ row }: Pick<Quota, 'row'>, config: PublicConfig, stored?: Task): Task {
-  const before = valueIn(stored?.output, USES)?.valueInteger ?? -1;
   const more = {
     description: 'Keeps the appointments of one portal within a limit',
     groupIdentifier: { system: artefactUri(config, 'LocalRequestor'), value: row },
-    output: [{ type: { text: USES }, valueInteger: (before + 1) % 1_000_000_000 }],
+    output: [{ type: { text: USES }, valueInteger: (usesOf(stored) + 1) % 1_000_000_000 }],
   };
   return newRow('quota', { status: 'completed', ...more }, config, stored);
 }
@@ -252,17 +253,22 @@ export function quotaRow({ row }: Pick<Quota, 'row'>, config: PublicConfig, stor
 export const quotaRowSearch = ({ row }: Quota, config: PublicConfig): string =>
   rowSearch(['quota'], { 'group-identifier': `${artefactUri(config, 'LocalRequestor')}|${row}` }, config);
 
-/** The transaction entries that change the rows of quotas: each row once, if it still has the version that was read. */
+/**
+ * The transaction entries that change the rows of quotas: each row once, if it still has the version that was read. Of
+ * several quotas with one row, the one that was read first counts: a booking in between overtakes it.
+ */
 export function quotaEntries(
   usage: ReadonlyMap<string, Usage>,
   quotas: readonly Quota[],
   config: PublicConfig,
 ): BundleEntry[] {
+  const read = quotas.flatMap((quota) => {
+    const row = usage.get(quotaKey(quota))?.row;
+    return row ? [{ quota, row }] : [];
+  });
+  const latestFirst = read.toSorted((one, other) => usesOf(other.row) - usesOf(one.row));
   const rows = new Map(
-    quotas.flatMap((quota) => {
-      const row = usage.get(quotaKey(quota))?.row;
-      return row ? [[quota.row, updateEntry(row, quotaRow(quota, config, row))] as const] : [];
-    }),
+    latestFirst.map(({ quota, row }) => [quota.row, updateEntry(row, quotaRow(quota, config, row))] as const),
   );
   return [...rows.values()];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { effectivePolicy, lengthText, readPolicy } from '../../../core/booking/policy/policy.ts';
-import { type Quota, quotaIssues, quotaKey, quotaRow } from '../../../core/booking/policy/quota.ts';
+import { type Quota, quotaEntries, quotaIssues, quotaKey, quotaRow } from '../../../core/booking/policy/quota.ts';
 import { requestorLimitIssues } from '../../../core/booking/policy/requestor-limits.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { milliseconds } from '../../../core/fhir/duration.ts';
@@ -195,6 +195,21 @@ describe('quota', () => {
       ['another service', 'HealthcareService/mri', false],
     ])('in %s', (_, scope, expected) => {
       expect(issues({ scope }, [booked(), nine, schedule]).length > 0).toBe(expected);
+    });
+
+    it('by a booking between the reads of two quotas with one row: the one that was read first is overtaken', () => {
+      const first = { ...row, meta: { versionId: '1' } };
+      const second = { ...quotaRow(quota, config, first), id: 'row', meta: { versionId: '2' } };
+      const [one, other] = [quota, { ...quota, scope: 'Schedule/other' }];
+      const usage = new Map([
+        [quotaKey(one), { row: first, found: stateOf() }],
+        [quotaKey(other), { row: second, found: stateOf() }],
+      ]);
+      const written = [
+        [one, other],
+        [other, one],
+      ].map((quotas) => quotaEntries(usage, quotas, config).map(({ request }) => request?.ifMatch));
+      expect(written).toEqual([['W/"1"'], ['W/"1"']]);
     });
   });
 });
