@@ -49,12 +49,9 @@ async function findBot(server: Services, session: Session, id: string | undefine
   return repository.searchOne<Bot>({ resourceType: 'Bot', filters });
 }
 
-const mirrored = ['text/plain', 'x-application/hl7-v2+er7'];
-
 /** Sends a value that is not a resource. A value without a JSON form, such as a function, is a server error. */
 function sendValue(request: FastifyRequest, reply: FastifyReply, status: number, value: unknown): FastifyReply {
-  const given = request.headers['content-type'] ?? '';
-  const type = mirrored.includes(given) ? given : 'application/json';
+  const type = request.headers['content-type'] === 'text/plain' ? 'text/plain' : 'application/json';
   const isText = typeof value === 'string' || typeof value === 'number';
   const text = isText ? String(value) : value === null ? '' : JSON.stringify(value);
   if (text === undefined) {

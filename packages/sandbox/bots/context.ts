@@ -52,11 +52,8 @@ ${code}
   });
   medplum.setAccessToken(event.accessToken);
   try {
-    const isHl7 = contentType === ContentType.HL7_V2;
-    const input = isHl7 && event.input ? Hl7Message.parse(event.input) : event.input;
-    const call = { bot, requester, input, contentType, secrets, traceId, headers, responseStream };
-    const result = await exports.handler(medplum, call);
-    return isHl7 && result ? result.toString() : result;
+    const call = { bot, requester, input: event.input, contentType, secrets, traceId, headers, responseStream };
+    return await exports.handler(medplum, call);
   } catch (error) {
     console.log('Unhandled error: ' + (error instanceof Error ? error.message + '\\n' + error.stack : JSON.stringify(error)));
     throw error;
@@ -86,7 +83,7 @@ function globalsOf(run: BotRun, console: ReturnType<typeof createConsole>): vm.C
       baseUrl: run.baseUrl,
       accessToken: run.accessToken,
       requester: run.requester,
-      input: run.input instanceof Hl7Message ? run.input.toString() : run.input,
+      input: run.input,
       contentType: run.contentType,
       secrets: run.secrets,
       traceId: run.traceId,

@@ -24,7 +24,7 @@ const parsers: readonly { readonly types: RegExp; readonly parse: Parse }[] = [
     types: /^application\/x-www-form-urlencoded\b/i,
     parse: (body) => ({ ...parseForm(body.toString('utf8')) }),
   },
-  { types: /^(text\/plain|x-application\/hl7-v2\+er7)\b/i, parse: (body) => body.toString('utf8') },
+  { types: /^text\/plain\b/i, parse: (body) => body.toString('utf8') },
 ];
 
 /**
