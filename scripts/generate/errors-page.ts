@@ -9,18 +9,16 @@ export function errorsPage(): string {
 
 <!-- Generated from core/fhir/outcome/errors.ts by \`npm run generate\`. -->
 
-Every error response is an \`OperationOutcome\`. The service checks a request completely: each problem is one issue, and the
-HTTP status is that of the most serious one (400 before 422 before 409). In each issue
+Every error is an \`OperationOutcome\` with one issue for each problem of the request. The HTTP status is that of the most
+serious one (400 before 422 before 409).
 
-- \`details.coding\` has one of the codes below, from the CodeSystem \`LocalBookingError\`,
-- \`code\` is FHIR's issue type,
-- \`expression\` is the path of the element at fault, from the root of the request body; \`http.body\` is the body as a whole,
-  \`http.\` and a name is a header or a search parameter,
-- \`diagnostics\` says what was sent and what is allowed.
+- \`details.coding\`: a code of the CodeSystem \`LocalBookingError\`, below. HTTP errors (401, 403, 404, 405, 406, 410, 412,
+  413, 415, 429, 502) may have none.
+- \`expression\`: the path from the root of the request body, \`http.body\`, or \`http.\` with the name of a header or search
+  parameter.
+- \`diagnostics\`: what was sent, and what is allowed.
 
-HTTP errors (401, 403, 404, 405, 406, 410, 412, 413, 415, 429, 502) may have no such code. For a PATCH,
-\`profile-violation\` has the status 400. Only \`/oauth2\` answers with OAuth errors: JSON with \`error\` and
-\`error_description\` (RFC 6749, section 5.2).
+For a PATCH, \`profile-violation\` has the status 400. \`/oauth2\` has OAuth errors (RFC 6749, section 5.2).
 
 | code | status | issue type | meaning |
 | --- | --- | --- | --- |
