@@ -45,7 +45,7 @@ it('of very many slots at that time all are looked at, page by page', async () =
     meta: __,
     ...other
   } = await aSlot(medplum(), schedule, '09:20', '09:40', { status: 'busy-unavailable' });
-  const entry = { request: { method: 'POST', url: 'Slot' }, resource: other };
+  const entry = { request: { method: 'POST' as const, url: 'Slot' }, resource: other };
   await medplum().transaction(Array.from({ length: 210 }, () => entry));
   const last = await booked(medplum(), portal, { schedule, from: '09:25', to: '09:35' });
   await resolve(over);
