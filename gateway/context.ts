@@ -1,5 +1,4 @@
-import type { BookingConfig } from '../core/config/config.ts';
-import { timeLimits } from '../core/config/time-limits.ts';
+import { type BookingConfig, timeLimits } from '../core/config/config.ts';
 import type { RateLimit } from './admission/rate-limit.ts';
 import type { BookingQueue } from './booking-queue.ts';
 import type { BotRuntime } from './bots/runtime.ts';

@@ -13,9 +13,8 @@ import { unavailable } from '../lib/booking/decide.ts';
 import { callerOf, readRole } from '../lib/caller.ts';
 import { config } from '../lib/config.ts';
 import { newId } from '../lib/medplum.ts';
-import { processorTime } from '../lib/processor-time.ts';
 import { ReadError, readStateAs } from '../lib/read.ts';
-import { findVisits } from '../lib/visits/visits.ts';
+import { findVisits, processorTime } from '../lib/visits/visits.ts';
 
 const ADVICE =
   'Ask for a shorter period, for hours of the day (earliest, latest), or name who or what you wish for (actor).';

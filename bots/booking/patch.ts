@@ -8,10 +8,14 @@ import type { Changer } from '../../core/booking/appointment/status.ts';
 import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
 import { taskEntries } from '../../core/booking/jobs/confirmation-task.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
-import { applyPatch, type PatchRequest, parsePatchRequest } from '../../core/booking/patch/patch.ts';
-import { patchReads, readPatchTarget } from '../../core/booking/patch/reads.ts';
+import {
+  applyPatch,
+  type PatchRequest,
+  parsePatchRequest,
+  patchReads,
+  readPatchTarget,
+} from '../../core/booking/patch/patch.ts';
 import { answersReferredTo, unreadableResponseIssues } from '../../core/booking/request/supporting-information.ts';
-import { isSameJson } from '../../core/fhir/json.ts';
 import {
   besides,
   type Issue,
@@ -20,7 +24,7 @@ import {
   uniqueIssues,
   withoutDependentIssues,
 } from '../../core/fhir/outcome/outcome.ts';
-import { isResource, updateEntry } from '../../core/fhir/resource.ts';
+import { isResource, isSameJson, updateEntry } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../../core/fhir/tags.ts';
 import { conditionalReferenceIssues } from '../../core/fhir/unsupported.ts';
 import { readsById } from '../../core/rows/search.ts';

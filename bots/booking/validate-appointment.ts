@@ -7,11 +7,12 @@ import { mustBeAlone, overbookingIssue, takesTime, timesTaken } from '../../core
 import { holdsSlots, mayBecome } from '../../core/booking/appointment/status.ts';
 import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
 import { formatInstant, timeOf } from '../../core/fhir/instant.ts';
-import { isSameJson } from '../../core/fhir/json.ts';
 import { type Issue, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { formatReference, parseReference } from '../../core/fhir/reference.ts';
-import { updateEntry, withoutEmpty } from '../../core/fhir/resource.ts';
+import { isSameJson, updateEntry, withoutEmpty } from '../../core/fhir/resource.ts';
 import { threadOf, threadSearch, threadTask, visitThreadSearch } from '../../core/messages/thread.ts';
+import { deletionTask } from '../../core/notifications/events/event.ts';
+import { creation } from '../../core/rows/row.ts';
 import type { Act } from '../../core/slots/reservation.ts';
 import { type CalendarSlot, isTaken, slotIdsOf } from '../../core/slots/slot.ts';
 import { type Interval, overlaps } from '../../core/time/interval.ts';
@@ -19,8 +20,27 @@ import { notifiedGroupOf } from '../../core/visits/group.ts';
 import { readForChange, readTaken } from '../lib/booking/related-reads.ts';
 import { contested, isDeletion, mayBeReserved, reserve, withdraw } from '../lib/calendar/guard.ts';
 import { config } from '../lib/config.ts';
-import { rememberDeletion } from '../lib/notifications/events/remember-deletion.ts';
+import { retryOvertaken } from '../lib/medplum.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
+import { writeRows } from '../lib/rows.ts';
+
+/**
+ * Remembers that an appointment is about to be deleted.
+ *
+ * @param more - the entries that are written with it
+ * @throws Error when it could not be written: then the appointment must not be deleted
+ */
+async function rememberDeletion(
+  medplum: MedplumClient,
+  { id = '' }: Appointment,
+  more: () => Promise<BundleEntry[]> = async () => [],
+): Promise<void> {
+  const what = `The deletion of Appointment/${id}`;
+  const write = async () => writeRows(medplum, [creation(deletionTask(id, config)), ...(await more())], what);
+  if (!(await retryOvertaken(write, (row) => row === undefined))) {
+    throw new Error(`${what} was overtaken: delete it again.`);
+  }
+}
 
 /** The requestor id of writes in Medplum, which have no requestor. */
 const NOBODY = '';

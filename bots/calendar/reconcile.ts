@@ -10,7 +10,7 @@ import { isActivePatient } from '../../core/booking/patients/identity.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isByService, ownerOf } from '../../core/fhir/tags.ts';
-import { OVERLAP } from '../../core/notifications/delivery/checkpoint.ts';
+import { OVERLAP } from '../../core/notifications/delivery/retention.ts';
 import { isRow } from '../../core/rows/row.ts';
 import { searchUrl } from '../../core/rows/search.ts';
 import { type CalendarSlot, calendarOf, isTaken, slotIdsOf, takesTimeOf } from '../../core/slots/slot.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { clearTimeout, setTimeout } from 'node:timers';
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
-import { timeLimits } from '../../core/config/time-limits.ts';
+import { timeLimits } from '../../core/config/config.ts';
 import { type Issue, saysOvertaken } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { config } from './config.ts';

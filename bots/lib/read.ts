@@ -1,11 +1,77 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle, BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
+import { type Patients, unknownSurvivors } from '../../core/booking/appointment/change.ts';
 import { mustBeWhole } from '../../core/booking/appointment/reads.ts';
-import { formatInstant } from '../../core/fhir/instant.ts';
+import { isOpen } from '../../core/booking/appointment/status.ts';
+import { formatInstant, timeOf } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { type ResourceSet, resourceSet } from '../../core/rows/resource-set.ts';
+import { byId, type ResourceSet, resourceSet } from '../../core/rows/resource-set.ts';
 import { chunks, hasMore, pagesOf } from '../../core/rows/search.ts';
+import type { Interval } from '../../core/time/interval.ts';
 import { type BundleResponse, diagnosticsFor, MedplumError, type RequestOptions, sendBundle } from './medplum.ts';
+
+/**
+ * Reads appointments by id and returns the times of those that are open, by id.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readOpenTimes(medplum: MedplumClient, ids: readonly string[]): Promise<Map<string, Interval>> {
+  return new Map(
+    ofType('Appointment', await readByIds(medplum, 'Appointment', ids)).flatMap((appointment): [string, Interval][] => {
+      const time = isOpen(appointment) ? timeOf(appointment) : undefined;
+      return appointment.id && time ? [[appointment.id, time]] : [];
+    }),
+  );
+}
+
+/**
+ * Adds the successor patients of merged patients, over several merges.
+ *
+ * @throws ReadError when the server could not be read
+ */
+export async function readSurvivors(medplum: MedplumClient, known: Patients): Promise<Patients> {
+  let patients = known;
+  const asked = new Set(known.keys());
+  for (;;) {
+    const unknown = unknownSurvivors(patients).filter((id) => !asked.has(id));
+    if (unknown.length === 0) {
+      return patients;
+    }
+    patients = new Map([...patients, ...byId(ofType('Patient', await readByIds(medplum, 'Patient', unknown)))]);
+    for (const id of unknown) {
+      asked.add(id);
+    }
+  }
+}
+
+/**
+ * Processes items with limited concurrency. A failure does not stop the other items.
+ *
+ * @param atOnce - how many at the same time
+ * @returns the results, in the order of the items
+ * @throws Error the first failure, after all items are processed
+ */
+export async function mapConcurrently<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  act: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  const failures: unknown[] = [];
+  for (let index = 0; index < items.length; index += atOnce) {
+    for (const settled of await Promise.allSettled(items.slice(index, index + atOnce).map(act))) {
+      if (settled.status === 'fulfilled') {
+        results.push(settled.value);
+      } else {
+        failures.push(settled.reason);
+      }
+    }
+  }
+  if (failures.length > 0) {
+    throw failures[0];
+  }
+  return results;
+}
 
 /** The resources that one search, history or read returned. */
 function resourcesIn({ resource }: BundleEntry): Resource[] {

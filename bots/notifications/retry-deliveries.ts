@@ -4,15 +4,6 @@ import { formatInstant } from '../../core/fhir/instant.ts';
 import { updateEntry } from '../../core/fhir/resource.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
 import {
-  changedQuery,
-  checkpointSearch,
-  checkpointTask,
-  MAX_CHANGED,
-  OVERLAP,
-  type Recorded,
-  settledAt,
-} from '../../core/notifications/delivery/checkpoint.ts';
-import {
   ended,
   followed,
   LEASE,
@@ -21,10 +12,18 @@ import {
   withStatus,
   woken,
 } from '../../core/notifications/delivery/delivery-state.ts';
-import { recordedSince } from '../../core/notifications/delivery/retention.ts';
+import {
+  changedQuery,
+  checkpointSearch,
+  checkpointTask,
+  MAX_CHANGED,
+  OVERLAP,
+  type Recorded,
+  recordedSince,
+  settledAt,
+} from '../../core/notifications/delivery/retention.ts';
 import { creation, rowSearch } from '../../core/rows/row.ts';
 import { chunks } from '../../core/rows/search.ts';
-import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { isRateLimit } from '../lib/medplum.ts';
 import { followDeletions } from '../lib/notifications/events/deletions.ts';
@@ -39,7 +38,7 @@ import {
   type SubscriptionOutbox,
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
-import { ofType, readAll, readFormer, readInTransaction, readLeaving } from '../lib/read.ts';
+import { mapConcurrently, ofType, readAll, readFormer, readInTransaction, readLeaving } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 /** What a run started by the clock begins with. */

@@ -13,10 +13,11 @@ import {
 } from '../../core/notifications/events/bundle.ts';
 import { type Event, missingEvents } from '../../core/notifications/events/event.ts';
 import {
+  type Content,
+  contents,
   readSubscriptionOperation,
   type SubscriptionOperation,
-} from '../../core/notifications/subscription/operation.ts';
-import { type Content, contents } from '../../core/notifications/subscription/subscription-parameters.ts';
+} from '../../core/notifications/subscription/subscription-parameters.ts';
 import { config } from '../lib/config.ts';
 import { contestedAttempts, newId, retryOvertaken } from '../lib/medplum.ts';
 import { readContents, readEvents } from '../lib/notifications/event-store.ts';

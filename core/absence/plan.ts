@@ -1,7 +1,6 @@
 import type { Appointment, CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
 import { isOpen } from '../booking/appointment/status.ts';
-import { permittedStarts } from '../booking/policy/judge.ts';
-import { effectivePolicy } from '../booking/policy/policy.ts';
+import { effectivePolicy, permittedStarts } from '../booking/policy/policy.ts';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import { timeOf } from '../fhir/instant.ts';
 import { idIn, servesService } from '../fhir/reference.ts';

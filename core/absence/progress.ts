@@ -1,9 +1,48 @@
-import type { Appointment, Slot } from '@medplum/fhirtypes';
+import type { Appointment, CodeableConcept, Schedule, Slot } from '@medplum/fhirtypes';
+import { inOtherCalendars } from '../booking/appointment/actors.ts';
 import { hasGivenWay } from '../booking/appointment/collision.ts';
-import { hasRunOut, isHold, isOpenOffer } from '../booking/appointment/expiry.ts';
+import { hasRunOut, isHold, isOpenOffer, otherReason } from '../booking/appointment/expiry.ts';
+import type { BookingConfig } from '../config/config.ts';
 import type { PublicConfig } from '../fhir/artefacts.ts';
-import type { Absent } from './plan.ts';
+import { formatInstant } from '../fhir/instant.ts';
+import { REPLACES } from '../fhir/reserved.ts';
+import type { Absent, Proposal } from './plan.ts';
 import { type Affected, type AffectedStatus, isAffected } from './rows.ts';
+
+/**
+ * The personal offer that replaces an appointment: the same elements, at another time or in other Schedules.
+ * @param left - the Schedules that it no longer needs
+ * @param joined - the Schedules that it newly needs
+ */
+export function replacementOffer(
+  appointment: Appointment,
+  { slots, start, end }: Omit<Proposal, 'schedule'>,
+  left: readonly Schedule[],
+  joined: readonly Schedule[],
+): Appointment {
+  const { id: _, meta: __, identifier: ___, created: ____, extension = [], ...said } = appointment;
+  const kept = extension.filter(({ url }) => url !== REPLACES);
+  return {
+    ...said,
+    ...(kept.length > 0 && { extension: kept }),
+    status: 'proposed',
+    start: formatInstant(start),
+    end: formatInstant(end),
+    slot: slots.map((slot) => ({ reference: `Slot/${slot}` })),
+    participant: inOtherCalendars(appointment.participant, left, joined),
+  };
+}
+
+const texts = {
+  cancel: 'The clinic is absent at this time.',
+  withdraw: 'What was offered is no longer needed, or no longer possible.',
+} as const;
+
+/** The reason of a cancellation because of an absence, or of the withdrawal of a personal offer. */
+export function absenceReason(what: keyof typeof texts, config: BookingConfig): CodeableConcept {
+  const coding = otherReason(config);
+  return { ...(coding.length > 0 && { coding }), text: texts[what] };
+}
 
 /** The stored state of an affected appointment. */
 export interface Known {

@@ -4,8 +4,8 @@ import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { parseReference } from '../fhir/reference.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
-import { dateRange } from '../time/date-range.ts';
 import type { Interval } from '../time/interval.ts';
+import { dateRange } from '../time/local-day.ts';
 import { YEAR } from '../time/time-zone.ts';
 import type { Proposal } from './plan.ts';
 

@@ -1,12 +1,11 @@
 import type { Appointment, ContactPoint, Extension, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
 import { type BookingConfig, type MessageLanguage, messageLanguages } from '../config/config.ts';
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
-import { isSameJson } from '../fhir/json.ts';
 import { mailboxOf } from '../fhir/mailbox.ts';
 import { idIn } from '../fhir/reference.ts';
-import { isResource } from '../fhir/resource.ts';
+import { isResource, isSameJson } from '../fhir/resource.ts';
 import { isByService, ownerOf } from '../fhir/tags.ts';
-import { dateRange } from '../time/date-range.ts';
+import { dateRange } from '../time/local-day.ts';
 
 export type Medium = 'email' | 'sms';
 

@@ -1,8 +1,8 @@
 import type { Appointment, CodeableConcept, Extension, Identifier, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, timeOf } from '../fhir/instant.ts';
-import { canonicalJson } from '../fhir/json.ts';
 import { idIn, isSameService } from '../fhir/reference.ts';
+import { canonicalJson } from '../fhir/resource.ts';
 import { identifierIn, isBuffer, isMarked, publishedKeyOf } from '../fhir/scheduling/slot-marks.ts';
 import { contains, type Interval, overlaps } from '../time/interval.ts';
 

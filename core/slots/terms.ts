@@ -2,9 +2,8 @@ import type { CodeableConcept, Coding, HealthcareService, Schedule, Slot } from 
 import { type Lengths, lengthsOf, ownLengths } from '../calendar/parameters/scheduling-parameters.ts';
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant } from '../fhir/instant.ts';
-import { payerKindsOf } from '../fhir/payer-kind.ts';
 import { isSameService, serviceIdsOfSchedule, serviceTypeOf } from '../fhir/reference.ts';
-import { BUFFER_COMMENTS, publishedKeyOf, publishedValueOf } from '../fhir/scheduling/slot-marks.ts';
+import { BUFFER_COMMENTS, payerKindsOf, publishedKeyOf, publishedValueOf } from '../fhir/scheduling/slot-marks.ts';
 import type { Interval } from '../time/interval.ts';
 import { type CalendarSlot, newCalendarSlot, slotOfferExtensionOf } from './slot.ts';
 

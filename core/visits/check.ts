@@ -4,8 +4,7 @@ import type { Issue } from '../fhir/outcome/outcome.ts';
 import type { Buffers } from '../slots/terms.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY, localTimeOf } from '../time/time-zone.ts';
-import { stepBefore } from './order.ts';
-import { isInPool, type Pool, type Series, type Visit, type VisitStep } from './visit.ts';
+import { isInPool, type Pool, type Series, stepBefore, type Visit, type VisitStep } from './visit.ts';
 
 /** An appointment as a step of a visit. */
 export interface StepTaken extends Interval {

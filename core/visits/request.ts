@@ -3,8 +3,8 @@ import type { BookingConfig } from '../config/config.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { formatReference, parseReference } from '../fhir/reference.ts';
 import { isObject, isResource } from '../fhir/resource.ts';
-import { dateRange } from '../time/date-range.ts';
 import type { Interval } from '../time/interval.ts';
+import { dateRange } from '../time/local-day.ts';
 import { DAY } from '../time/time-zone.ts';
 import { MAX_PERIOD } from './series.ts';
 

@@ -2,8 +2,7 @@ import type { Buffers } from '../slots/terms.ts';
 import type { Interval } from '../time/interval.ts';
 import { DAY } from '../time/time-zone.ts';
 import { bufferBetween, stepsWith } from './check.ts';
-import { stepBefore } from './order.ts';
-import type { VisitStep } from './visit.ts';
+import { stepBefore, type VisitStep } from './visit.ts';
 
 /** A Schedule that can fill a role of a step at some time. */
 export interface CandidateSchedule {

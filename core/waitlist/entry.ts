@@ -2,10 +2,10 @@ import type { Appointment, CodeableConcept, HealthcareService, Schedule } from '
 import type { Located } from '../booking/request/parameters.ts';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
-import { isSameJson } from '../fhir/json.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { idIn, isSameService, serviceIdOf } from '../fhir/reference.ts';
 import { REPLACES } from '../fhir/reserved.ts';
+import { isSameJson } from '../fhir/resource.ts';
 import { compareEntries, isStillWaiting, rank, since } from '../fhir/scheduling/waitlist-order.ts';
 import { ownerOf } from '../fhir/tags.ts';
 import type { ScheduleServices } from '../slots/terms.ts';

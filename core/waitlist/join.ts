@@ -7,9 +7,14 @@ import { patientsIn, type ResolvedParticipants, resolveParticipants } from '../b
 import { hasCommonIdentifier, personQueries } from '../booking/patients/identity.ts';
 import { lengthText, readPolicy } from '../booking/policy/policy.ts';
 import { readInputs } from '../booking/request/parameters.ts';
-import { readParticipants } from '../booking/request/participants.ts';
-import { questionnaireResponseIssues } from '../booking/request/questionnaire-response.ts';
-import { type AppointmentRequest, type ParsedRequest, readReference, rootOf } from '../booking/request/request.ts';
+import {
+  type AppointmentRequest,
+  type ParsedRequest,
+  readParticipants,
+  readReference,
+  rootOf,
+} from '../booking/request/request.ts';
+import { questionnaireResponseIssues } from '../booking/request/supporting-information.ts';
 import type { BookingConfig } from '../config/config.ts';
 import { artefactUri } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';

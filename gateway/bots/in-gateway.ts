@@ -1,8 +1,7 @@
 import { type BotEvent, getStatus, type MedplumClient } from '@medplum/core';
 import type { FastifyBaseLogger } from 'fastify';
 import type { CallableBot } from '../../core/config/bots.ts';
-import type { BookingConfig } from '../../core/config/config.ts';
-import { timeLimits } from '../../core/config/time-limits.ts';
+import { type BookingConfig, timeLimits } from '../../core/config/config.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import type { MedplumResponse, Upstream, UpstreamFailure } from '../medplum/client.ts';

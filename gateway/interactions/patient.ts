@@ -1,5 +1,10 @@
 import type { Patient } from '@medplum/fhirtypes';
-import { isPatient, replacementIssues, submittedPatient, updatedPatient } from '../../core/booking/patients/submit.ts';
+import {
+  isPatient,
+  replacementIssues,
+  submittedPatient,
+  updatedPatient,
+} from '../../core/booking/patients/conformance.ts';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
 import { ownRefusal } from '../bots/error-response.ts';
 import type { GatewayContext } from '../context.ts';

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { parseJson } from '../../core/fhir/json.ts';
-import { isObject } from '../../core/fhir/resource.ts';
+import { isObject, parseJson } from '../../core/fhir/resource.ts';
 import type { GatewayContext } from '../context.ts';
 import { only, tracing } from '../handler.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';

@@ -1,5 +1,5 @@
 import type { Bundle } from '@medplum/fhirtypes';
-import { bookableFilter } from '../../core/booking/policy/judge.ts';
+import { bookableFilter } from '../../core/booking/policy/policy.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest } from '../handler.ts';
 import { problem, refusal } from '../http/errors.ts';

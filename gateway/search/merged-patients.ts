@@ -1,5 +1,5 @@
 import type { Patient } from '@medplum/fhirtypes';
-import { replacedBy } from '../../core/booking/appointment/patient-change.ts';
+import { replacedBy } from '../../core/booking/appointment/change.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import type { GatewayContext } from '../context.ts';
 import type { FhirRequest } from '../handler.ts';

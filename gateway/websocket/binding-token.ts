@@ -1,7 +1,6 @@
 import type { Bundle } from '@medplum/fhirtypes';
-import { parseJson } from '../../core/fhir/json.ts';
 import { isId } from '../../core/fhir/reference.ts';
-import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { isObject, isResource, parseJson } from '../../core/fhir/resource.ts';
 import type { CredentialKeys } from '../sealing/credential-keys.ts';
 
 /** The content of a binding token: the Subscription in Medplum, Medplum's token, and the handshake for the client. */

@@ -1,6 +1,5 @@
 import type { Bundle, OperationOutcome, Parameters } from '@medplum/fhirtypes';
-import { parseJson } from '../../core/fhir/json.ts';
-import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { isObject, isResource, parseJson } from '../../core/fhir/resource.ts';
 import { notificationIn } from '../../core/notifications/delivery/message.ts';
 import type { Binding, BindingTokens } from './binding-token.ts';
 

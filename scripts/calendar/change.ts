@@ -1,5 +1,5 @@
 import type { Schedule } from '@medplum/fhirtypes';
-import { isSameJson } from '../../core/fhir/json.ts';
+import { isSameJson } from '../../core/fhir/resource.ts';
 import { changeSchedule, changeService, type HoursChange } from '../../core/fhir/scheduling/change-hours.ts';
 import { servicesOf } from '../../core/fhir/scheduling/hours-data.ts';
 import { doubtsIn, rowsOf } from '../../core/time/weekly-rows.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseJson } from '../../core/fhir/json.ts';
+import { parseJson } from '../../core/fhir/resource.ts';
 import { KEY_PREFIX } from '../../gateway/sealing/sealed-token.ts';
 import { requesterFor } from '../medplum/http.ts';
 import { members } from '../requestor/members.ts';

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { z } from 'zod';
-import { parseJson } from '../../core/fhir/json.ts';
+import { parseJson } from '../../core/fhir/resource.ts';
 import { hostOf, reachOf } from '../../core/notifications/subscription/endpoint-policy.ts';
 import { type Check, check, type DoctorResult, type Installation, ok, warning } from './check.ts';
 

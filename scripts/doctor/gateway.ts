@@ -1,7 +1,7 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { z } from 'zod';
 import type { BookingConfig } from '../../core/config/config.ts';
-import { parseJson } from '../../core/fhir/json.ts';
+import { parseJson } from '../../core/fhir/resource.ts';
 import { findGatewayClient } from '../deploy/gateway-client.ts';
 import { type HttpResponse, requesterFor } from '../medplum/http.ts';
 import { membershipOf } from '../medplum/membership.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
-import { parseJson } from '../../core/fhir/json.ts';
+import { parseJson } from '../../core/fhir/resource.ts';
 import { fixedLimits } from '../../gateway/context.ts';
 import type { HttpResponse } from '../medplum/http.ts';
 import { isTooOld, tooOld, versionIn } from '../medplum/version.ts';

@@ -1,7 +1,6 @@
 import { ClientStorage, MedplumClient, MemoryStorage } from '@medplum/core';
 import type { CallableBot } from '../../core/config/bots.ts';
-import type { BookingConfig } from '../../core/config/config.ts';
-import { timeLimits } from '../../core/config/time-limits.ts';
+import { type BookingConfig, timeLimits } from '../../core/config/config.ts';
 import type { BotHandler, HostedBots } from '../../gateway/bots/in-gateway.ts';
 
 interface GatewayCredentials {

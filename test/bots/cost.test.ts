@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import type { Appointment, HealthcareService, Resource, Task } from '@medplum/fhirtypes';
 import { handler as refill } from '../../bots/booking/refill.ts';
 import { handler as retryDeliveries } from '../../bots/notifications/retry-deliveries.ts';
-import { checkpointTask } from '../../core/notifications/delivery/checkpoint.ts';
+import { checkpointTask } from '../../core/notifications/delivery/retention.ts';
 import { chunks } from '../../core/rows/search.ts';
 import { releaseRow } from '../../core/waitlist/release.ts';
 import { aType, bookable, eventOf, extension, inMinutes } from './booking/fixtures.ts';

@@ -32,7 +32,7 @@ import { handler as writeSubscription } from '../../bots/notifications/write-sub
 import { taskOf } from '../../core/booking/jobs/booking-task.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { LEASE } from '../../core/notifications/delivery/delivery-state.ts';
-import { deletionTask } from '../../core/notifications/events/deletion.ts';
+import { deletionTask } from '../../core/notifications/events/event.ts';
 import {
   aPatient,
   aPortal,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Appointment } from '@medplum/fhirtypes';
 import { type BotName, botSource, bots } from '../../core/config/bots.ts';
-import { timeLimits } from '../../core/config/time-limits.ts';
+import { timeLimits } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { bundleBot } from '../../scripts/build/bots.ts';
 import { codeTitle } from '../../scripts/deploy/bots.ts';

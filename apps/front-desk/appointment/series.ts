@@ -1,7 +1,6 @@
 import type { Appointment, Bundle, HealthcareService, Parameters } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts';
-import { milliseconds } from '../../../core/fhir/duration.ts';
-import { parseInstant } from '../../../core/fhir/instant.ts';
+import { milliseconds, parseInstant } from '../../../core/fhir/instant.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { DAY, firstLocalTime } from '../../../core/time/time-zone.ts';
 import { findRequest, stepIn } from '../../../packages/web/appointments.ts';

@@ -1,6 +1,6 @@
 import type { Extension, HealthcareService } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../../core/fhir/artefacts.ts';
-import { milliseconds } from '../../../core/fhir/duration.ts';
+import { milliseconds } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import type { HoursData } from '../../../core/fhir/scheduling/hours-data.ts';
 import { isInPool, MAX_STEPS, readVisit } from '../../../core/visits/visit.ts';

@@ -9,7 +9,7 @@ import type {
   Reference,
   Schedule,
 } from '@medplum/fhirtypes';
-import { milliseconds } from '../../../core/fhir/duration.ts';
+import { milliseconds } from '../../../core/fhir/instant.ts';
 import { servesAll, serviceIdOf } from '../../../core/fhir/reference.ts';
 import { appointmentMinutes } from '../../../core/fhir/scheduling/scheduling-parameters.ts';
 import { extensionIn, listOf, partsOf, textOf } from '../../../packages/web/elements.ts';

@@ -1,6 +1,5 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
-import { absenceReason, replacementOffer } from '../../../core/absence/offer.ts';
 import {
   type Absent,
   isAbsentAt,
@@ -10,7 +9,14 @@ import {
   patientsOf,
   planAbsence,
 } from '../../../core/absence/plan.ts';
-import { type Known, MAX_TRIES, nextStep, type Step } from '../../../core/absence/progress.ts';
+import {
+  absenceReason,
+  type Known,
+  MAX_TRIES,
+  nextStep,
+  replacementOffer,
+  type Step,
+} from '../../../core/absence/progress.ts';
 import {
   type Absence,
   type Affected,
@@ -55,9 +61,16 @@ import { config } from '../config.ts';
 import { newId, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readAll, readByIds, readInBatch, readInTransaction, readPages } from '../read.ts';
 import { writeRows } from '../rows.ts';
-import { readAffectedVisits, readVisits, withoutListed } from '../visits/affected-visits.ts';
+import {
+  type Bounds,
+  findInstead,
+  readAffectedVisits,
+  readVisits,
+  searchEnd,
+  type Whole,
+  withoutListed,
+} from '../visits/affected-visits.ts';
 import { readNotifiedTogether } from '../visits/dependent-appointments.ts';
-import { type Bounds, findInstead, searchEnd, type Whole } from '../visits/offered-visit.ts';
 
 /** How many rows of appointments are made at once. */
 const CHUNK = 40;

@@ -14,11 +14,11 @@ import {
 } from '../../../core/booking/booking/alternatives.ts';
 import { schedulesNamed } from '../../../core/booking/booking/apply-policy.ts';
 import type { Role } from '../../../core/booking/policy/caller-role.ts';
-import { permittedIn } from '../../../core/booking/policy/judge.ts';
+import { permittedIn } from '../../../core/booking/policy/policy.ts';
 import type { AppointmentRequest, BookRequest, Purpose } from '../../../core/booking/request/request.ts';
 import type { Alternative, Issue } from '../../../core/fhir/outcome/outcome.ts';
-import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { serviceIdsOf } from '../../../core/fhir/reference.ts';
+import { payerKindsOf } from '../../../core/fhir/scheduling/slot-marks.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../../core/rows/resource-set.ts';
 import { readsById, searchByIds } from '../../../core/rows/search.ts';
 import type { Interval } from '../../../core/time/interval.ts';
@@ -35,9 +35,8 @@ import { partOf } from '../../../core/visits/check.ts';
 import { readVisit } from '../../../core/visits/visit.ts';
 import { readRole } from '../caller.ts';
 import { config } from '../config.ts';
-import { processorTime } from '../processor-time.ts';
 import { ReadError, readStateAs } from '../read.ts';
-import { findVisits } from '../visits/visits.ts';
+import { findVisits, processorTime } from '../visits/visits.ts';
 import { type BookingDecision, decideBooking, type Requestor } from './decide.ts';
 
 /** Maximum number of candidates that are validated per search. */

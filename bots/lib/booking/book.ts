@@ -1,7 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, Slot } from '@medplum/fhirtypes';
 import { type BookRequest, bookingRejectionIssues, type ParsedRequest } from '../../../core/booking/request/request.ts';
-import { timeLimits } from '../../../core/config/time-limits.ts';
+import { timeLimits } from '../../../core/config/config.ts';
 import { bookingErrors } from '../../../core/fhir/outcome/errors.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../../core/fhir/resource.ts';

@@ -1,8 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, CodeableConcept } from '@medplum/fhirtypes';
 import { taskEntries } from '../../../core/booking/jobs/confirmation-task.ts';
-import { policyIssues } from '../../../core/booking/policy/judge.ts';
-import { type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/policy.ts';
+import { type EffectivePolicy, effectivePolicy, policyIssues } from '../../../core/booking/policy/policy.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { updateEntry } from '../../../core/fhir/resource.ts';
 import { config } from '../config.ts';

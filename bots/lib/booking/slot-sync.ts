@@ -1,5 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
+import { afterPatientChange } from '../../../core/booking/appointment/change.ts';
 import {
   conflictEntries,
   conflictsOf,
@@ -7,7 +8,6 @@ import {
   yieldingAppointmentOf,
 } from '../../../core/booking/appointment/collision.ts';
 import { afterItsEnd } from '../../../core/booking/appointment/expiry.ts';
-import { afterPatientChange } from '../../../core/booking/appointment/patient-change.ts';
 import { holdsSlots, isOpen, statusQuery } from '../../../core/booking/appointment/status.ts';
 import { overlapOf, withExternalSlots } from '../../../core/booking/appointment/synchronize.ts';
 import { taskEntries } from '../../../core/booking/jobs/confirmation-task.ts';
@@ -20,11 +20,10 @@ import { slotIdsOf } from '../../../core/slots/slot.ts';
 import { publicationEntry, publicationRow } from '../calendar/request.ts';
 import { config } from '../config.ts';
 import { type BundleResponse, sendTransaction, writeInTheEnd } from '../medplum.ts';
-import { ofType, readInBatch } from '../read.ts';
+import { ofType, readInBatch, readSurvivors } from '../read.ts';
 import { carryOut } from '../rows.ts';
 import { followingEntries, readDependentAppointments } from '../visits/dependent-appointments.ts';
 import { readAppointmentSlots, readVersions } from './appointment-slots.ts';
-import { readSurvivors } from './by-id.ts';
 import { completeRelated, readRelatedAppointment } from './related-reads.ts';
 
 /** The time of an appointment's only Slot before and after staff moved it. */

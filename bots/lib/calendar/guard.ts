@@ -24,10 +24,9 @@ import {
 import { type Calendar, type CalendarSlot, calendarOf, isTaken } from '../../../core/slots/slot.ts';
 import { neededBuffers, reachOf, termsFor, withBuffers } from '../../../core/slots/terms.ts';
 import { contains, type Interval, overlaps } from '../../../core/time/interval.ts';
-import { readOpenTimes } from '../booking/by-id.ts';
 import { config } from '../config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
-import { ofType, readAhead, readInBatch, readInTransaction } from '../read.ts';
+import { ofType, readAhead, readInBatch, readInTransaction, readOpenTimes } from '../read.ts';
 import { hoursSearches, type KeyedHours, readOpeningHours } from './opening-hours.ts';
 import { ensureRow } from './request.ts';
 

@@ -10,8 +10,7 @@ import {
   windowsFrom,
 } from '../../../core/calendar/publish/publication.ts';
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
-import { canonicalJson } from '../../../core/fhir/json.ts';
-import { isResource } from '../../../core/fhir/resource.ts';
+import { canonicalJson, isResource } from '../../../core/fhir/resource.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { config } from '../config.ts';

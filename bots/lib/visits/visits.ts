@@ -1,3 +1,6 @@
+import { performance } from 'node:perf_hooks';
+import process from 'node:process';
+import { setImmediate } from 'node:timers';
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry } from '@medplum/fhirtypes';
 import { idIn } from '../../../core/fhir/reference.ts';
@@ -7,15 +10,19 @@ import { type CalendarSlot, calendarSlot } from '../../../core/slots/slot.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { daysOf } from '../../../core/time/local-day.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { type Bookable, bookableSchedules, type Frame, openStep, poolOf } from '../../../core/visits/openings.ts';
 import {
+  type Bookable,
+  bookableSchedules,
   FIRST_PAGE,
+  type Frame,
   namedServiceReads,
+  openStep,
   PAGE,
+  poolOf,
   poolReads,
   scheduleReadsFor,
   slotPage,
-} from '../../../core/visits/reads.ts';
+} from '../../../core/visits/openings.ts';
 import { type OpenStep, type Proposal, searchVisits } from '../../../core/visits/search.ts';
 import {
   bestSeries,
@@ -27,8 +34,46 @@ import {
 import { type Pool, plainStep, type Series, type Visit, type VisitStep } from '../../../core/visits/visit.ts';
 import type { Requestor } from '../booking/decide.ts';
 import { config } from '../config.ts';
-import type { ProcessorTime } from '../processor-time.ts';
 import { readResponses, readStateAs, stateIn } from '../read.ts';
+
+/** How much time of the processor the computations of one request may take, and how long they go on at once; milliseconds. */
+const MAX_MS = 300;
+const SLICE_MS = 10;
+
+/** The time of the processor that the computations of one request share. */
+interface ProcessorTime {
+  /** Whether a computation should let others go first: it yields then. */
+  readonly isDue: () => boolean;
+  /** Carries a computation out, a slice at a time; `undefined` if the time was over first. */
+  readonly compute: <T>(computation: Generator<undefined, T>) => Promise<T | undefined>;
+}
+
+/** Makes the time of one request. */
+export function processorTime(): ProcessorTime {
+  let begun = 0;
+  let spent = 0;
+  // Of the processor: on a busy machine a slice takes longer, and counts for no more.
+  const processor = (): number => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  };
+  return {
+    isDue: () => performance.now() - begun >= SLICE_MS,
+    compute: async (computation) => {
+      while (spent < MAX_MS) {
+        const before = processor();
+        begun = performance.now();
+        const { done, value } = computation.next();
+        spent += processor() - before;
+        if (done) {
+          return value;
+        }
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return undefined;
+    },
+  };
+}
 
 /** How many free Slots are read for one request. */
 const MAX_SLOTS = 40_000;

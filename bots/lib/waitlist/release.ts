@@ -7,9 +7,9 @@ import { isForPerson } from '../../../core/booking/patients/identity.ts';
 import { afterQuietHours, type EffectivePolicy, effectivePolicy } from '../../../core/booking/policy/policy.ts';
 import { bodyFor, parseBookRequest } from '../../../core/booking/request/request.ts';
 import { formatInstant, parseInstant } from '../../../core/fhir/instant.ts';
-import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource, updateEntry } from '../../../core/fhir/resource.ts';
+import { payerKindsOf } from '../../../core/fhir/scheduling/slot-marks.ts';
 import { compareEntries } from '../../../core/fhir/scheduling/waitlist-order.ts';
 import { markChange, ownerOf } from '../../../core/fhir/tags.ts';
 import { isOfClinic } from '../../../core/messages/recipient.ts';
@@ -57,8 +57,7 @@ import { config } from '../config.ts';
 import { newId } from '../medplum.ts';
 import { ofType, readAll, readByIds, readFormer, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
-import { readVisits } from '../visits/affected-visits.ts';
-import { firstVisit, searchEnd } from '../visits/offered-visit.ts';
+import { firstVisit, readVisits, searchEnd } from '../visits/affected-visits.ts';
 
 /** How many free Slots of one release are offered at once; what begins later goes on in a row of its own. */
 const MAX_SLOTS = 50;

@@ -2,11 +2,10 @@ import type { Appointment, AppointmentParticipant, Reference, Schedule } from '@
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { type Bounds, boundIssues } from '../../fhir/bounds.ts';
 import { parseInstant } from '../../fhir/instant.ts';
-import { canonicalJson, isSameJson } from '../../fhir/json.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { formatReference, parseReference, withStoredReferences } from '../../fhir/reference.ts';
 import { type ReservedEntry, reservedEntries } from '../../fhir/reserved.ts';
-import { isObject, isSameToken } from '../../fhir/resource.ts';
+import { canonicalJson, isObject, isSameJson, isSameToken } from '../../fhir/resource.ts';
 import type { Changer } from './status.ts';
 
 type Members = Readonly<Record<string, unknown>>;

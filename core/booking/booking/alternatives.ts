@@ -8,7 +8,7 @@ import { type SearchQuery, search, tokensOf } from '../../rows/search.ts';
 import { findChain } from '../../slots/chain.ts';
 import type { Interval } from '../../time/interval.ts';
 import { MAX_SLOTS } from '../appointment/elements.ts';
-import type { StartBounds } from '../policy/judge.ts';
+import type { StartBounds } from '../policy/policy.ts';
 import type { AppointmentRequest, BookRequest } from '../request/request.ts';
 
 /** The most alternatives that a refusal proposes. */

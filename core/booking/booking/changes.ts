@@ -30,7 +30,7 @@ import { withSubmitted } from '../appointment/submitted.ts';
 import { withRequestTasks } from '../jobs/confirmation-task.ts';
 import type { EffectivePolicy } from '../policy/policy.ts';
 import { quotaEntries } from '../policy/quota.ts';
-import type { BookingContext } from './knowledge.ts';
+import type { BookingContext } from './apply-policy.ts';
 import { confirmationOf, storedServiceTypes } from './service-type.ts';
 import {
   buffersOf,

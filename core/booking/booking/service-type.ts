@@ -1,8 +1,8 @@
 import type { CodeableConcept, Extension } from '@medplum/fhirtypes';
 import { artefactUri, type Confirmation, type PublicConfig } from '../../fhir/artefacts.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { isSameService, serviceTypeOf, withoutServiceReference } from '../../fhir/reference.ts';
+import { payerKindsOf } from '../../fhir/scheduling/slot-marks.ts';
 import { type ResourceSet, scheduleOf } from '../../rows/resource-set.ts';
 import type { CalendarSlot } from '../../slots/slot.ts';
 import { type ScheduleServices, servesPayerKind, servicesFor } from '../../slots/terms.ts';

@@ -13,8 +13,7 @@ import { slotsToGiveBack } from '../appointment/reads.ts';
 import { allOf, clinicPartOf, type Submitted, submittedOf } from '../appointment/submitted.ts';
 import type { Quota } from '../policy/quota.ts';
 import type { AppointmentRequest } from '../request/request.ts';
-import { type PolicyResult, schedulesNamed } from './apply-policy.ts';
-import { type BookingContext, type Knowledge, servicesOf } from './knowledge.ts';
+import { type BookingContext, type Knowledge, type PolicyResult, schedulesNamed, servicesOf } from './apply-policy.ts';
 import {
   changedBy,
   type EarlierAppointments,

@@ -9,10 +9,9 @@ import type {
 } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../../fhir/instant.ts';
-import { parseJson } from '../../fhir/json.ts';
 import { bookingErrors } from '../../fhir/outcome/errors.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { isObject, updateEntry } from '../../fhir/resource.ts';
+import { isObject, parseJson, updateEntry } from '../../fhir/resource.ts';
 import { belongsTo, ownerOf, requestorTag } from '../../fhir/tags.ts';
 import type { ResourceSet } from '../../rows/resource-set.ts';
 import { newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';

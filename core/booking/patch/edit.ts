@@ -1,5 +1,4 @@
-import { isSameJson } from '../../fhir/json.ts';
-import { isObject } from '../../fhir/resource.ts';
+import { isObject, isSameJson } from '../../fhir/resource.ts';
 
 /** The location of a value in a JSON document: names of elements, and indexes in lists; `-` is the end of a list. */
 export type Location = readonly string[];

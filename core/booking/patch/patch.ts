@@ -1,14 +1,13 @@
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
 import { sizeBeyond, sizeProblem } from '../../fhir/bounds.ts';
-import { parseJson } from '../../fhir/json.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
 import { isId } from '../../fhir/reference.ts';
-import { isObject, isResource, parametersIn } from '../../fhir/resource.ts';
+import { isObject, isResource, parametersIn, parseJson } from '../../fhir/resource.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
 import { grownListIssues, unpatchableIssues } from '../appointment/elements.ts';
-import { applyEdit, type Edit, type Edited } from './edit.ts';
+import { applyEdit, type Edit, type Edited, type Location } from './edit.ts';
 import {
   compile,
   costOf,
@@ -17,7 +16,105 @@ import {
   MAX_COST,
   readFhirPathOperation,
 } from './fhirpath-patch.ts';
-import { readJsonOperation } from './json-patch.ts';
+
+/** The members that an operation needs besides `op` and `path`. */
+const needs: Readonly<Record<Edit['op'], 'value' | 'from' | undefined>> = {
+  add: 'value',
+  remove: undefined,
+  replace: 'value',
+  move: 'from',
+  copy: 'from',
+  test: 'value',
+};
+
+const invalidOperation = (index: number, diagnostics: string): Issue => ({
+  code: 'patch-invalid',
+  diagnostics: `Operation ${index}: ${diagnostics}`,
+  expression: 'http.body',
+});
+
+const isOperationName = (value: unknown): value is Edit['op'] =>
+  typeof value === 'string' && Object.hasOwn(needs, value);
+
+/** Reads a JSON Pointer (https://www.rfc-editor.org/rfc/rfc6901). */
+function readPointer(value: unknown): Location | undefined {
+  return typeof value === 'string' && /^(?:\/(?:[^~/]|~[01])*)*$/.test(value)
+    ? value
+        .split('/')
+        .slice(1)
+        .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    : undefined;
+}
+
+/**
+ * Reads an operation of a JSON Patch.
+ * @param sent - of any content
+ * @param index - of the operation in the patch
+ * @returns the edit, or a `patch-invalid`
+ * @see https://www.rfc-editor.org/rfc/rfc6902#section-4
+ */
+export function readJsonOperation(sent: unknown, index: number): Edit | Issue {
+  if (!isObject(sent) || !isOperationName(sent.op)) {
+    return invalidOperation(index, `op must be one of ${Object.keys(needs).join(', ')}.`);
+  }
+  const { op, value } = sent;
+  const [path, from] = [readPointer(sent.path), readPointer(sent.from)];
+  if (!path) {
+    return invalidOperation(index, 'path must be a JSON Pointer such as /status.');
+  }
+  if (needs[op] === 'value') {
+    return value === undefined ? invalidOperation(index, `${op} needs a value.`) : { op, path, value };
+  }
+  if (needs[op] === 'from') {
+    return from ? { op, path, from } : invalidOperation(index, `${op} needs from, a JSON Pointer.`);
+  }
+  return { op, path };
+}
+
+/** The appointment to be changed, as far as the caller may see it. */
+type PatchTarget =
+  | { readonly kind: 'found'; readonly appointment: Appointment }
+  /** Read by id, but not found by a search: it is deleted, or the searched database lags behind. */
+  | { readonly kind: 'doubtful'; readonly appointment: Appointment }
+  /** It never existed, or the caller may not see it. */
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'failed'; readonly status: number };
+
+/**
+ * The reads before an appointment is changed, as one batch. They must use the caller's own credentials: a caller cannot
+ * change an appointment that it may not see. The search gives the current appointment, because Medplum's read by id
+ * uses a cache that may be older. The read gives the reason if the search finds nothing.
+ * @param id - of the appointment
+ */
+export function patchReads(id: string): Bundle {
+  const urls = [`Appointment?_id=${encodeURIComponent(id)}`, `Appointment/${encodeURIComponent(id)}`];
+  const entry = urls.map((url): BundleEntry => ({ request: { method: 'GET', url } }));
+  return { resourceType: 'Bundle', type: 'batch', entry };
+}
+
+const statusOf = (entry: BundleEntry | undefined): number => Number.parseInt(entry?.response?.status ?? '500', 10);
+
+/** Reads the response to `patchReads`. */
+export function readPatchTarget(response: Bundle): PatchTarget {
+  const [searched, read] = response.entry ?? [];
+  const found = searched?.resource;
+  if (statusOf(searched) !== 200 || !isResource(found, 'Bundle')) {
+    return { kind: 'failed', status: statusOf(searched) };
+  }
+  const appointment = found.entry?.[0]?.resource;
+  if (isResource(appointment, 'Appointment')) {
+    return { kind: 'found', appointment };
+  }
+  const status = statusOf(read);
+  if (status === 404 || status === 403) {
+    return { kind: 'unknown' };
+  }
+  if (isResource(read?.resource, 'Appointment')) {
+    return { kind: 'doubtful', appointment: read.resource };
+  }
+  return status === 410 ? { kind: 'deleted' } : { kind: 'failed', status };
+}
 
 type Operation = Edit | FhirPathOperation;
 

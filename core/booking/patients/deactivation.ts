@@ -4,8 +4,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { belongsTo } from '../../fhir/tags.ts';
 import { isHold } from '../appointment/expiry.ts';
 import { isOpen, mayBecome, statusQuery } from '../appointment/status.ts';
-import { policyIssues } from '../policy/judge.ts';
-import type { EffectivePolicy } from '../policy/policy.ts';
+import { type EffectivePolicy, policyIssues } from '../policy/policy.ts';
 
 /** An open appointment of a patient, and the policies of its Schedules. */
 export interface PolicedAppointment {

@@ -8,7 +8,7 @@ import { isObject, isResource } from '../../fhir/resource.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { unsupportedIssues } from '../../fhir/unsupported.ts';
 import { appointmentBounds } from '../appointment/elements.ts';
-import { mergeIssues } from '../patients/submit.ts';
+import { mergeIssues } from '../patients/conformance.ts';
 
 /** A value together with the FHIRPath of its element. */
 export interface Located<T> {

@@ -1,9 +1,8 @@
 import type { Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { payerKindsOf } from '../../fhir/payer-kind.ts';
 import { serviceTypeOf } from '../../fhir/reference.ts';
-import { formatKey, type PublishedKey } from '../../fhir/scheduling/slot-marks.ts';
+import { formatKey, type PublishedKey, payerKindsOf } from '../../fhir/scheduling/slot-marks.ts';
 import { type Interval, subtract, union } from '../../time/interval.ts';
 import { nextMidnight } from '../../time/local-day.ts';
 import { changeOfOffset, DAY, offsetAt } from '../../time/time-zone.ts';

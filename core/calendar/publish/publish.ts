@@ -1,8 +1,7 @@
 import type { HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
-import { canonicalJson } from '../../fhir/json.ts';
-import { payerKindsOf } from '../../fhir/payer-kind.ts';
-import { publishedKeyOf, publishedValueOf } from '../../fhir/scheduling/slot-marks.ts';
+import { canonicalJson } from '../../fhir/resource.ts';
+import { payerKindsOf, publishedKeyOf, publishedValueOf } from '../../fhir/scheduling/slot-marks.ts';
 import { type SlotChange, slotChanges } from '../../slots/entries.ts';
 import { settle } from '../../slots/settle.ts';
 import {

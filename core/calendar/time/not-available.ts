@@ -1,7 +1,7 @@
 import type { Extension, HealthcareService, Period } from '@medplum/fhirtypes';
 import { parseInstant } from '../../fhir/instant.ts';
-import { localDateRange } from '../../time/date-range.ts';
 import type { Interval } from '../../time/interval.ts';
+import { localDateRange } from '../../time/local-day.ts';
 import { instantOf } from '../../time/time-zone.ts';
 import { type Checked, faulty, sound } from '../problem.ts';
 

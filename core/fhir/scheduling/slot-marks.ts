@@ -1,6 +1,13 @@
-import type { Appointment, Extension, Slot } from '@medplum/fhirtypes';
+import type { Appointment, Coding, Extension, Resource, Slot } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../artefacts.ts';
 import { formatInstant, parseInstant } from '../instant.ts';
+
+/** The payer kinds that a service or Slot serves; for an appointment, the payer kind of its patient. */
+export function payerKindsOf(resource: Resource, config: PublicConfig): Coding[] {
+  const url = artefactUri(config, 'LocalPayerKind');
+  const extension = 'extension' in resource && Array.isArray(resource.extension) ? resource.extension : [];
+  return extension.flatMap((one) => (one?.url === url && one.valueCoding ? [one.valueCoding] : []));
+}
 
 /** The key of a published Slot. It is encoded in the identifier, so that no Slot is published twice. */
 export type PublishedKey =

@@ -1,7 +1,7 @@
 import type { Resource } from '@medplum/fhirtypes';
 import { SaxesParser } from 'saxes';
 import { isObject } from '../resource.ts';
-import { type Element, type Elements, elementsOf, FHIR_NAMESPACE, XHTML_NAMESPACE } from '../types/element.ts';
+import { type Element, type Elements, elementsOf, FHIR_NAMESPACE, XHTML_NAMESPACE } from '../types/structure.ts';
 import { attribute, escapeText } from './escape.ts';
 
 /** The narrative of a resource in XML: unchanged if it is a well-formed `div`, else as text in a `div`. */

@@ -1,7 +1,7 @@
 import type { Coding, Resource, UsageContext } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
-import { payerKindsOf } from '../../../core/fhir/payer-kind.ts';
+import { payerKindsOf } from '../../../core/fhir/scheduling/slot-marks.ts';
 import { type ResourceFilter, type SearchParam, searchIssue } from './param.ts';
 
 /** A token of a search: an absent `system` means any, an empty one none; an absent `code` means any. */

@@ -1,8 +1,8 @@
 import type { BookingConfig } from '../../../core/config/config.ts';
 import { formatInstant } from '../../../core/fhir/instant.ts';
 import { type Issue, quoted } from '../../../core/fhir/outcome/outcome.ts';
-import { dateRange, localDateRange } from '../../../core/time/date-range.ts';
 import type { Interval } from '../../../core/time/interval.ts';
+import { dateRange, localDateRange } from '../../../core/time/local-day.ts';
 import { isIssue, type SearchParam, searchIssue } from './param.ts';
 
 /** What a date in a search depends on besides itself. */

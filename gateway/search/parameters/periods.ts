@@ -1,8 +1,8 @@
 import type { Period, Resource } from '@medplum/fhirtypes';
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
 import { isObject } from '../../../core/fhir/resource.ts';
-import { dateRange } from '../../../core/time/date-range.ts';
 import { contains, type Interval, overlaps } from '../../../core/time/interval.ts';
+import { dateRange } from '../../../core/time/local-day.ts';
 import { approximately, type DateContext, type Prefix, readDates } from './dates.ts';
 import { isIssue, type ResourceFilter, type SearchParam } from './param.ts';
 import type { SearchedPeriod } from './parameters.ts';

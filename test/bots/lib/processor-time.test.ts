@@ -1,6 +1,6 @@
 /** One search for visits has so many milliseconds of the processor, over all of its pages, and keeps nobody waiting. */
 import { expect, test } from '@jest/globals';
-import { processorTime } from '../../../bots/lib/processor-time.ts';
+import { processorTime } from '../../../bots/lib/visits/visits.ts';
 import { type OpenStep, searchVisits } from '../../../core/visits/search.ts';
 import { standOf } from '../../lib/hostile-texts.ts';
 

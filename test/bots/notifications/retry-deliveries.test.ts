@@ -4,14 +4,14 @@ import type { Appointment, Communication, Practitioner, Subscription, Task } fro
 import { handler as restartHandshake } from '../../../bots/notifications/restart-handshake.ts';
 import { handler } from '../../../bots/notifications/retry-deliveries.ts';
 import { backport } from '../../../core/fhir/backport.ts';
+import { LEASE, OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
+import type { Outbox } from '../../../core/notifications/delivery/outbox.ts';
 import {
   checkpointSearch,
   checkpointTask,
   MAX_CHANGED,
   OVERLAP,
-} from '../../../core/notifications/delivery/checkpoint.ts';
-import { LEASE, OVERDUE } from '../../../core/notifications/delivery/delivery-state.ts';
-import type { Outbox } from '../../../core/notifications/delivery/outbox.ts';
+} from '../../../core/notifications/delivery/retention.ts';
 import { portal } from '../../core/notifications/support.ts';
 import { asks, only } from '../booking/fixtures.ts';
 import { later, withClock } from '../clock.ts';

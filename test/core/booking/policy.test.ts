@@ -4,7 +4,7 @@ import { effectivePolicy, lengthText, readPolicy } from '../../../core/booking/p
 import { type Quota, quotaEntries, quotaIssues, quotaKey, quotaRow } from '../../../core/booking/policy/quota.ts';
 import { requestorLimitIssues } from '../../../core/booking/policy/requestor-limits.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
-import { milliseconds } from '../../../core/fhir/duration.ts';
+import { milliseconds } from '../../../core/fhir/instant.ts';
 import { appointment, config, now, requestor, schedule, slot, stateOf } from './support.ts';
 
 describe('policy', () => {

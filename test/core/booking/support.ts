@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Fragments } from '../../../core/booking/appointment/reads.ts';
+import type { BookingContext, Histories, Knowledge } from '../../../core/booking/booking/apply-policy.ts';
 import { decide } from '../../../core/booking/booking/decide.ts';
-import type { BookingContext, Histories, Knowledge } from '../../../core/booking/booking/knowledge.ts';
 import { calendarFor, prepare, type Situation } from '../../../core/booking/booking/situation.ts';
 import type { Role } from '../../../core/booking/policy/caller-role.ts';
 import { parseBookRequest } from '../../../core/booking/request/request.ts';

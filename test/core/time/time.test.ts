@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
-import { dateRange } from '../../../core/time/date-range.ts';
+import { dateRange } from '../../../core/time/local-day.ts';
 import { DAY, instantOf, isShownTwice, isTimeZone, localTimeOf } from '../../../core/time/time-zone.ts';
 import { days, firstDay, zones } from './zones.ts';
 

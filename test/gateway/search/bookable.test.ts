@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from '@jest/globals';
 import type { Bundle, BundleEntry, HealthcareService, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { bookableFilter } from '../../../core/booking/policy/judge.ts';
+import { bookableFilter } from '../../../core/booking/policy/policy.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import type { GatewayContext } from '../../../gateway/context.ts';
 import type { FhirRequest } from '../../../gateway/handler.ts';

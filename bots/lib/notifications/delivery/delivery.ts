@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
+import type { Bundle } from '@medplum/fhirtypes';
 import {
   ended,
   failed,
@@ -8,6 +9,7 @@ import {
   SHARE,
   sent,
 } from '../../../../core/notifications/delivery/delivery-state.ts';
+import { messageQuery, messageResource } from '../../../../core/notifications/delivery/message.ts';
 import {
   type EventContent,
   notification,
@@ -19,12 +21,36 @@ import { readableQuery } from '../../../../core/notifications/events/read-access
 import { isRedirected } from '../../../../core/notifications/subscription/channel.ts';
 import { topicUrl } from '../../../../core/notifications/subscription/topics.ts';
 import { config } from '../../config.ts';
-import { newId } from '../../medplum.ts';
+import { newId, sendBundle } from '../../medplum.ts';
+import { ofType, readInTransaction } from '../../read.ts';
 import { type EventNumber, readContents, readEvents } from '../event-store.ts';
 import type { SubscriptionOutbox } from '../outbox-store.ts';
 import { type Claim, changeOutbox, changeStatus, claimOutboxes, type Decide, giveUp, isWaiting } from './claim.ts';
 import { postNotification } from './rest-hook.ts';
-import { sendWebsocketMessage } from './websocket-message.ts';
+
+/**
+ * Passes a notification to the websockets that are bound to a Subscription: Medplum sends them the message that is written
+ * here. Subscribers without a bound websocket use `$events`.
+ *
+ * @param owner - id of the profile that owns the Subscription
+ * @returns the problem, or `undefined`
+ */
+export async function sendWebsocketMessage(
+  medplum: MedplumClient,
+  subscriptionId: string,
+  owner: string,
+  bundle: Bundle,
+): Promise<string | undefined> {
+  const [found] = await readInTransaction(medplum, [messageQuery(subscriptionId, config)]);
+  const [stored] = ofType('Communication', found);
+  const request = stored
+    ? ({ method: 'PUT', url: `Communication/${stored.id}` } as const)
+    : ({ method: 'POST', url: 'Communication' } as const);
+  const resource = messageResource(bundle, subscriptionId, owner, config, stored);
+  const written = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry: [{ request, resource }] });
+  const status = written.kind === 'done' ? written.bundle.entry?.[0]?.response?.status : undefined;
+  return status?.startsWith('2') ? undefined : `The message could not be written (${status ?? written.kind}).`;
+}
 
 /** After this time, in milliseconds, a delivery starts nothing new; the next one continues. */
 const MAX_DURATION = 60_000;

@@ -5,7 +5,7 @@ import { clearTimeout, setTimeout } from 'node:timers';
 import type { Bundle } from '@medplum/fhirtypes';
 import { isXml } from '../../../../core/fhir/media-types.ts';
 import { toXml } from '../../../../core/fhir/xml/write.ts';
-import { headersOf } from '../../../../core/notifications/subscription/headers.ts';
+import { headersOf } from '../../../../core/notifications/subscription/channel.ts';
 import type { SubscriptionParameters } from '../../../../core/notifications/subscription/subscription-parameters.ts';
 import { config } from '../../config.ts';
 import { resolveEndpoint } from './resolve-endpoint.ts';

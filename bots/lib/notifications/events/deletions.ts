@@ -1,6 +1,6 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Task } from '@medplum/fhirtypes';
-import { deletedId, deletionsOf, hasFailed, overdueDeletions } from '../../../../core/notifications/events/deletion.ts';
+import { deletedId, deletionsOf, hasFailed, overdueDeletions } from '../../../../core/notifications/events/event.ts';
 import { syncAppointment } from '../../booking/slot-sync.ts';
 import { config } from '../../config.ts';
 import { sendTransaction } from '../../medplum.ts';

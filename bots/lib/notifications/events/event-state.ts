@@ -1,7 +1,10 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Communication } from '@medplum/fhirtypes';
+import type { Appointment, Bundle, BundleEntry, Communication, Patient } from '@medplum/fhirtypes';
+import { replacedBy } from '../../../../core/booking/appointment/change.ts';
 import { formatInstant } from '../../../../core/fhir/instant.ts';
-import { recordedSince } from '../../../../core/notifications/delivery/retention.ts';
+import { isResource } from '../../../../core/fhir/resource.ts';
+import { belongsTo } from '../../../../core/fhir/tags.ts';
+import { checkpointSearch, recordedSince, unsettledSince } from '../../../../core/notifications/delivery/retention.ts';
 import {
   type Change,
   changesOf,
@@ -12,11 +15,156 @@ import {
 } from '../../../../core/notifications/events/appointment-events.ts';
 import { concernQuery } from '../../../../core/notifications/events/concern.ts';
 import { type Event, eventKey, eventOf } from '../../../../core/notifications/events/event.ts';
+import type { FormerOf } from '../../../../core/notifications/subscription/filter.ts';
 import { config } from '../../config.ts';
-import { ofType, readInTransaction } from '../../read.ts';
+import { ofType, readHistories, readInTransaction } from '../../read.ts';
 import { readOpenRows, readSubscriptionsOf, type SubscriptionOutbox } from '../outbox-store.ts';
-import { isCut, momentOf, readAppointmentHistories } from './appointment-histories.ts';
-import { formerPatients, type MergedPatients, readMergedPatients } from './merged-patients.ts';
+
+/** How many merges in a row are followed. */
+const MAX_CHAIN = 8;
+
+/** How many merged patients are followed at most. */
+const MAX_LINKS = 1000;
+
+const isPatient = (reference: string | undefined): reference is string => reference?.startsWith('Patient/') ?? false;
+
+/** Whether a Subscription asks for the appointments of certain patients. */
+const asksForPatients = ({ settings }: SubscriptionOutbox): boolean =>
+  settings?.conditions.some(({ values }) => values.some(isPatient)) ?? false;
+
+/** The records of the patients that were merged into those of some changes. */
+type MergedPatients = readonly Patient[];
+
+/**
+ * Reads the patients that were merged into those of appointments, if a Subscription asks for certain patients: the
+ * subscriber knows the patient that it submitted, but the appointment names the one that the clinic merged it into.
+ *
+ * @throws Error when the server does not answer
+ */
+export async function readMergedPatients(
+  medplum: MedplumClient,
+  outboxes: readonly SubscriptionOutbox[],
+  changes: readonly Change[],
+): Promise<MergedPatients> {
+  const actors = changes.flatMap(({ current }) => current.participant.map(({ actor }) => actor?.reference));
+  let asked = outboxes.some(asksForPatients) ? [...new Set(actors.filter(isPatient))] : [];
+  const merged = new Map<string, Patient>();
+  for (let merges = 0; asked.length > 0 && merges < MAX_CHAIN && merged.size < MAX_LINKS; merges++) {
+    const [found] = await readInTransaction(medplum, [`Patient?link=${asked.join(',')}&_count=${MAX_LINKS}`]);
+    const known = new Set(asked);
+    const fresh = ofType('Patient', found).filter(
+      (patient) => patient.id && !merged.has(patient.id) && known.has(`Patient/${replacedBy(patient)}`),
+    );
+    for (const one of fresh) {
+      merged.set(one.id ?? '', one);
+    }
+    asked = fresh.map(({ id }) => `Patient/${id}`);
+  }
+  return [...merged.values()];
+}
+
+/** The merged patients whom a subscriber may know: its own, or all if it may read every appointment. */
+export function formerPatients(merged: MergedPatients, { row }: SubscriptionOutbox): FormerOf {
+  const { subscriber, readable } = row.outboxes;
+  const mayKnow = (patient: Patient): boolean =>
+    readable.includes('Appointment') || belongsTo(patient, subscriber, config);
+  const before = (reference: string, depth: number): string[] =>
+    depth >= MAX_CHAIN
+      ? []
+      : merged
+          .filter((patient) => `Patient/${replacedBy(patient)}` === reference)
+          .flatMap((patient) => [
+            ...(mayKnow(patient) ? [`Patient/${patient.id}`] : []),
+            ...before(`Patient/${patient.id}`, depth + 1),
+          ]);
+  return (reference) => (isPatient(reference) ? before(reference, 0) : []);
+}
+
+/** How many of an appointment's newest versions are read; older ones are read only while their events may be missing. */
+const VERSIONS = 50;
+
+/** How many older versions are read at a time, and how many of one appointment at most: Medplum pages no further. */
+const OLDER = { page: 200, most: 10_000 };
+
+/** What decides whom a version concerns. */
+const deciding: ReadonlySet<string> = new Set(['resourceType', 'id', 'meta', 'status', 'participant', 'extension']);
+
+/** The most characters that other elements of a version may have to be kept in memory. */
+const MAX_LENGTH = 1_000;
+
+/** An entry without long texts, which decide nothing: thousands of versions may be in memory at the same time. */
+function withoutLong({ resource, ...entry }: BundleEntry): BundleEntry {
+  if (!isResource(resource, 'Appointment')) {
+    return { ...entry, ...(resource && { resource }) };
+  }
+  const kept = { ...resource };
+  for (const name of Object.keys(kept) as (keyof Appointment)[]) {
+    if (!deciding.has(name) && JSON.stringify(kept[name]).length > MAX_LENGTH) {
+      delete kept[name];
+    }
+  }
+  return { ...entry, resource: kept };
+}
+
+/** Whether a history that was read lacks older versions. */
+const isCut = ({ entry = [], total = 0 }: Pick<Bundle, 'entry' | 'total'> = {}): boolean => total > entry.length;
+
+/** When a version was written, or the appointment deleted; milliseconds since 1970 UTC. */
+const momentOf = (version: Version | undefined): number =>
+  Date.parse((isDeletion(version) ? version.deleted : version?.meta?.lastUpdated) ?? '');
+
+/** Identifies an entry of a history: a version that is written in the meantime shifts the pages. */
+const entryKey = ({ resource, response }: BundleEntry): string =>
+  resource?.meta?.versionId ?? JSON.stringify(response?.outcome);
+
+/** A history with older entries added, as long as these may be about changes after a moment. */
+async function withOlder(medplum: MedplumClient, about: string, first: Bundle, since: number): Promise<Bundle> {
+  const { entry = [], total = 0 } = first;
+  const entries = new Map(entry.map((one) => [entryKey(one), one]));
+  let offset = entry.length;
+  let oldest = entry.at(-1);
+  const mayMiss = (): boolean => momentOf(versionsIn({ ...first, entry: oldest && [oldest] }, Date.now())[0]) >= since;
+  while (oldest && offset < Math.min(total, OLDER.most) && mayMiss()) {
+    const [page] = await readHistories(medplum, [`${about}/_history?_count=${OLDER.page}&_offset=${offset}`]);
+    const older = page?.entry ?? [];
+    for (const one of older) {
+      entries.set(entryKey(one), withoutLong(one));
+    }
+    offset += older.length;
+    oldest = older.at(-1);
+  }
+  return { ...first, entry: [...entries.values()] };
+}
+
+/**
+ * Reads the histories of appointments as far as events of their changes may be missing: their newest versions, and older
+ * ones too if runs were missed.
+ *
+ * @param about - references to the appointments
+ * @param outboxes - of the subscribers that may have to be told
+ * @throws ReadError when the server does not answer
+ */
+async function readAppointmentHistories(
+  medplum: MedplumClient,
+  about: readonly string[],
+  outboxes: readonly SubscriptionOutbox[],
+): Promise<Bundle[]> {
+  const histories = await readHistories(
+    medplum,
+    about.map((reference) => `${reference}/_history?_count=${VERSIONS}`),
+  );
+  if (!histories.some(isCut)) {
+    return histories;
+  }
+  const [checkpoints] = await readInTransaction(medplum, [checkpointSearch(config)]);
+  const listening = outboxes.map(({ outbox }) => recordedSince(outbox.since, Date.now(), config));
+  const since = unsettledSince(ofType('Task', checkpoints)[0], Math.min(...listening));
+  const complete: Bundle[] = [];
+  for (const [index, history] of histories.entries()) {
+    complete.push(isCut(history) ? await withOlder(medplum, about[index] ?? '', history, since) : history);
+  }
+  return complete;
+}
 
 /** The most resources that one search returns. */
 const MAX = 1000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { applyEdit } from '../../../../core/booking/patch/edit.ts';
-import { readJsonOperation } from '../../../../core/booking/patch/json-patch.ts';
+import { readJsonOperation } from '../../../../core/booking/patch/patch.ts';
 
 const document = { status: 'booked', list: ['a', 'b', 'c'], inner: { 'a/b': 1, 'm~n': 2 } };
 

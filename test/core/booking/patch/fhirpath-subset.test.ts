@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { pathProblem } from '../../../../core/booking/patch/fhirpath-subset.ts';
+import { pathProblem } from '../../../../core/booking/patch/fhirpath-patch.ts';
 
 describe('the FHIRPath of a patch', () => {
   it.each([

@@ -2,7 +2,7 @@ import '../../../config.ts';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { Bundle, Communication } from '@medplum/fhirtypes';
-import { sendWebsocketMessage } from '../../../../../bots/lib/notifications/delivery/websocket-message.ts';
+import { sendWebsocketMessage } from '../../../../../bots/lib/notifications/delivery/delivery.ts';
 import { backport } from '../../../../../core/fhir/backport.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
 import { notificationIn } from '../../../../../core/notifications/delivery/message.ts';

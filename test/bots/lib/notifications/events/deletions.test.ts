@@ -5,7 +5,7 @@ import type { Appointment, Communication, Schedule, Slot, Task } from '@medplum/
 import { followDeletions } from '../../../../../bots/lib/notifications/events/deletions.ts';
 import { handler } from '../../../../../bots/notifications/record-events.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
-import { deletionTask } from '../../../../../core/notifications/events/deletion.ts';
+import { deletionTask } from '../../../../../core/notifications/events/event.ts';
 import { later } from '../../../clock.ts';
 import { config } from '../../../config.ts';
 import { withMedplum } from '../../../medplum.ts';

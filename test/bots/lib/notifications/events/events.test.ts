@@ -1,9 +1,13 @@
 import '../../../config.ts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient, PatientLink, Task } from '@medplum/fhirtypes';
-import { type EventState, readEventState } from '../../../../../bots/lib/notifications/events/event-state.ts';
+import {
+  type EventState,
+  formerPatients,
+  readEventState,
+  readMergedPatients,
+} from '../../../../../bots/lib/notifications/events/event-state.ts';
 import { mayBeNotified, recordEvents, rightsOf } from '../../../../../bots/lib/notifications/events/event-writer.ts';
-import { formerPatients, readMergedPatients } from '../../../../../bots/lib/notifications/events/merged-patients.ts';
 import { requestorTag } from '../../../../../core/fhir/tags.ts';
 import type { Change } from '../../../../../core/notifications/events/appointment-events.ts';
 import { portal } from '../../../../core/notifications/support.ts';
