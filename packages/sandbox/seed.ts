@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { createReference, type WithId } from '@medplum/core';
-import type { ClientApplication, Project, ProjectMembership } from '@medplum/fhirtypes';
+import type { ClientApplication, Project } from '@medplum/fhirtypes';
 import { fixedTokens } from './auth/sessions.ts';
 import type { SandboxRepository } from './repository/repository.ts';
+import { addMember } from './services.ts';
 
 interface Seed {
   readonly project: WithId<Project>;
@@ -46,13 +47,8 @@ export async function seed(repository: SandboxRepository): Promise<Seed> {
       name: administratorName,
       secret: randomBytes(32).toString('hex'),
     });
-    await transaction.createResource<ProjectMembership>({
-      resourceType: 'ProjectMembership',
-      project: createReference(project),
-      user: createReference(administrator),
-      profile: createReference(administrator),
-      admin: true,
-    });
+    const user = createReference(administrator);
+    await addMember(transaction, project, { user, profile: user, admin: true });
     return { project, administrator };
   });
 }

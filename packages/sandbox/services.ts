@@ -1,3 +1,5 @@
+import { createReference, type WithId } from '@medplum/core';
+import type { Project, ProjectMembership } from '@medplum/fhirtypes';
 import type { Logins } from './auth/logins.ts';
 import type { Sessions } from './auth/sessions.ts';
 import type { Tokens } from './auth/tokens.ts';
@@ -18,3 +20,11 @@ export interface Services {
 export function repositoryOf({ platform }: Pick<Services, 'platform'>, session: Session): SandboxRepository {
   return new SandboxRepository(platform, session.caller);
 }
+
+/** Creates a membership of the project. */
+export const addMember = (
+  repository: SandboxRepository,
+  project: WithId<Project>,
+  member: Omit<ProjectMembership, 'resourceType' | 'project'>,
+): Promise<ProjectMembership> =>
+  repository.createResource({ ...member, resourceType: 'ProjectMembership', project: createReference(project) });

@@ -14,7 +14,7 @@ import type { AccessPolicyResource, Resource, ResourceType } from '@medplum/fhir
 import type { Caller } from '../platform.ts';
 import { type Predicate, predicateOf } from '../search/predicate.ts';
 import type { SearchSource } from '../search/source.ts';
-import { adminTypes } from './admin-types.ts';
+import { adminTypes } from './policy.ts';
 
 /** Throws for a name that is not a resource type. */
 export function assertResourceType(type: string): asserts type is ResourceType {

@@ -1,4 +1,4 @@
-import { badRequest, OperationOutcomeError, resolveId } from '@medplum/core';
+import { badRequest, OperationOutcomeError, projectAdminResourceTypes, resolveId } from '@medplum/core';
 import type {
   AccessPolicy,
   AccessPolicyResource,
@@ -6,7 +6,23 @@ import type {
   ProjectMembershipAccess,
   Reference,
 } from '@medplum/fhirtypes';
-import { adminTypes, typesUnderWildcard } from './admin-types.ts';
+
+/**
+ * The types of project administration in Medplum 5.1: a rule for `*` does not cover them, and only administrators can
+ * access them. Newer versions of `@medplum/core` list more.
+ */
+export const adminTypes: readonly string[] = [
+  'Package',
+  'PackageRelease',
+  'PackageInstallation',
+  'Project',
+  'ProjectMembership',
+  'User',
+  'UserSecurityRequest',
+];
+
+/** Types that a rule for `*` covers in Medplum 5.1, but not in the `@medplum/core` that decides here. */
+const typesUnderWildcard: readonly string[] = projectAdminResourceTypes.filter((type) => !adminTypes.includes(type));
 
 type ReadPolicy = (reference: Reference<AccessPolicy>) => AccessPolicy | undefined;
 

@@ -26,10 +26,7 @@ function refusal(host: BotHost, bot: Bot): string | undefined {
   if (bot.runtimeVersion !== 'vmcontext') {
     return 'Unsupported bot runtime';
   }
-  if (!bot.executableCode?.url) {
-    return 'No executable code';
-  }
-  return bot.executableCode.url.startsWith('Binary/') ? undefined : 'Executable code is not a Binary';
+  return bot.executableCode?.url?.startsWith('Binary/') === false ? 'Executable code is not a Binary' : undefined;
 }
 
 /** Creates the function that runs Bots. The code of a Bot is compiled once per version of its Binary. */

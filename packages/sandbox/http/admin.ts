@@ -1,18 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createReference, forbidden, OperationOutcomeError, type WithId } from '@medplum/core';
-import type {
-  AccessPolicy,
-  Bot,
-  ClientApplication,
-  OperationOutcome,
-  Project,
-  ProjectMembership,
-  Reference,
-} from '@medplum/fhirtypes';
+import { badRequest, createReference, forbidden, OperationOutcomeError, type WithId } from '@medplum/core';
+import type { Bot, ClientApplication } from '@medplum/fhirtypes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Session } from '../platform.ts';
-import { repositoryOf, type Services } from '../services.ts';
+import { addMember, repositoryOf, type Services } from '../services.ts';
 import type { Authenticate } from './binary.ts';
 import { invite, inviteShape } from './invite.ts';
 
@@ -25,36 +17,18 @@ const botShape = z.object({
   accessPolicy: referenceShape.optional(),
 });
 
-function invalid(text: string, path: string): OperationOutcome {
-  return {
-    resourceType: 'OperationOutcome',
-    id: randomUUID(),
-    issue: [{ severity: 'error', code: 'invalid', expression: [path], details: { text } }],
-  };
-}
-
 function parse<T>(shape: z.ZodType<T>, body: unknown, missing: string): T {
   const parsed = shape.safeParse(body);
   if (!parsed.success) {
-    throw new OperationOutcomeError(invalid(missing, String(parsed.error.issues[0]?.path[0] ?? 'name')));
+    const path = String(parsed.error.issues[0]?.path[0] ?? 'name');
+    throw new OperationOutcomeError({ ...badRequest(missing, path), id: randomUUID() });
   }
   return parsed.data;
 }
 
-async function join(
-  { systemRepository }: Services,
-  project: WithId<Project>,
-  profile: WithId<Bot | ClientApplication>,
-  accessPolicy: { reference: string } | undefined,
-): Promise<void> {
-  const reference = createReference(profile);
-  await systemRepository.createResource<ProjectMembership>({
-    resourceType: 'ProjectMembership',
-    project: createReference(project),
-    user: reference,
-    profile: reference,
-    ...(accessPolicy && { accessPolicy: { reference: accessPolicy.reference } satisfies Reference<AccessPolicy> }),
-  });
+function ownUser(profile: WithId<Bot | ClientApplication>, accessPolicy: { reference: string } | undefined) {
+  const user = createReference(profile);
+  return { user, profile: user, ...(accessPolicy && { accessPolicy: { reference: accessPolicy.reference } }) };
 }
 
 async function createClient(server: Services, { project }: Session, body: unknown): Promise<ClientApplication> {
@@ -65,14 +39,14 @@ async function createClient(server: Services, { project }: Session, body: unknow
     resourceType: 'ClientApplication',
     meta: { project: project.id },
   });
-  await join(server, project, client, accessPolicy);
+  await addMember(server.systemRepository, project, ownUser(client, accessPolicy));
   return client;
 }
 
 async function createBot(server: Services, session: Session, body: unknown): Promise<Bot> {
   const { accessPolicy, ...fields } = parse(botShape, body, 'Bot name is required');
   const bot = await repositoryOf(server, session).createResource<Bot>({ resourceType: 'Bot', ...fields });
-  await join(server, session.project, bot, accessPolicy);
+  await addMember(server.systemRepository, session.project, ownUser(bot, accessPolicy));
   return bot;
 }
 

@@ -4,7 +4,7 @@ import type { Practitioner, ProjectMembership, User } from '@medplum/fhirtypes';
 import { z } from 'zod';
 import { hashPassword } from '../auth/passwords.ts';
 import type { Session } from '../platform.ts';
-import type { Services } from '../services.ts';
+import { addMember, type Services } from '../services.ts';
 
 const referenceShape = z.object({ reference: z.string() });
 
@@ -50,10 +50,8 @@ export async function invite(
       name: [{ given: [firstName], family: lastName }],
       telecom: [{ system: 'email', use: 'work', value: email }],
     });
-    return transaction.createResource<ProjectMembership>({
+    return addMember(transaction, project, {
       ...membership,
-      resourceType: 'ProjectMembership',
-      project: createReference(project),
       user: createReference(user),
       profile: createReference(profile),
     });

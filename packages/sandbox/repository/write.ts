@@ -23,7 +23,6 @@ import { restored } from '../access/fields.ts';
 import { assertResourceType, assertSupports, isWriteable, permission } from '../access/permissions.ts';
 import { runPreCommit } from '../jobs/pre-commit.ts';
 import type { StoredResource, Write } from '../storage/change.ts';
-import { assertBelowLimit } from '../websockets/limit.ts';
 import { resolveConditionalReferences } from './conditional-references.ts';
 import type { RepositoryContext } from './context.ts';
 import { patientParameters } from './definitions.ts';
@@ -46,6 +45,24 @@ function compartmentsOf(resource: StoredResource, project: string | undefined): 
   const patients = patientsOf(resource).filter((reference) => isUUID(reference.slice('Patient/'.length)));
   const references = new Set([...(project ? [`Project/${project}`] : []), ...patients]);
   return [...references].map((reference) => ({ reference }));
+}
+
+/** Medplum's `defaultMaxUserWebSocketSubscriptions`. */
+const MAX_BOUND_SUBSCRIPTIONS = 20;
+
+/**
+ * Throws if a caller that adds a Subscription over websockets has too many of them bound. Unbound ones do not count.
+ *
+ * @throws OperationOutcomeError (400)
+ */
+function assertBelowLimit({ platform, caller }: RepositoryContext, resource: StoredResource): void {
+  if (resource.resourceType !== 'Subscription' || resource.channel.type !== 'websocket') {
+    return;
+  }
+  if (platform.boundSubscriptions(caller.author.reference ?? '') >= MAX_BOUND_SUBSCRIPTIONS) {
+    const text = `User has exceeded allotted maximum number of concurrent WebSocket subscriptions: ${MAX_BOUND_SUBSCRIPTIONS}`;
+    throw new OperationOutcomeError(badRequest(text));
+  }
 }
 
 interface WriteOptions {

@@ -1,6 +1,6 @@
 import { matchesSearchRequest, parseSearchRequest, satisfiedAccessPolicy } from '@medplum/core';
 import type { Subscription } from '@medplum/fhirtypes';
-import { adminTypes } from '../access/admin-types.ts';
+import { adminTypes } from '../access/policy.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import { isMatched } from '../jobs/match.ts';
 import type { Session } from '../platform.ts';
