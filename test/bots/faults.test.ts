@@ -4,7 +4,9 @@
  */
 import './config.ts';
 import { randomUUID } from 'node:crypto';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment, Encounter, Resource, ResourceType, Slot, Task } from '@medplum/fhirtypes';
 import { handler as book } from '../../bots/booking/book.ts';
 import { handler as cancelJob } from '../../bots/booking/cancel-booking-job.ts';
@@ -54,6 +56,16 @@ import { type Asked, withMedplum } from './medplum.ts';
 import { administrator, eventOf as called, knownCaller } from './notifications/callers.ts';
 
 const medplum = withMedplum();
+
+/** Sets how long Bots wait for a transaction that may still be committed. */
+function setPauses(setTimeout: () => Promise<undefined>): void {
+  Object.assign(timers, { setTimeout });
+  syncBuiltinESMExports();
+}
+const { setTimeout } = timers as { setTimeout: () => Promise<undefined> };
+beforeAll(() => setPauses(async () => undefined));
+afterAll(() => setPauses(setTimeout));
+
 const server = () => medplum().medplum;
 const event = (input: unknown) => eventOf(input) as never;
 
