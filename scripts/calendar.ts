@@ -1,39 +1,22 @@
 import type { Command } from 'commander';
 import { addSchedule, addService } from './calendar/add.ts';
-import { changeHours } from './calendar/change.ts';
 import { HOURS_HELP } from './calendar/hours-text.ts';
-import { list, publish, show } from './calendar/show.ts';
+import { list } from './calendar/list.ts';
 import { withCredentials } from './cli/credentials.ts';
 import { wholeNumber } from './cli/whole-number.ts';
 
-const minutes = wholeNumber(0, 1440);
-
-function withHours(command: Command): Command {
-  return command
-    .option('--hours <text>', 'weekly opening hours: "mon-fri 09:00-12:30; wed 14:00-18:00"')
-    .option('--duration <minutes>', 'length of an appointment', wholeNumber(1, 1440))
-    .option('--every <minutes>', 'from one possible start to the next; must divide a day (new: the duration)', minutes)
-    .option('--buffer-before <minutes>', 'time before an appointment that must be free', minutes)
-    .option('--buffer-after <minutes>', 'time after an appointment that must be free', minutes)
-    .option('--places <number>', 'appointments at the same time', wholeNumber(1, 100))
-    .option('--time-zone <name>', 'for example Europe/Berlin');
-}
-
-/** The command line: opening hours, and their publication. */
+/** The command line: the first services and calendars, and what is published. */
 export function define(program: Command): void {
   program
-    .description('Shows and changes opening hours, and what is published of them.')
+    .description('Adds services and calendars, and shows what is published. The front desk changes opening hours.')
     .showHelpAfterError()
-    .addHelpText(
-      'after',
-      `\n${HOURS_HELP}\nSchedules are named by id, Schedule/id or the name of the practitioner; services by id, name or code.`,
-    );
+    .addHelpText('after', `\n${HOURS_HELP}\nServices are named by id, name or code.`);
   withCredentials(program.command('list')).description('lists schedules and services').action(list);
-  withCredentials(program.command('show').argument('<schedule|service>'))
-    .description('shows opening hours, and how far they are published')
-    .action(show);
-  withHours(withCredentials(program.command('add-service').argument('<name>')))
+  withCredentials(program.command('add-service').argument('<name>'))
     .description('adds a service that takes appointments')
+    .requiredOption('--hours <text>', 'weekly opening hours: "mon-fri 09:00-12:30; wed 14:00-18:00"')
+    .requiredOption('--duration <minutes>', 'length of an appointment', wholeNumber(1, 1440))
+    .requiredOption('--time-zone <name>', 'for example Europe/Berlin')
     .requiredOption('--code <code>', 'its code in LocalServiceType, by which portals find it')
     .option('--specialty <code...>', 'its specialties, as codes or system|code; ISiK demands one')
     .action(addService);
@@ -44,11 +27,4 @@ export function define(program: Command): void {
     .option('--actor <reference>', 'a practitioner, location or device that is there already')
     .option('--confirmation <kind>', 'automatic, or manual: each booking is confirmed by hand')
     .action(addSchedule);
-  withHours(withCredentials(program.command('hours').argument('<schedule|service>')))
-    .description('sets opening hours; what is not given stays')
-    .option('--service <service>', 'which service of the schedule, if it has several')
-    .action(changeHours);
-  withCredentials(program.command('publish').argument('[schedule|service]'))
-    .description('publishes again, checking every slot; without an argument, all schedules')
-    .action(publish);
 }

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { parseEnv } from 'node:util';
 import type { Appointment } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
 import { scheduledBots } from '../../core/config/bots.ts';
@@ -7,16 +5,15 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { wholeNumber } from '../cli/whole-number.ts';
 import { resourceIn, send } from './http.ts';
-import { findInstallation, type Installation } from './installation.ts';
+import type { Installation } from './installation.ts';
 import { type Bench, measures } from './machine.ts';
-import { inRounds, quantile, timed } from './measure.ts';
+import { quantile, timed } from './measure.ts';
 import { makeCalendars } from './operations/calendars.ts';
 import { startReceiver, subscribe, type Target, untilNotified } from './subscriber.ts';
 import { appointmentFor, type Bookable, bookAs, cancelAs, makeBookable } from './targets.ts';
 
 interface OperationsArguments {
   readonly rounds: number;
-  readonly against?: string;
 }
 
 /** A measured operation. It runs once and returns the number of resources found, if that is meaningful. */
@@ -98,13 +95,7 @@ function sweep({ installation, config }: Target): [string, Operation][] {
 
 const WARM_UP = 5;
 
-interface Side {
-  readonly operations: readonly [string, Operation][];
-  readonly installation: Installation;
-  end(): Promise<void>;
-}
-
-async function prepare(installation: Installation, config: BookingConfig, rounds: number): Promise<Side> {
+async function prepare(installation: Installation, config: BookingConfig, rounds: number) {
   const receiver = await startReceiver();
   const target = { installation, config, receiver };
   const subscription = await subscribe(target);
@@ -119,26 +110,27 @@ async function prepare(installation: Installation, config: BookingConfig, rounds
     await send('DELETE', url, installation.tokens.portal).catch(() => undefined);
     receiver.close();
   };
-  return { operations, installation, end };
+  return { operations, end };
 }
 
-async function measureAll(sides: readonly Side[], rounds: number): Promise<string[][]> {
-  const found = await inRounds(sides, rounds + WARM_UP, async ({ operations, installation }) => {
+async function measureAll(
+  operations: readonly [string, Operation][],
+  installation: Installation,
+  rounds: number,
+): Promise<string[][]> {
+  const found = new Map(
+    operations.map(([name]) => [name, [] as (readonly [took: number, count: number | undefined])[]]),
+  );
+  for (let round = 0; round < rounds + WARM_UP; round++) {
     await installation.renew();
-    const round = new Map<string, readonly [took: number, count: number | undefined]>();
     for (const [name, act] of operations) {
-      round.set(name, await timed(act));
+      found.get(name)?.push(await timed(act));
     }
-    return round;
-  });
-  const [own = [], other] = [...found.values()].map((all) => all.slice(WARM_UP));
-  const timesOf = (name: string, all: typeof own): number[] => all.flatMap((round) => round.get(name)?.[0] ?? []);
-  return [...(own[0] ?? [])].map(([name, [, count]]) => {
-    const times = timesOf(name, own);
-    const [p50 = 0, ...more] = [quantile(times, 0.5), quantile(times, 0.95), Math.max(...times)];
-    const beside = other && quantile(timesOf(name, other), 0.5);
-    const compared = beside === undefined ? [] : [beside.toFixed(1), (p50 / beside).toFixed(2)];
-    return [name, String(count ?? ''), ...[p50, ...more].map((value) => value.toFixed(1)), ...compared];
+  }
+  return [...found].map(([name, all]) => {
+    const times = all.slice(WARM_UP).map(([took]) => took);
+    const figures = [quantile(times, 0.5), quantile(times, 0.95), Math.max(...times)];
+    return [name, String(all[0]?.[1] ?? ''), ...figures.map((value) => value.toFixed(1))];
   });
 }
 
@@ -148,29 +140,25 @@ export function define(command: Command): void {
     .description(
       'Measures what portals do, one request at a time: searches for free slots, bookings, changes, and the notification of ' +
         'a change by staff; with ADMIN_… also what Medplum does every minute. The searched calendars are made for the run ' +
-        'and have the same size every time, so runs beside more and more other data, or in turns with another installation, ' +
+        'and have the same size every time, so runs beside more and more other data ' +
         'show what grows with it. Takes the same variables as npm run bench. The receiver of the notifications listens on ' +
         '127.0.0.1, which notifications.allowedNetworks must allow. The calendars stay, and so does a cancelled ' +
         'appointment for each round.',
     )
-    .option('--rounds <number>', 'how often each is measured', wholeNumber(1), 40)
-    .option('--against <file>', 'variables (.env) of another installation with the same configuration, in turns');
+    .option('--rounds <number>', 'how often each is measured', wholeNumber(1), 40);
   measures(command, run);
 }
 
-async function run({ rounds, against }: OperationsArguments, { installation, config, print }: Bench): Promise<void> {
-  const environment = against === undefined ? undefined : parseEnv(readFileSync(against, 'utf8'));
-  const others = environment ? [await findInstallation({ ...process.env, ...environment })] : [];
-  const sides: Side[] = [];
+async function run({ rounds }: OperationsArguments, { installation, config, print }: Bench): Promise<void> {
+  const { operations, end } = await prepare(installation, config, rounds);
   try {
-    for (const one of [installation, ...others]) {
-      sides.push(await prepare(one, config, rounds));
-    }
     const columns = ['request', 'found', 'p50 ms', 'p95 ms', 'longest ms'];
-    const compared = others.length > 0 ? ['p50 ms, other', '×'] : [];
-    const rows = await measureAll(sides, rounds);
-    print({ what: `${rounds} of each, one at a time`, columns: [...columns, ...compared], rows });
+    print({
+      what: `${rounds} of each, one at a time`,
+      columns,
+      rows: await measureAll(operations, installation, rounds),
+    });
   } finally {
-    await Promise.all(sides.map(({ end }) => end()));
+    await end();
   }
 }

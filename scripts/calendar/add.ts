@@ -1,14 +1,60 @@
+import type { MedplumClient } from '@medplum/core';
 import type { CodeableConcept, HealthcareService, Practitioner, Schedule } from '@medplum/fhirtypes';
 import { specialtyIssues } from '../../core/booking/appointment/profile.ts';
+import { checkOpeningHours } from '../../core/calendar/parameters/check-opening-hours.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { serviceTypeOf } from '../../core/fhir/reference.ts';
-import { changeService } from '../../core/fhir/scheduling/change-hours.ts';
+import { changeService, type HoursChange } from '../../core/fhir/scheduling/change-hours.ts';
+import { doubtsIn, rowsOf } from '../../core/time/weekly-rows.ts';
 import type { CredentialArguments } from '../cli/credentials.ts';
-import { type HoursArguments, hoursChange } from './change.ts';
-import { findService } from './find.ts';
-import { nameOf } from './read.ts';
-import { openCalendars, requireUsable, type Session, save } from './session.ts';
+import { parseHours } from './hours-text.ts';
+import { type Calendars, nameOf, openCalendars } from './read.ts';
+
+function readHours(text: string): NonNullable<HoursChange['hours']> {
+  const hours = parseHours(text);
+  for (const doubt of doubtsIn(rowsOf(hours))) {
+    console.log(
+      doubt.kind === 'overnight'
+        ? `Hours ${doubt.line} run until ${doubt.end} on the next day: ${doubt.hours} hours. Is that right?`
+        : `Hours ${doubt.line} and ${doubt.other} overlap. Is that right?`,
+    );
+  }
+  return hours;
+}
+
+/** Throws for invalid opening hours, even where Medplum does not call the service before it stores them. */
+function requireUsable(holder: HealthcareService, config: BookingConfig): void {
+  const found = checkOpeningHours(holder, config);
+  const problems = found.map(({ diagnostics, expression }) => `${expression}: ${diagnostics}`);
+  if (problems.length > 0) {
+    throw new Error(`${problems.join('\n')}\nNothing was changed.`);
+  }
+}
+
+const isSame = (one: string | undefined, other: string): boolean => one?.toLowerCase() === other.toLowerCase();
+
+function isService({ id, name, type = [] }: HealthcareService, text: string): boolean {
+  const codes = type.flatMap(({ coding = [] }) => coding.map(({ code }) => code));
+  return [id, `HealthcareService/${id}`, name, ...codes].some((one) => isSame(one, text));
+}
+
+/**
+ * The service with a reference, id, name or code.
+ *
+ * @throws Error that names the candidates, if none or more than one has this name
+ */
+function findService(text: string, { services }: Calendars): HealthcareService & { readonly id: string } {
+  const [service, ...more] = services.filter((one) => isService(one, text));
+  if (!service) {
+    throw new Error(`There is no service '${text}'. npm run calendar -- list names all of them.`);
+  }
+  if (more.length > 0) {
+    const names = [service, ...more].map(({ id }) => `HealthcareService/${id}`);
+    throw new Error(`'${text}' is ambiguous: ${names.join(', ')}. Name one of these.`);
+  }
+  return { ...service, id: service.id ?? '' };
+}
 
 /** The code system of a specialty without a system: the publisher's, if its profiles demand one. */
 const usualSystem = (config: BookingConfig): string =>
@@ -52,19 +98,21 @@ function requireSpecialty(
   }
 }
 
+interface ServiceArguments extends CredentialArguments {
+  readonly code: string;
+  readonly hours: string;
+  readonly duration: number;
+  readonly timeZone: string;
+  readonly specialty?: readonly string[];
+}
+
 /** Adds a bookable service. */
-export async function addService(
-  name: string,
-  given: CredentialArguments & HoursArguments & { code: string; specialty?: string[] },
-): Promise<void> {
-  const change = hoursChange(given);
-  if (!change.hours || change.duration === undefined || change.timeZone === undefined) {
-    throw new Error('A service needs --hours, --duration and --time-zone: without them nothing can be published.');
-  }
-  const session = await openCalendars(given);
-  const { calendars, config } = session;
+export async function addService(name: string, given: ServiceArguments): Promise<void> {
+  const { duration, timeZone } = given;
+  const hours = readHours(given.hours);
+  const { medplum, calendars, config } = await openCalendars(given);
   if (calendars.services.some((service) => service.name === name)) {
-    throw new Error(`There is a service '${name}' already. npm run calendar -- hours "${name}" changes its hours.`);
+    throw new Error(`There is a service '${name}' already. Its hours are changed at the front desk.`);
   }
   const specialty = specialtiesFrom(given.specialty, config);
   requireSpecialty(specialty, 'HealthcareService', config);
@@ -76,13 +124,13 @@ export async function addService(
     type: [{ coding }],
     ...(specialty.length > 0 && { specialty }),
   };
-  const resource = changeService(service, change);
+  const resource = changeService(service, { hours, duration, timeZone });
   requireUsable(resource, config);
-  const { id } = await save(session, resource);
+  const { id } = await medplum.createResource(resource);
   console.log(`HealthcareService/${id} is added. Next: npm run calendar -- add "Dr. …" --service "${name}"`);
 }
 
-async function practitioner(session: Session, name: string): Promise<string> {
+async function practitioner(medplum: MedplumClient, name: string): Promise<string> {
   const [family = '', ...others] = name.trim().split(/\s+/).reverse();
   const prefix = others.filter((word) => word.endsWith('.')).reverse();
   const first = others.filter((word) => !word.endsWith('.')).reverse();
@@ -91,7 +139,7 @@ async function practitioner(session: Session, name: string): Promise<string> {
     active: true,
     name: [{ family, ...(first.length > 0 && { given: first }), ...(prefix.length > 0 && { prefix }) }],
   };
-  const { id } = await save(session, resource);
+  const { id } = await medplum.createResource(resource);
   return `Practitioner/${id}`;
 }
 
@@ -108,8 +156,7 @@ export async function addSchedule(
   if (confirmation !== undefined && confirmation !== 'automatic' && confirmation !== 'manual') {
     throw new Error(`--confirmation is automatic or manual, not '${confirmation}'.`);
   }
-  const session = await openCalendars(given);
-  const { calendars, config } = session;
+  const { medplum, calendars, config } = await openCalendars(given);
   const services = given.service.map((one) => findService(one, calendars));
   if (
     actor !== undefined &&
@@ -132,8 +179,8 @@ export async function addSchedule(
     ...(confirmation && { extension: [{ url: artefactUri(config, 'LocalConfirmation'), valueCode: confirmation }] }),
     serviceType: services.flatMap(serviceTypeOf),
     ...(specialty.length > 0 && { specialty }),
-    actor: [{ reference: actor ?? (await practitioner(session, name)), display: name }],
+    actor: [{ reference: actor ?? (await practitioner(medplum, name)), display: name }],
   };
-  const { id } = await save(session, resource);
-  console.log(`Schedule/${id} is added. How far it is published: npm run calendar -- show Schedule/${id}`);
+  const { id } = await medplum.createResource(resource);
+  console.log(`Schedule/${id} is added. How far it is published: npm run calendar -- list`);
 }

@@ -5,17 +5,13 @@ import type { BookingConfig } from '../../core/config/config.ts';
 import { actorTypes, type HoursData, hoursData } from '../../core/fhir/scheduling/hours-data.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { chunks } from '../../core/rows/search.ts';
+import { type CredentialArguments, open } from '../cli/credentials.ts';
 import { searchAll } from '../medplum/project.ts';
 
 /** The calendars of a project. */
 export interface Calendars extends HoursData {
   /** The Tasks that record the end of publication of each schedule, by the schedule's id. */
   readonly publications: ReadonlyMap<string, Task>;
-}
-
-/** Updates a stored row, or creates it. */
-export async function writeRow(medplum: MedplumClient, task: Task, stored: Task | undefined): Promise<void> {
-  await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
 }
 
 async function readActors(medplum: MedplumClient, schedules: readonly Schedule[]): Promise<Resource[]> {
@@ -61,4 +57,17 @@ export function nameOf({ actor, id }: Schedule, { actors }: Pick<Calendars, 'act
   return (
     (found && 'name' in found && typeof found.name === 'string' ? found.name : first?.reference) ?? `Schedule/${id}`
   );
+}
+
+/** Connection and calendars of a command. */
+export interface Session {
+  readonly medplum: MedplumClient;
+  readonly config: BookingConfig;
+  readonly calendars: Calendars;
+}
+
+/** Connects, and reads all calendars. */
+export async function openCalendars(given: CredentialArguments): Promise<Session> {
+  const { medplum, config } = await open(given);
+  return { medplum, config, calendars: await readCalendars(medplum, config) };
 }

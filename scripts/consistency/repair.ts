@@ -10,7 +10,6 @@ import { idIn } from '../../core/fhir/reference.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../core/rows/resource-set.ts';
 import { rowCodes } from '../../core/rows/row.ts';
 import { bufferOf } from '../../core/slots/slot.ts';
-import { writeRow } from '../calendar/read.ts';
 import { callBot, searchAll } from '../medplum/project.ts';
 
 /**
@@ -62,7 +61,8 @@ export function remediesFor(findings: readonly Finding[], state: ResourceSet, co
 async function requestPublication(medplum: MedplumClient, schedule: string, config: BookingConfig): Promise<void> {
   const query = { code: rowCodes(['publish'], config), focus: `Schedule/${schedule}` };
   const [stored] = await searchAll(medplum, 'Task', query);
-  await writeRow(medplum, publicationTask({ schedule, status: 'requested', due: Date.now() }, config), stored);
+  const task = publicationTask({ schedule, status: 'requested', due: Date.now() }, config);
+  await (stored ? medplum.updateResource({ ...task, id: stored.id, meta: stored.meta }) : medplum.createResource(task));
 }
 
 /** Input for the Bot that updates slots after appointments: the appointment of a slot was deleted. */

@@ -4,8 +4,8 @@ import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';
 import { isBuffer } from '../../core/fhir/scheduling/slot-marks.ts';
 import { isBooked, slotIdsOf } from '../../core/slots/slot.ts';
+import { reasonOf } from '../calendar/list.ts';
 import { type Calendars, nameOf, readCalendars } from '../calendar/read.ts';
-import { reasonOf } from '../calendar/texts.ts';
 import { type Check, check, type DoctorResult, type Installation, named, ok, warning } from './check.ts';
 
 /** A schedule that looks bookable but has nothing to book. */
@@ -33,7 +33,7 @@ export function assessSilent({
     ? ok(`${all} schedules`)
     : warning(
         `${silent.length} of ${all} schedules look bookable and publish nothing: ${named(silent.map(({ schedule, reason }) => `${schedule}: ${reason}`))}`,
-        'npm run calendar -- show Schedule/… and docs/clinics.md, "Nothing is published".',
+        'npm run calendar -- list and docs/clinics.md, "Nothing is published".',
       );
 }
 

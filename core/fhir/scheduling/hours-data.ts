@@ -45,7 +45,7 @@ export const servicesOf = (schedule: Schedule, { services }: Pick<HoursData, 'se
   services.filter((service) => offers(schedule, service));
 
 /** The Schedules of a service. */
-export const schedulesOf = (service: HealthcareService, { schedules }: HoursData): HoursData['schedules'] =>
+const schedulesOf = (service: HealthcareService, { schedules }: HoursData): HoursData['schedules'] =>
   schedules.filter((schedule) => offers(schedule, service));
 
 /** A resource with hours: a service, a list of closed days, or a Schedule. */

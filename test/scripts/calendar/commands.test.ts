@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from '@jest/globals';
 import { addSchedule, addService } from '../../../scripts/calendar/add.ts';
-import { changeHours } from '../../../scripts/calendar/change.ts';
-import { list, show } from '../../../scripts/calendar/show.ts';
+import { list } from '../../../scripts/calendar/list.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { assessShared, assessSilent, calendarChecks, sharedActors } from '../../../scripts/doctor/calendars.ts';
 import { problemsIn } from '../../docs/publisher-profiles.ts';
@@ -31,29 +30,15 @@ const text = (): string => printed.join('\n');
 it('a clinic is set up and shown', async () => {
   await list(given);
   expect(text()).toContain('add-service');
-  const visit = { ...given, code: 'general-consultation', hours: 'mon-sun 09:00-10:00', duration: 30 };
-  await expect(addService('Visit', visit)).rejects.toThrow('--time-zone');
+  const visit = { ...given, code: 'visit', hours: 'mon 20:00-08:00', duration: 30, timeZone: 'Europe/Berlin' };
   await expect(addService('Visit', { ...visit, timeZone: 'Europe/Atlantis' })).rejects.toThrow('Europe/Berlin');
-  await addService('Visit', { ...visit, timeZone: 'Europe/Berlin' });
+  await addService('Visit', visit);
+  expect(text()).toContain('run until 08:00 on the next day: 12 hours');
   await expect(addSchedule('Dr. Ada Moreau', { ...given, service: ['Surgery'] })).rejects.toThrow("'Surgery'");
   await addSchedule('Dr. Ada Moreau', { ...given, service: ['visit'], confirmation: 'manual' });
   await expect(addSchedule('Dr. Ada Moreau', { ...given, service: ['visit'] })).rejects.toThrow('--actor');
   await list(given);
   expect(text()).toMatch(/Dr\. Ada Moreau +Visit +not yet published/);
-});
-
-it('hours are set, and those that cannot be used are refused', async () => {
-  await changeHours('Visit', { ...given, hours: 'mon 20:00-08:00' });
-  expect(text()).toContain('run until 08:00 on the next day: 12 hours');
-  await expect(changeHours('Visit', { ...given, every: 50 })).rejects.toThrow('divide a day');
-  await expect(changeHours('Visit', given)).rejects.toThrow('--hours');
-  await expect(changeHours('Nobody', { ...given, duration: 5 })).rejects.toThrow('calendar -- list');
-  await changeHours('Dr. Ada Moreau', { ...given, hours: 'tue 09:00-12:00' });
-  await show('Dr. Ada Moreau', given);
-  expect(text()).toContain('tue 09:00-12:00');
-  expect(text()).toContain('12 weeks, rolling');
-  await changeHours('Dr. Ada Moreau', { ...given, hours: 'tue 09:00-12:00' });
-  expect(text()).toContain('is so already');
 });
 
 it('the doctor names schedules that publish nothing, and actors with several', async () => {

@@ -6,7 +6,7 @@ import { changeSchedule, changeService } from '../../../core/fhir/scheduling/cha
 import { close, closedDaysIn, emptyClosedDays, reopen } from '../../../core/fhir/scheduling/closed-days.ts';
 import { holidaysOf } from '../../../core/fhir/scheduling/public-holidays.ts';
 import { hoursText, parseHours } from '../../../scripts/calendar/hours-text.ts';
-import { stateOf } from '../../../scripts/calendar/texts.ts';
+import { stateOf } from '../../../scripts/calendar/list.ts';
 import { config } from '../installation.ts';
 
 test('a schedule that cannot be published is shown with the reason', () => {

@@ -1,21 +1,14 @@
 import type { HealthcareService, Schedule, Task } from '@medplum/fhirtypes';
+import { openingHoursOf } from '../../core/calendar/opening-hours.ts';
 import type { Publishing } from '../../core/calendar/parameters/schedule-calendar.ts';
 import { publicationIn } from '../../core/calendar/publish/publication.ts';
-import { dayNames, type WeeklyHours } from '../../core/calendar/time/weekly-hours.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
+import { servicesOf } from '../../core/fhir/scheduling/hours-data.ts';
 import { localDayOf } from '../../core/time/local-day.ts';
-
-const two = (value: number): string => String(value).padStart(2, '0');
-const clock = (milliseconds: number): string =>
-  `${two(Math.floor(milliseconds / 3_600_000))}:${two(Math.floor(milliseconds / 60_000) % 60)}`;
-
-/** Weekly hours, one line for each time of the week. */
-export function weeklyText(hours: readonly WeeklyHours[]): string[] {
-  return hours.map(({ days, start, end }) => {
-    const named = days.map((day) => dayNames[day] ?? '?').join(',');
-    return `${named} ${clock(start)}-${end === 0 ? '24:00' : clock(end)}`;
-  });
-}
+import type { CredentialArguments } from '../cli/credentials.ts';
+import { formatTable } from '../cli/table.ts';
+import { hoursText } from './hours-text.ts';
+import { type Calendars, nameOf, openCalendars, type Session } from './read.ts';
 
 /** The reason why nothing of a schedule is published; `undefined` if something is. */
 export function reasonOf(publishing: Publishing, { active }: Schedule): string | undefined {
@@ -48,4 +41,31 @@ export function stateOf(task: Task | undefined, { timeZone }: BookingConfig): st
 }
 
 /** The display name of a service. */
-export const serviceName = ({ name, id }: HealthcareService): string => name ?? `HealthcareService/${id}`;
+const serviceName = ({ name, id }: HealthcareService): string => name ?? `HealthcareService/${id}`;
+
+function listRow(schedule: Calendars['schedules'][number], { calendars, config }: Session): string[] {
+  const services = servicesOf(schedule, calendars).map(serviceName);
+  const reason = reasonOf(openingHoursOf(schedule, calendars, config).publishing, schedule);
+  const state = stateOf(calendars.publications.get(schedule.id), config);
+  return [nameOf(schedule, calendars), services.join(', '), reason ?? state, `Schedule/${schedule.id}`];
+}
+
+const serviceRow = (service: HealthcareService): string[] => [
+  serviceName(service),
+  hoursText(service.availableTime),
+  (service.type ?? []).flatMap(({ coding = [] }) => coding.map(({ code }) => code ?? '')).join(', '),
+  `HealthcareService/${service.id}`,
+];
+
+/** Lists schedules and services. */
+export async function list(given: CredentialArguments): Promise<void> {
+  const session = await openCalendars(given);
+  const { schedules, services } = session.calendars;
+  if (schedules.length === 0) {
+    console.log('There is no schedule yet. npm run calendar -- add-service, then npm run calendar -- add.');
+    return;
+  }
+  const rows = schedules.map((schedule) => listRow(schedule, session));
+  console.log(formatTable(['schedule of', 'services', 'state', 'id'], rows));
+  console.log(`\n${formatTable(['service', 'hours', 'code', 'id'], services.map(serviceRow))}`);
+}
