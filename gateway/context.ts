@@ -89,9 +89,9 @@ export interface GatewayLimits
 
 /** The default limits of a gateway. */
 export function defaultLimits(config: Pick<BookingConfig, 'timeout'>): GatewayLimits {
-  const { headers, request, answer, place, turn } = timeLimits(config);
+  const { headers, request, answer, permitWait, turn } = timeLimits(config);
   const arrival = { headersTimeoutMs: headers, requestTimeoutMs: request };
-  return { ...fixedLimits, ...arrival, upstreamTimeoutMs: answer, placeMs: place, turnMs: turn };
+  return { ...fixedLimits, ...arrival, upstreamTimeoutMs: answer, largeWaitMs: permitWait, turnMs: turn };
 }
 
 /** Options of sealing, which prevents portals from using their credentials at Medplum directly. */

@@ -13,8 +13,8 @@ import { accessPolicies, type PolicyName } from './access-policies.ts';
 import {
   absenceOperation,
   bookOperation,
+  calendarFeedOperation,
   deliverOperation,
-  feedOperation,
   findOperation,
   holdOperation,
   replyOperation,
@@ -58,7 +58,7 @@ export function buildArtefacts(config: BookingConfig): Artefacts {
       findOperation(config),
       waitlistOperation(config),
       replyOperation(config),
-      feedOperation(config),
+      calendarFeedOperation(config),
       absenceOperation(config),
       deliverOperation(config),
     ],

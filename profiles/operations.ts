@@ -226,7 +226,7 @@ export const replyOperation = (config: BookingConfig): OperationDefinition =>
   });
 
 /** The definition of `$feed`: returns the calendar feed of a secret link. Staff create and end such links with it. */
-export const feedOperation = (config: BookingConfig): OperationDefinition =>
+export const calendarFeedOperation = (config: BookingConfig): OperationDefinition =>
   operation('feed', 'Schedule', config, {
     title: 'Calendar feed',
     description:

@@ -183,9 +183,9 @@ const triggers = {
     criteria: (config) => `Task?code=${rowCodes(['publish', 'publish-all'], config)}&status=requested`,
   },
   'time-released': {
-    bot: 'refill',
+    bot: 'offer-released-time',
     reason: 'Offers released time to those who wait for it',
-    criteria: (config) => `Task?code=${rowCodes(['refill'], config)}&status=requested`,
+    criteria: (config) => `Task?code=${rowCodes(['release'], config)}&status=requested`,
     interaction: 'create',
   },
   'outbox-ready': {

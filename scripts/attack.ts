@@ -132,11 +132,12 @@ async function restartBy(command: string, client: Client): Promise<void> {
   await answersAgain(client);
 }
 
-function summaryOf({ rounds, operations, booked, told, undecided, ignored }: AttackFindings): string {
+function summaryOf({ rounds, operations, booked, notifiedCount, undecided, ignored }: AttackFindings): string {
   const unclear = undecided > 0 ? `, ${undecided} rounds with too many orders to decide` : '';
   const others = [...ignored].sort((one, other) => other[1] - one[1]).slice(0, 5);
   const claims = others.map(([told, count]) => `  ${count} × ${told}`);
-  const notifications = told === undefined ? 'Notifications were not looked at' : `${told} events were told`;
+  const notifications =
+    notifiedCount === undefined ? 'Notifications were not looked at' : `${notifiedCount} events were told`;
   return [
     `${operations} operations in ${rounds} rounds, ${booked} of them took time${unclear}. ${notifications}.`,
     ...(claims.length > 0 ? ['Answers that claim nothing:', ...claims] : []),
@@ -229,7 +230,7 @@ export async function runAttack(given: AttackArguments, subject: Subject): Promi
   }
   const results = {
     pass: `No rule is broken: ${Object.entries(rules)
-      .flatMap(([rule, says]) => (rule === 'told' && findings.told === undefined ? [] : says))
+      .flatMap(([rule, says]) => (rule === 'told' && findings.notifiedCount === undefined ? [] : says))
       .join('; ')}.`,
     fail: '',
     undecided: findings.booked === 0 ? 'Nothing was booked: nothing is shown.' : 'Not decided within the bounds.',

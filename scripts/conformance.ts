@@ -136,8 +136,8 @@ function selected({ only }: ConformanceArguments): readonly Check[] {
   return checks;
 }
 
-const progress = ({ check, verdict }: Result): void => {
-  process.stderr.write(`${verdict.padEnd(9)} ${check.name}\n`);
+const progress = ({ check, conclusion }: Result): void => {
+  process.stderr.write(`${conclusion.padEnd(9)} ${check.name}\n`);
 };
 
 async function parties(given: ConformanceArguments) {

@@ -60,7 +60,7 @@ export interface Portal {
   readonly service: BookingService;
   readonly seal: Seal;
   readonly sessions: ReturnType<typeof createSessions>;
-  readonly news: PortalUpdates;
+  readonly updates: PortalUpdates;
   readonly shares: VisitorQuotas;
   /** The bearer token of notifications from the booking service. */
   readonly notificationSecret: string;
@@ -195,7 +195,7 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     now,
     seal: createSeal(sealKey(ownSecret), now),
     sessions: createSessions(),
-    news: createUpdates(service, { endpoint, topic, secret }, now, warn),
+    updates: createUpdates(service, { endpoint, topic, secret }, now, warn),
     shares: createVisitorQuotas(options.bookingsPerHour ?? BOOKINGS_PER_HOUR, now),
     notificationSecret: secret,
     services,

@@ -12,7 +12,7 @@ import { type Changes, cookies, isKept, type PageHandler, type Reply, type Visit
 import { type Failure, failurePage } from './pages/failure.ts';
 import { layout } from './pages/layout.ts';
 import { BOOKINGS_PER_HOUR, createPortal, type Portal, type PortalOptions } from './portal.ts';
-import { feedRoutes } from './published/feed.ts';
+import { calendarFeedRoutes } from './published/calendar-feed.ts';
 import { publishedRoutes } from './published/routes.ts';
 import { portalRoutes } from './routes/routes.ts';
 import { SESSION_LENGTH } from './session/session.ts';
@@ -210,8 +210,8 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
       }
       return handle(made, async (visit) => failurePage(visit, failure))(request, reply);
     });
-    await scope.register(receiver(made.news, made.notificationSecret));
-    await scope.register(feedRoutes(made));
+    await scope.register(receiver(made.updates, made.notificationSecret));
+    await scope.register(calendarFeedRoutes(made));
     if (options.isPublished) {
       await scope.register(publishedRoutes(made));
     }

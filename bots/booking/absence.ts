@@ -1,6 +1,6 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { BundleEntry, OperationOutcome, Parameters, Task } from '@medplum/fhirtypes';
-import { scheduleIssues, wishIssues } from '../../core/absence/judge.ts';
+import { scheduleIssues, wishIssues } from '../../core/absence/absence-issues.ts';
 import { type AbsenceRequest, parseAbsenceRequest, type Wish } from '../../core/absence/request.ts';
 import {
   type Absence,

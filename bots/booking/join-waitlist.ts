@@ -55,7 +55,7 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
   }
   // Only staff may replace entries of other requestors.
   const [replaced] = request.replaced;
-  const isStaff = replaced && (await readRole(medplum, caller.authorization, [replaced.value])) === 'repository';
+  const isStaff = replaced && (await readRole(medplum, caller.authorization, [replaced.value])) === 'staff';
   const joining = { request, state, requestor: caller.id, now, newId, config, isStaff: isStaff === true };
   const existing = existingEntry(joining);
   if (existing) {

@@ -47,7 +47,7 @@ const NOBODY = '';
 
 function deletionIssues(appointment: Appointment): Issue[] {
   const diagnostics = `The appointment is ${appointment.status} and holds its slots: cancel it before deleting it.`;
-  return mayBecome(appointment, 'cancelled', 'repository')
+  return mayBecome(appointment, 'cancelled', 'staff')
     ? [{ code: 'transition-not-allowed', diagnostics, expression: 'Appointment.status' }]
     : [];
 }
@@ -180,9 +180,9 @@ async function notNotifiedEntries(medplum: MedplumClient, deleted: Appointment):
   const [rows] = config.messages.from === undefined ? [] : await readInTransaction(medplum, [search]);
   return ofType('Task', rows).flatMap((row) => {
     const thread = threadOf(row);
-    const isUntold = thread.due !== undefined && thread.known?.status !== 'cancelled';
+    const isPending = thread.due !== undefined && thread.known?.status !== 'cancelled';
     const due = Date.now() + GONE_WITHIN;
-    return isUntold && row.status === 'ready' ? [updateEntry(row, threadTask({ ...thread, due }, config, row))] : [];
+    return isPending && row.status === 'ready' ? [updateEntry(row, threadTask({ ...thread, due }, config, row))] : [];
   });
 }
 
@@ -206,7 +206,7 @@ async function forget(medplum: MedplumClient, stored: Appointment): Promise<void
 }
 
 async function changeIssues(medplum: MedplumClient, stored: Appointment, input: Appointment, patients: Patients) {
-  const issues = validateChange(stored, input, 'repository', patients, Date.now(), config, true);
+  const issues = validateChange(stored, input, 'staff', patients, Date.now(), config, true);
   if (issues.length > 0) {
     return issues;
   }
@@ -231,7 +231,7 @@ function withSlotIds(medplum: MedplumClient, appointment: Appointment): Appointm
 /**
  * The issues of a write, and the appointment to store instead if the write changes elements that the requestor sent.
  */
-async function judge(
+async function validateWrite(
   medplum: MedplumClient,
   { input: sent, headers }: BotEvent<Appointment>,
 ): Promise<{ readonly issues: readonly Issue[]; readonly noted?: Appointment }> {
@@ -267,7 +267,7 @@ export async function handler(
   medplum: MedplumClient,
   event: BotEvent<Appointment>,
 ): Promise<true | Appointment | OperationOutcome> {
-  const { issues, noted = true } = await judge(medplum, event);
+  const { issues, noted = true } = await validateWrite(medplum, event);
   if (issues.length > 0) {
     await withdraw(medplum, actOf(event.input));
     return toOperationOutcome(issues, config, 'patch');

@@ -8,13 +8,13 @@ import { updateEntry } from '../../core/fhir/resource.ts';
 import {
   type CalendarFeedRequest,
   type CalendarLink,
-  feedActor,
-  feedFile,
-  feedLink,
-  feedOf,
-  feedParameters,
-  feedRow,
-  feedSearch,
+  calendarFeedActor,
+  calendarFeedFile,
+  calendarFeedLink,
+  calendarFeedParameters,
+  calendarFeedRow,
+  calendarFeedSearch,
+  calendarLinkOf,
   inSlotsSearches,
   parseFeedRequest,
   takenSearch,
@@ -33,8 +33,8 @@ const unknown = absentOutcome('unknown', 'calendar');
 /** The calendar file of a link; the key in the link is the only credential. */
 async function read(medplum: MedplumClient, { row: id, key }: Extract<CalendarFeedRequest, { key: string }>) {
   const [rows] = await readInTransaction(medplum, [`Task?_id=${id}`]);
-  const [row] = ofType('Task', rows).filter((task) => isRow(task, ['feed'], config));
-  const feed = row && feedOf(row);
+  const [row] = ofType('Task', rows).filter((task) => isRow(task, ['calendar-feed'], config));
+  const feed = row && calendarLinkOf(row);
   if (!feed || feed.hash !== hashOf(key)) {
     return unknown;
   }
@@ -43,7 +43,7 @@ async function read(medplum: MedplumClient, { row: id, key }: Extract<CalendarFe
   const [found] = own.length > 0 ? await readInTransaction(medplum, [takenSearch(own, Date.now())]) : [];
   const pages = await readInTransaction(medplum, inSlotsSearches(ofType('Slot', found)));
   const appointments = new Map(ofType('Appointment', pages.flat()).map((appointment) => [appointment.id, appointment]));
-  const valueString = feedFile([...appointments.values()], feed, config);
+  const valueString = calendarFeedFile([...appointments.values()], feed, config);
   return { resourceType: 'Parameters' as const, parameter: [{ name: 'calendar', valueString }] };
 }
 
@@ -59,29 +59,29 @@ async function change(
   ]);
   const [schedule] = ofType('Schedule', schedules);
   const own = schedule?.actor.find((one) => one.reference === reference?.reference)?.reference;
-  const actor = (!rights.seesAll && own) || (schedule && feedActor(schedule));
+  const actor = (!rights.seesAll && own) || (schedule && calendarFeedActor(schedule));
   // A link shows every appointment of a calendar: staff who may not see all may only create one for their own calendar.
-  if (!actor || rights.role !== 'repository' || !(rights.seesAll || own || action !== 'make')) {
+  if (!actor || rights.role !== 'staff' || !(rights.seesAll || own || action !== 'make')) {
     return unknown;
   }
-  const [rows] = await readInTransaction(medplum, [feedSearch(actor, config)]);
+  const [rows] = await readInTransaction(medplum, [calendarFeedSearch(actor, config)]);
   const [stored] = ofType('Task', rows);
-  const before: CalendarLink = stored ? feedOf(stored) : { actor, hash: undefined, withNames: false };
+  const before: CalendarLink = stored ? calendarLinkOf(stored) : { actor, hash: undefined, withNames: false };
   if (action === 'look' || (action === 'end' && !stored)) {
-    return feedParameters(before);
+    return calendarFeedParameters(before);
   }
   const key = randomBytes(32).toString('hex');
   const feed: CalendarLink =
     action === 'make' ? { actor, hash: hashOf(key), withNames } : { ...before, hash: undefined };
-  const row = feedRow(feed, config, stored);
+  const row = calendarFeedRow(feed, config, stored);
   const written = await writeRows(
     medplum,
-    [stored ? updateEntry(stored, row) : creation(row, feedSearch(actor, config))],
+    [stored ? updateEntry(stored, row) : creation(row, calendarFeedSearch(actor, config))],
     'The link of a calendar',
   );
   // Of two concurrent requests for a link, only one gets it.
-  return written?.id && (action === 'end' || feedOf(written).hash === feed.hash)
-    ? feedParameters(feed, action === 'make' ? feedLink(`${written.id}.${key}`, config) : undefined)
+  return written?.id && (action === 'end' || calendarLinkOf(written).hash === feed.hash)
+    ? calendarFeedParameters(feed, action === 'make' ? calendarFeedLink(`${written.id}.${key}`, config) : undefined)
     : toOperationOutcome(
         [{ code: 'booking-conflict', diagnostics: 'Somebody else changed the link at the same moment: try again.' }],
         config,

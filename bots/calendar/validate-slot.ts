@@ -62,18 +62,18 @@ function againstWhat(slot: Slot, isBookable: boolean): ExternalSlot['against'] {
 }
 
 /** What is wrong with a Slot, and the lane that it takes its time from, if it was never on offer and takes one only. */
-interface Judged {
+interface SlotValidation {
   readonly issues: readonly Issue[];
   readonly lane?: string | undefined;
 }
 
 /** Reserves the time that a Slot takes, unless the stored one takes it already. */
-async function judge(
+async function validateSlotWrite(
   medplum: MedplumClient,
   slot: Slot,
   stored: Slot | undefined,
   holder: Appointment | undefined,
-): Promise<Judged> {
+): Promise<SlotValidation> {
   const { schedule, start, end } = takenTime(slot) ?? {};
   if (schedule === undefined || start === undefined || end === undefined) {
     return { issues: [] };
@@ -85,9 +85,9 @@ async function judge(
   }
   const fresh = externalBusySlot(schedule, { start, end }, slot);
   // A stored Slot keeps its lane.
-  const from = own?.role === 'offer' ? own : own ? { ...fresh, lane: own.lane, capacity: 1 } : fresh;
+  const from = own?.role === 'bookable' ? own : own ? { ...fresh, lane: own.lane, capacity: 1 } : fresh;
   // Its appointment moves with it, so the rules of appointments apply.
-  const against = holder ? 'everything' : againstWhat(slot, own?.role === 'offer');
+  const against = holder ? 'everything' : againstWhat(slot, own?.role === 'bookable');
   const isOnPurpose = [slot, ...(holder ? [holder] : [])].some((one) => isOverbooking(one, config));
   const external: ExternalSlot = {
     ...{ from, start, end, against: isOnPurpose ? 'nothing' : against },
@@ -111,7 +111,7 @@ async function forget(medplum: MedplumClient, stored: Slot): Promise<void> {
 /** A Slot that is set free as it is to be stored: void where it gives its time back to offers. */
 async function opened(medplum: MedplumClient, slot: Slot, stored: Slot): Promise<Slot> {
   const former = slot.status === 'free' ? calendarSlot(stored, config) : undefined;
-  if (!former || former.role === 'offer') {
+  if (!former || former.role === 'bookable') {
     return slot;
   }
   const [around] = await readInTransaction(medplum, [aroundUrl(former.schedule, slot)]);
@@ -148,7 +148,7 @@ export async function handler(
   const now = Date.now();
   const issues = heldSlotIssues(slot, stored, found, now, config);
   const holder = stored && hasOtherTime(slot, stored) ? holderOf(found, now, config) : undefined;
-  const validated = issues.length > 0 ? { issues } : await judge(reader, slot, stored, holder);
+  const validated = issues.length > 0 ? { issues } : await validateSlotWrite(reader, slot, stored, holder);
   if (validated.issues.length > 0) {
     return toOperationOutcome(validated.issues, config, 'patch');
   }

@@ -28,7 +28,7 @@ interface AppointmentRights {
 
 /** Whether Medplum lets a caller change every appointment. */
 export const changesAll = ({ role, changeable }: AppointmentRights): boolean =>
-  role === 'repository' && changeable.includes('Appointment');
+  role === 'staff' && changeable.includes('Appointment');
 
 /** @throws ReadError when Medplum does not identify the caller */
 export async function readRights(
@@ -62,5 +62,5 @@ export async function readRole(
   const searches = ['Appointment', ...rights.changeable].map((one) => readableQuery(one, ids));
   const [existing = [], ...found] = await readInBatch(medplum, searches);
   const changeable = new Set(found.flat().map(({ id }) => id));
-  return existing.every(({ id }) => changeable.has(id)) ? 'repository' : 'requestor';
+  return existing.every(({ id }) => changeable.has(id)) ? 'staff' : 'requestor';
 }

@@ -118,7 +118,7 @@ async function send(medplum: MedplumClient, type: 'batch' | 'transaction', entry
 }
 
 /** A client with responses that were read ahead, by URL. */
-type Prepared = MedplumClient & { readonly prepared?: Map<string, BundleEntry> };
+type ReadAheadClient = MedplumClient & { readonly responses?: Map<string, BundleEntry> };
 
 /**
  * Reads several searches ahead in one request, instead of one after the other.
@@ -138,14 +138,14 @@ export async function readAhead(
     taken(medplum, url);
   }
   const answers = await readEntries(medplum, 'transaction', unique).catch(() => []);
-  const prepared = new Map(answers.map((answer, index) => [unique[index] ?? '', answer]));
-  return Object.create(medplum, { prepared: { value: prepared } });
+  const responses = new Map(answers.map((answer, index) => [unique[index] ?? '', answer]));
+  return Object.create(medplum, { responses: { value: responses } });
 }
 
 /** Removes and returns a response that was read ahead. */
-function taken({ prepared }: Prepared, url: string): BundleEntry | undefined {
-  const answer = prepared?.get(url);
-  prepared?.delete(url);
+function taken({ responses }: ReadAheadClient, url: string): BundleEntry | undefined {
+  const answer = responses?.get(url);
+  responses?.delete(url);
   return answer;
 }
 

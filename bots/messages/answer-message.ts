@@ -133,8 +133,8 @@ async function book(
   const known = knowledgeOf(appointments, config);
   const isAlone = asked.thread.group === undefined;
   const { isRefused } = asked;
-  const standing = { isAlone, isClosed: false, isRefused };
-  const possible = possibleReplies({ ...asked.thread, known }, appointments, standing, Date.now(), config);
+  const state = { isAlone, isClosed: false, isRefused };
+  const possible = possibleReplies({ ...asked.thread, known }, appointments, state, Date.now(), config);
   return replyParameters(asked.thread, appointments, possible, config);
 }
 
@@ -142,7 +142,7 @@ async function book(
 function acceptOffer(medplum: MedplumClient, asked: Asked, offer: Appointment) {
   const accepted = openOf(asked).map(({ meta: _, extension: __, ...one }) => one);
   // What staff offer, they offer for certain.
-  const role = ownerOf(offer, config) === undefined ? 'repository' : 'requestor';
+  const role = ownerOf(offer, config) === undefined ? 'staff' : 'requestor';
   return book(medplum, asked, offer, bodyFor(accepted), role);
 }
 

@@ -47,7 +47,7 @@ export function absenceReason(what: keyof typeof texts, config: BookingConfig): 
 /** The stored state of an affected appointment. */
 export interface Known {
   readonly row: Affected;
-  readonly standing: AffectedStatus;
+  readonly rowStatus: AffectedStatus;
   /** `undefined` if it was deleted. */
   readonly appointment: Appointment | undefined;
   /** The personal offer that would replace it. */
@@ -104,14 +104,14 @@ const inSilence = { keep: end('call'), cancel: { do: 'cancel' }, move: { do: 'mo
  * @param now - milliseconds since 1970 UTC
  */
 export function nextStep(known: Known, now: number, config: PublicConfig): Step {
-  const { row, standing, appointment, offer, slots, absent } = known;
+  const { row, rowStatus, appointment, offer, slots, absent } = known;
   const isStill = appointment !== undefined && isAffected(appointment, slots, absent);
-  const isStanding = offer !== undefined && isOpenOffer(offer, now, config);
-  if (standing === 'call') {
+  const isOpen = offer !== undefined && isOpenOffer(offer, now, config);
+  if (rowStatus === 'call') {
     // An open personal offer to a person on the call list is withdrawn once the appointment is no longer affected.
-    return isStill ? nothing : isStanding ? end('call', true) : { do: 'tick' };
+    return isStill ? nothing : isOpen ? end('call', true) : { do: 'tick' };
   }
-  if (standing !== 'waiting' && standing !== 'offered') {
+  if (rowStatus !== 'waiting' && rowStatus !== 'offered') {
     return nothing;
   }
   if (offer && isAccepted(offer, config)) {
@@ -119,12 +119,12 @@ export function nextStep(known: Known, now: number, config: PublicConfig): Step 
   }
   if (!isStill) {
     const isGone = !appointment || appointment.status === 'cancelled' || appointment.status === 'entered-in-error';
-    return end(isGone ? 'declined' : isElsewhere(known) ? 'moved' : 'over', isStanding);
+    return end(isGone ? 'declined' : isElsewhere(known) ? 'moved' : 'over', isOpen);
   }
   if (!offer) {
     return row.proposal ? { do: 'offer' } : end('call');
   }
-  if (isStanding) {
+  if (isOpen) {
     return isOfferAbsent(known) ? { do: 'renew' } : nothing;
   }
   if (hasGivenWay(offer, config)) {

@@ -6,7 +6,7 @@ const byFolder = {
     'join-waitlist': 'Puts somebody on the waitlist: the operation $waitlist on Appointment',
     absence:
       'Blocks the time of those who are absent, and looks after their appointments: the operation $absence on Schedule',
-    refill: 'Offers released time to those who wait for it',
+    'offer-released-time': 'Offers released time to those who wait for it',
     'enqueue-booking': 'Accepts an asynchronous booking: $book with Prefer: respond-async',
     'process-booking': 'Carries out an accepted asynchronous booking',
     'cancel-booking-job': 'Cancels an asynchronous booking that has not been carried out yet',
@@ -57,7 +57,7 @@ const startedBy = {
   'find-visits': 'caller',
   'join-waitlist': 'caller',
   absence: 'caller',
-  refill: 'medplum',
+  'offer-released-time': 'medplum',
   'enqueue-booking': 'caller',
   'process-booking': 'medplum',
   'cancel-booking-job': 'caller',
@@ -110,5 +110,5 @@ export const scheduledBots: Readonly<Partial<Record<BotName, string>>> = {
   'retry-deliveries': '* * * * *',
   'remove-old-events': '*/10 * * * *',
   'send-messages': '* * * * *',
-  refill: '* * * * *',
+  'offer-released-time': '* * * * *',
 };

@@ -23,7 +23,7 @@ function bySchedule(state: ResourceSet, { config }: ConsistencyContext): TakenSl
     const all = [...calendarOf(ofSchedule, config).values()];
     return {
       takings: all.filter((slot) => isInEveryLane(slot) && isTaken(slot)),
-      lanes: all.filter((slot) => slot.role !== 'void' && !isInEveryLane(slot) && isTaken(slot)),
+      lanes: all.filter((slot) => slot.role !== 'ended' && !isInEveryLane(slot) && isTaken(slot)),
       free: all.filter(({ status }) => status === 'free'),
     };
   });
@@ -73,8 +73,8 @@ function doubledLanes({ lanes }: TakenSlots, onPurpose: ReadonlySet<string>, now
   const published = lanes.filter((slot) => isBooked(slot) && slot.end > now);
   const byLane = Map.groupBy(published, ({ lane }) => lane);
   byLane.delete(undefined);
-  return [...byLane.values()].flatMap((ofPlace) => {
-    const sorted = ofPlace.toSorted((one, other) => one.start - other.start);
+  return [...byLane.values()].flatMap((ofLane) => {
+    const sorted = ofLane.toSorted((one, other) => one.start - other.start);
     let last: CalendarSlot | undefined;
     return sorted.flatMap((slot) => {
       const other = last;

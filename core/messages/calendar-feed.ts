@@ -35,7 +35,7 @@ export function parseFeedRequest(input: unknown): CalendarFeedRequest | undefine
 }
 
 /** The actor of a calendar feed. The feed contains all Schedules of that actor. */
-export const feedActor = ({ id, actor }: Schedule): string =>
+export const calendarFeedActor = ({ id, actor }: Schedule): string =>
   actor
     .map(({ reference = '' }) => reference)
     .find((one) => /^(Practitioner|PractitionerRole|Location|Device)\//.test(one)) ??
@@ -53,7 +53,7 @@ export interface CalendarLink {
 const [HASH, NAMES] = ['hash', 'names'];
 
 /** The row of a link. It contains no secret. */
-export function feedRow({ actor, hash, withNames }: CalendarLink, config: PublicConfig, stored?: Task): Task {
+export function calendarFeedRow({ actor, hash, withNames }: CalendarLink, config: PublicConfig, stored?: Task): Task {
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status: hash === undefined ? 'cancelled' : 'ready',
     description: 'The secret link of a calendar feed',
@@ -63,19 +63,19 @@ export function feedRow({ actor, hash, withNames }: CalendarLink, config: Public
       { type: { text: NAMES }, valueBoolean: withNames },
     ],
   };
-  return newRow('feed', more, config, stored);
+  return newRow('calendar-feed', more, config, stored);
 }
 
 /** Reads the link from a row. */
-export const feedOf = ({ focus, input, status }: Task): CalendarLink => ({
+export const calendarLinkOf = ({ focus, input, status }: Task): CalendarLink => ({
   actor: focus?.reference ?? '',
   hash: status === 'ready' ? valueIn(input, HASH)?.valueString : undefined,
   withNames: valueIn(input, NAMES)?.valueBoolean === true,
 });
 
 /** The search for the row of a calendar. */
-export const feedSearch = (actor: string, config: PublicConfig): string =>
-  rowSearch(['feed'], { focus: actor }, config);
+export const calendarFeedSearch = (actor: string, config: PublicConfig): string =>
+  rowSearch(['calendar-feed'], { focus: actor }, config);
 
 /** The period of a calendar feed around the current time, in milliseconds, and its largest number of events. */
 const [BEFORE, AFTER] = [14 * DAY, 90 * DAY];
@@ -129,7 +129,11 @@ function eventOf(
 }
 
 /** The file of a calendar feed, the earliest event first. It depends on stored data only. */
-export function feedFile(appointments: readonly Appointment[], feed: CalendarLink, config: BookingConfig): string {
+export function calendarFeedFile(
+  appointments: readonly Appointment[],
+  feed: CalendarLink,
+  config: BookingConfig,
+): string {
   const { language } = config.messages;
   const host = new URL(config.baseUrl).hostname;
   const events = appointments
@@ -143,7 +147,7 @@ export function feedFile(appointments: readonly Appointment[], feed: CalendarLin
 }
 
 /** The result of `$feed` for staff. */
-export const feedParameters = ({ hash, withNames }: CalendarLink, link?: string): Parameters => ({
+export const calendarFeedParameters = ({ hash, withNames }: CalendarLink, link?: string): Parameters => ({
   resourceType: 'Parameters',
   parameter: [
     { name: 'active', valueBoolean: hash !== undefined },
@@ -153,5 +157,5 @@ export const feedParameters = ({ hash, withNames }: CalendarLink, link?: string)
 });
 
 /** The address of a calendar feed for calendar programs, on the portal. */
-export const feedLink = (token: string, { messages, baseUrl }: BookingConfig): string =>
+export const calendarFeedLink = (token: string, { messages, baseUrl }: BookingConfig): string =>
   `${messages.page ?? new URL('/portal', baseUrl).href}/calendar/${token}.ics`;

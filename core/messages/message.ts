@@ -91,7 +91,7 @@ interface Subject {
   readonly row: string;
   /** The stored appointments: one, or all of a visit; none if they were deleted. */
   readonly appointments: readonly Appointment[];
-  readonly places: readonly Location[];
+  readonly locations: readonly Location[];
   readonly recipient: Recipient;
   /** Other appointments of the series in the same message, which has a link for each. */
   readonly members: readonly Member[];
@@ -134,13 +134,13 @@ interface ShownStep {
 
 function shownStep(
   step: KnownStep,
-  { appointments, places, recipient, thread, row, members }: Subject,
+  { appointments, locations, recipient, thread, row, members }: Subject,
   config: BookingConfig,
 ): ShownStep {
   const { messages } = config;
   const member = members.find((one) => one.appointment.id === step.appointment);
   const appointment = appointments.find(({ id }) => id === step.appointment);
-  const place = places.find(({ id }) => `Location/${id}` === step.place);
+  const place = locations.find(({ id }) => `Location/${id}` === step.location);
   const where = [messages.details ? plain(place?.name) : '', place?.address ? addressLine(place.address) : ''];
   return {
     step,
@@ -158,7 +158,7 @@ function cancelledSteps({ appointments, thread: { known }, now }: Subject): Know
     const isOver = !areOff([one]) || start === undefined || end === undefined || start <= now;
     return isOver || known.steps.some((step) => step.appointment === appointment)
       ? []
-      : [{ appointment, start, end, place: '' }];
+      : [{ appointment, start, end, location: '' }];
   });
 }
 
@@ -213,7 +213,7 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
     start: step.start,
     end: step.end,
     summary: [...(what.length > 0 ? what : [texts.title]), clinic].join(', '),
-    place: where.join(', ') || clinic,
+    at: where.join(', ') || clinic,
     description: own && !isGone ? `${texts.answer} ${own}` : '',
     changed: Date.parse(appointment?.meta?.lastUpdated ?? '') || now,
   });

@@ -210,8 +210,8 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
     .flatMap(({ participant }) => participant.map(({ actor }) => actor?.reference ?? ''))
     .find((one) => one.startsWith('Patient/'));
   const stored = thread ?? { ...none, group, appointment: left.steps[0]?.appointment ?? '', key: newKey() };
-  const isNews = !isSame(thread?.known && ahead(thread.known, now), left);
-  const unanswered = isNews && { answerBy: undefined, isComing: false };
+  const isChange = !isSame(thread?.known && ahead(thread.known, now), left);
+  const unanswered = isChange && { answerBy: undefined, isComing: false };
   const next: Thread = { ...stored, known, ...(patient && { patient }), ...unanswered };
   const ends = appointments.flatMap((appointment) =>
     isOpenOffer(appointment, now, config) ? (endOf('offer', appointment, config) ?? []) : [],
@@ -221,7 +221,7 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
     const time = byDay ? afterNight(now, Math.min(startOf(left), ...ends), timeZone) : now;
     return Math.max(time, earliest);
   };
-  if (isWanted && !isNews && thread?.claimed) {
+  if (isWanted && !isChange && thread?.claimed) {
     const due = Math.max(thread.due ?? 0, sendAt(thread.claimed.kind));
     return due <= now ? again(next, context) : due === thread.due ? nothing : { do: 'keep', thread: { ...next, due } };
   }
@@ -232,10 +232,10 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   }
   const sent = stored.sent ?? Number.NEGATIVE_INFINITY;
   const isLate = isBooked && remindersAfter(left, sent).some((time) => time <= now);
-  const news = changes[thread?.known?.status ?? 'nothing'][known.status];
-  const isAsked = news === 'offer' && appointments.some((appointment) => isForAssistant(appointment, config));
-  const notified = isAsked ? 'assistant' : news === 'refusal' && isTakenBack ? undefined : news;
-  const kind = isNews ? notified : isLate ? 'reminder' : undefined;
+  const change = changes[thread?.known?.status ?? 'nothing'][known.status];
+  const isAsked = change === 'offer' && appointments.some((appointment) => isForAssistant(appointment, config));
+  const notified = isAsked ? 'assistant' : change === 'refusal' && isTakenBack ? undefined : change;
+  const kind = isChange ? notified : isLate ? 'reminder' : undefined;
   if (kind && isWanted) {
     const due = sendAt(kind);
     const isWaiting = thread?.due === due && !thread.claimed;
@@ -247,7 +247,7 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
         : { do: 'keep', thread: { ...next, known: stored.known, claimed: undefined, due } };
   }
   const due = nextDue(next, sent, now);
-  return isNews || stored.claimed || stored.due !== due
+  return isChange || stored.claimed || stored.due !== due
     ? { do: 'keep', thread: { ...next, claimed: undefined, due } }
     : nothing;
 }

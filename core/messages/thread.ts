@@ -27,7 +27,7 @@ export interface KnownStep {
   readonly start: number;
   readonly end: number;
   /** Reference to the Location; empty if none takes part. */
-  readonly place: string;
+  readonly location: string;
 }
 
 /** The notified state of an appointment or of a whole visit. */
@@ -76,9 +76,9 @@ function stepIn(appointment: Appointment, config: PublicConfig) {
   const { id = '', status: stored, start, end, participant } = appointment;
   const status = isWaiting('offer', appointment, config) ? 'offered' : stored;
   const [from, to] = [parseInstant(start), parseInstant(end)];
-  const place = participant.map(({ actor }) => actor?.reference ?? '').find((one) => one.startsWith('Location/'));
+  const location = participant.map(({ actor }) => actor?.reference ?? '').find((one) => one.startsWith('Location/'));
   return (status === 'pending' || status === 'booked' || status === 'offered') && from !== undefined && to !== undefined
-    ? { status, step: { appointment: id, start: from, end: to, place: place ?? '' } }
+    ? { status, step: { appointment: id, start: from, end: to, location: location ?? '' } }
     : undefined;
 }
 
@@ -111,14 +111,14 @@ export const ahead = (known: Known, now: number): Known => ({
   steps: known.steps.filter(({ start }) => start > now),
 });
 
-const formatStep = ({ status }: Known, { appointment, start, end, place }: KnownStep): string =>
-  [status, formatInstant(start), formatInstant(end), place, appointment].join(' ');
+const formatStep = ({ status }: Known, { appointment, start, end, location }: KnownStep): string =>
+  [status, formatInstant(start), formatInstant(end), location, appointment].join(' ');
 
 function parseKnown(texts: readonly string[]): Known | undefined {
   const steps = texts.flatMap((text): KnownStep[] => {
-    const [, from, to, place = '', appointment] = text.split(' ');
+    const [, from, to, location = '', appointment] = text.split(' ');
     const [start, end] = [parseInstant(from), parseInstant(to)];
-    return start !== undefined && end !== undefined && appointment ? [{ appointment, start, end, place }] : [];
+    return start !== undefined && end !== undefined && appointment ? [{ appointment, start, end, location }] : [];
   });
   const status = knownStatuses.find((one) => one === texts[0]?.split(' ')[0]);
   return status && steps.length > 0 ? { status, steps } : undefined;

@@ -242,7 +242,7 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
   const isLaterRow = (resource: Resource): boolean =>
     resource.resourceType === 'Task' && isRow(resource, ['erasure'], context.config);
   const open = records.appointments.filter(isOpen);
-  const stuck = open.filter((one) => !mayBecome(one, 'cancelled', 'repository') || shared.includes(one));
+  const stuck = open.filter((one) => !mayBecome(one, 'cancelled', 'staff') || shared.includes(one));
   const waiting = records.jobs.filter(({ status }) => status === 'requested' || status === 'in-progress');
   const remove = (all: readonly { readonly resourceType: string; readonly id: string }[]): Removal[] =>
     all.map(({ resourceType, id }) => ({ reference: `${resourceType}/${id}` }));

@@ -25,7 +25,7 @@ const kinds = {
     display: 'How far the schedules have been checked for what is to be published',
     person: 'nothing',
   },
-  announce: { display: 'The time up to which the events of all changes are recorded', person: 'nothing' },
+  'event-all': { display: 'The time up to which the events of all changes are recorded', person: 'nothing' },
   deletion: {
     display: 'An appointment that is about to be deleted, or was deleted a moment ago',
     person: 'nothing',
@@ -44,13 +44,13 @@ const kinds = {
     isPassing: true,
   },
   message: { display: 'The messages to a person about an appointment', person: 'reference', isPassing: true },
-  feed: { display: 'The secret link of a calendar feed', person: 'nothing' },
+  'calendar-feed': { display: 'The secret link of a calendar feed', person: 'nothing' },
   'message-all': { display: 'The time up to which messages follow the changes of appointments', person: 'nothing' },
   reconcile: {
     display: 'The time up to which slots and patients follow the changes of appointments',
     person: 'nothing',
   },
-  refill: {
+  release: {
     display: 'Released time of a schedule, to be offered to those who wait',
     person: 'nothing',
     isPassing: true,

@@ -35,7 +35,7 @@ function withoutNewId({ resource, isNew }: CalendarSlot): Slot {
 }
 
 function resourceOf(slot: CalendarSlot, before: Calendar, config: PublicConfig): Slot {
-  const isOffer = slot.role === 'offer' || before.get(slot.id)?.role === 'offer';
+  const isOffer = slot.role === 'bookable' || before.get(slot.id)?.role === 'bookable';
   return isOffer ? bookableSlotResource(slot, config) : { ...withoutNewId(slot), status: slot.status };
 }
 
@@ -93,7 +93,7 @@ export function besideNew(
       return overlaps(slot, reach) && takesTimeOf(slot, one, services);
     });
   return [...calendar.values()].filter(
-    (slot) => slot.role === 'offer' && slot.status === 'free' && !isChanging(slot) && isExcluded(slot),
+    (slot) => slot.role === 'bookable' && slot.status === 'free' && !isChanging(slot) && isExcluded(slot),
   );
 }
 

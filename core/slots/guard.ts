@@ -75,7 +75,7 @@ export function planExternalSlot(
     // A bookable slot under a block is written, too: it must not become free while the block is being stored.
     const mayComeBack =
       !isTaken(slot) || (against === 'nothing' && overlaps(slot, external) && isByService(slot.resource.meta, config));
-    return slot.role === 'offer' && mayComeBack && overlaps(slot, around) && takesTimeOf(from, slot, services);
+    return slot.role === 'bookable' && mayComeBack && overlaps(slot, around) && takesTimeOf(from, slot, services);
   });
   return { conflict, excluded };
 }
@@ -97,7 +97,7 @@ export function inLane(
     return external;
   }
   const others = [...calendar.values(), ...reserved].filter((slot) => occupies(slot) && overlaps(slot, external));
-  const lanes = [...calendar.values()].filter((slot) => slot.role === 'offer' && overlaps(slot, external));
+  const lanes = [...calendar.values()].filter((slot) => slot.role === 'bookable' && overlaps(slot, external));
   const isOpen = (slot: CalendarSlot): boolean =>
     slot.status === 'free' && !others.some((other) => excludes(slot, other));
   const own = from.lane ?? calendar.get(ownLanes.get(from.id) ?? '')?.lane;
@@ -122,10 +122,10 @@ export function excludes(from: CalendarSlot, taken: CalendarSlot): boolean {
  */
 export function givesBack(external: CalendarSlot, opened: Slot, calendar: Calendar, config: PublicConfig): boolean {
   const time = newCalendarSlot(external.id, opened, config);
-  const isVoid = external.role === 'void' && external.lane === undefined;
+  const isVoid = external.role === 'ended' && external.lane === undefined;
   const from = isVoid ? externalBusySlot(external.schedule, external, external.resource) : external;
   const isUnder = (slot: CalendarSlot): boolean =>
-    slot.role === 'offer' &&
+    slot.role === 'bookable' &&
     slot.id !== external.id &&
     time !== undefined &&
     overlaps(slot.whole, time) &&

@@ -150,9 +150,9 @@ export function reservedSlots(
   /** Whether the stored appointment has the reserved time. After a refused move it still has the old time. */
   const isOfStored = (reservation: Reservation): boolean => {
     const time = open.get(appointmentOf(reservation) ?? '');
-    const announced = reservations.filter(({ id, until }) => id === reservation.id && until === reservation.until);
-    const start = Math.min(...announced.map((part) => part.start));
-    const end = Math.max(...announced.map((part) => part.end));
+    const parts = reservations.filter(({ id, until }) => id === reservation.id && until === reservation.until);
+    const start = Math.min(...parts.map((part) => part.start));
+    const end = Math.max(...parts.map((part) => part.end));
     return time !== undefined && contains({ start, end }, time);
   };
   const counts = (reservation: Reservation): boolean => now < reservation.until || isOfStored(reservation);
@@ -161,7 +161,7 @@ export function reservedSlots(
     .map(({ start, end, id, lane }) => {
       const from = lane === undefined ? undefined : calendar.get(lane);
       const external = newExternalSlot(schedule, { start, end }, { id, status: 'busy' });
-      return from?.role === 'offer' ? { ...from, start, end, id, status: 'busy', use: undefined } : external;
+      return from?.role === 'bookable' ? { ...from, start, end, id, status: 'busy', use: undefined } : external;
     });
 }
 

@@ -61,10 +61,10 @@ export function withGivenBack(calendar: Calendar, ids: readonly string[], config
     }
     // The buffers of a Slot are removed even if somebody deleted the Slot.
     gone.add(id);
-    if (slot?.role === 'offer' && isBooked(slot)) {
+    if (slot?.role === 'bookable' && isBooked(slot)) {
       result.set(id, { ...slot, status: 'free' });
     } else if (slot?.role === 'external' && (isBooked(slot) || isBuffer(slot.resource))) {
-      result.set(id, { ...slot, status: 'entered-in-error', role: 'void' });
+      result.set(id, { ...slot, status: 'entered-in-error', role: 'ended' });
     }
   }
   // Buffers are deleted, as Medplum's `$cancel` does.
@@ -104,7 +104,7 @@ interface Offer {
 const keyOf = ({ schedule, origin }: CalendarSlot): string => `${schedule}/${origin}`;
 
 function bookableItemsIn(before: Calendar, after: Calendar, termsOf: TermsOf): Offer[] {
-  const offers = (calendar: Calendar) => [...calendar.values()].filter(({ role }) => role === 'offer');
+  const offers = (calendar: Calendar) => [...calendar.values()].filter(({ role }) => role === 'bookable');
   const earlier = Map.groupBy(offers(before), keyOf);
   return [...Map.groupBy(offers(after), keyOf)].flatMap(([key, members]): Offer[] => {
     const [sample] = members.toSorted(
@@ -169,7 +169,7 @@ function assigned(offer: Offer, pieces: IntervalSet, newId: () => string): Calen
       others.splice(others.indexOf(best), 1);
     }
     const base = best ?? { ...sample, id: newId(), isNew: true, use: undefined, revision: 0, isByHand: false };
-    result.push({ ...base, ...piece, whole, status: 'free', role: 'offer' });
+    result.push({ ...base, ...piece, whole, status: 'free', role: 'bookable' });
   }
   const isGone = pieces.length === 0 && members.every((slot) => !occupies(slot));
   const [representative] = others.toSorted((slot, other) => rank(slot, whole) - rank(other, whole));
@@ -180,7 +180,7 @@ function assigned(offer: Offer, pieces: IntervalSet, newId: () => string): Calen
       const stays = isGone && slot === representative;
       return stays
         ? { ...slot, ...whole, whole, status: 'entered-in-error' }
-        : { ...slot, whole: slot, status: 'entered-in-error', role: 'void' };
+        : { ...slot, whole: slot, status: 'entered-in-error', role: 'ended' };
     }),
   ];
 }
@@ -240,9 +240,9 @@ function lockUnchanged(
   settled: readonly CalendarSlot[],
   neighbours: readonly CalendarSlot[],
 ): void {
-  const withdrawn = settled.filter(({ role, status }) => role === 'offer' && status === 'entered-in-error');
+  const withdrawn = settled.filter(({ role, status }) => role === 'bookable' && status === 'entered-in-error');
   const unchanged = (slots: readonly CalendarSlot[]) =>
-    slots.filter((slot) => !slot.isNew && slot.role === 'offer' && !isChanged(slot, stored.get(slot.id)));
+    slots.filter((slot) => !slot.isNew && slot.role === 'bookable' && !isChanged(slot, stored.get(slot.id)));
   // A rest that returns had been too short between two appointments. A release of the other one must notice it.
   for (const slot of [...(isConcerned ? unchanged(withdrawn) : []), ...unchanged(neighbours)]) {
     const current = result.get(slot.id) ?? slot;

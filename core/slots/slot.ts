@@ -49,14 +49,14 @@ export function slotIdsOf(appointment: Pick<Appointment, 'slot'> | undefined): s
 /**
  * The role of a Slot in its Schedule.
  *
- * - `offer`: a bookable slot, whether free, booked, or withdrawn because its time is occupied. It takes time from its
- *   own lane only.
+ * - `bookable`: a bookable slot, whether free, booked, or withdrawn because its time is occupied. It takes time from
+ *   its own lane only.
  * - `buffer`: time that a booking needs before or after it, in the same lane.
  * - `external`: an external busy slot, which was never bookable. It takes time from every lane, or from the lane in its
  *   mark.
- * - `void`: entered-in-error.
+ * - `ended`: a buffer or an external busy slot with the status entered-in-error.
  */
-type SlotRole = 'offer' | 'buffer' | 'external' | 'void';
+type SlotRole = 'bookable' | 'buffer' | 'external' | 'ended';
 
 /**
  * The model of a Slot for the whole service. The marks on the resource hold role, lane and origin
@@ -136,12 +136,12 @@ function offeredMark({ extension = [] }: Slot, config: PublicConfig): SlotOfferM
 
 function roleOf(slot: Slot, { period }: SlotOfferMark, config: PublicConfig): SlotRole {
   if (bufferOf(slot, config) !== undefined) {
-    return slot.status === 'entered-in-error' ? 'void' : 'buffer';
+    return slot.status === 'entered-in-error' ? 'ended' : 'buffer';
   }
   if (slot.status === 'entered-in-error') {
-    return period ? 'offer' : 'void';
+    return period ? 'bookable' : 'ended';
   }
-  return slot.status === 'free' || isMarked(slot, config) ? 'offer' : 'external';
+  return slot.status === 'free' || isMarked(slot, config) ? 'bookable' : 'external';
 }
 
 /** Reads a Slot; `undefined` if it has no id or no readable times. */
@@ -163,7 +163,7 @@ export function calendarSlot(resource: Slot, config: PublicConfig, use?: SlotUse
     role,
     schedule: idIn(resource.schedule, 'Schedule') ?? '',
     origin: identifierIn(resource, artefactUri(config, 'LocalSlotOrigin')) ?? id,
-    lane: key?.kind === 'offer' && role !== 'external' ? String(key.lane) : mark.lane,
+    lane: key?.kind === 'bookable' && role !== 'external' ? String(key.lane) : mark.lane,
     // If staff moved a part elsewhere, the Slot has the time that they gave it. A buffer lies beside the booked time.
     whole: mark.period && (role === 'buffer' || contains(mark.period, time)) ? mark.period : time,
     services: resource.serviceType ?? (mark.services.length > 0 ? mark.services : undefined),
@@ -188,7 +188,7 @@ export function calendarOf(slots: readonly Slot[], config: PublicConfig, uses: S
 
 /** Whether a Slot occupies its time: by its status, or because an open appointment refers to it. */
 export function occupies({ role, status, use }: CalendarSlot): boolean {
-  return role !== 'void' && (isTaken({ status }) || (status === 'free' && isHeld(use)));
+  return role !== 'ended' && (isTaken({ status }) || (status === 'free' && isHeld(use)));
 }
 
 /**
@@ -227,7 +227,7 @@ export const isInEveryLane = ({ role, lane }: CalendarSlot): boolean => role ===
 
 /** Whether a Slot takes time from a bookable slot, at whatever time: it is in the same lane, or in every lane. */
 export function takesTimeOf(taken: CalendarSlot, offer: CalendarSlot, services = offer.services): boolean {
-  if (taken.schedule !== offer.schedule || taken.role === 'void') {
+  if (taken.schedule !== offer.schedule || taken.role === 'ended') {
     return false;
   }
   return isInEveryLane(taken) ? takesFrom(taken.resource, services) : shareLane(taken, offer);
@@ -272,7 +272,7 @@ export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Sl
     earlier &&
     !contains(earlier.whole, time);
   const [own, theirs] = [hasLeft ? noMarks : marksOf(stored, config), marksOf(changed, config)];
-  const isOffer = earlier?.role === 'offer' && !hasLeft;
+  const isOffer = earlier?.role === 'bookable' && !hasLeft;
   const origin = { system: artefactUri(config, 'LocalSlotOrigin'), value: stored.id ?? '' };
   const identifier = [
     ...(changed.identifier ?? []).filter((one) => !theirs.identifier.includes(one)),
@@ -290,7 +290,7 @@ export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Sl
   const { start, end } = changed;
   const isByHand = slot?.isByHand || (!isTaken(stored) && isBooked(changed));
   const written =
-    slot?.role === 'offer' ? { ...bookableSlotResource({ ...slot, isByHand }, config), start, end } : marked;
+    slot?.role === 'bookable' ? { ...bookableSlotResource({ ...slot, isByHand }, config), start, end } : marked;
   return canonicalJson(written) === canonicalJson(changed) ? changed : written;
 }
 
@@ -318,7 +318,7 @@ export function slotOfferExtensionOf({ whole, lane }: CalendarSlot, config: Publ
 function offeredExtension(slot: CalendarSlot, config: PublicConfig): Extension | undefined {
   const { start, end, whole, status, role, lane, services = [], revision, isByHand, resource, isNew } = slot;
   const isPart = whole.start !== start || whole.end !== end || status === 'entered-in-error';
-  const isPublished = !isNew && publishedKeyOf(resource, config)?.kind === 'offer';
+  const isPublished = !isNew && publishedKeyOf(resource, config)?.kind === 'bookable';
   const parts: Extension[] = [
     ...(isPart
       ? [{ url: 'period', valuePeriod: { start: formatInstant(whole.start), end: formatInstant(whole.end) } }]
@@ -330,7 +330,7 @@ function offeredExtension(slot: CalendarSlot, config: PublicConfig): Extension |
     ...(revision > 0 ? [{ url: 'revision', valueUnsignedInt: revision }] : []),
     ...(isByHand && isTaken({ status }) ? [{ url: 'byHand', valueBoolean: true }] : []),
   ];
-  return role === 'offer' && parts.length > 0
+  return role === 'bookable' && parts.length > 0
     ? { url: artefactUri(config, 'LocalSlotOffer'), extension: parts }
     : undefined;
 }

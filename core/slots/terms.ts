@@ -25,7 +25,7 @@ export function servicesFor(
 ): readonly StoredService[] {
   const stored = services.filter(hasId);
   const key = publishedKeyOf(resource, config);
-  if (key?.kind === 'offer') {
+  if (key?.kind === 'bookable') {
     return stored.filter(({ id }) => id === key.service);
   }
   const named = stored.filter((service) =>

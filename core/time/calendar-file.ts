@@ -17,7 +17,7 @@ export interface CalendarEvent {
   readonly start: number;
   readonly end: number;
   readonly summary: string;
-  readonly place: string;
+  readonly at: string;
   readonly description: string;
   readonly url?: string | undefined;
   /** The last change of the appointment. A calendar replaces an older event. */
@@ -53,7 +53,7 @@ export function calendarFile({ host, clinic, language, sent }: CalendarFile, eve
     prodId: { company: clinic, product: 'appointments', language: language.toUpperCase() },
     ...(method && { method }),
   });
-  for (const { id, status, start, end, summary, place, description, url, changed } of events) {
+  for (const { id, status, start, end, summary, at, description, url, changed } of events) {
     const event = calendar.createEvent({
       id: `${id}@${host}`,
       sequence: Math.floor(changed / 1000) % 2_147_483_647,
@@ -63,7 +63,7 @@ export function calendarFile({ host, clinic, language, sent }: CalendarFile, eve
       summary,
       status: statuses[status],
       ...(url !== undefined && { url }),
-      location: place,
+      location: at,
       description: { plain: description },
       ...(sent && { organizer: { name: clinic, email: sent.from } }),
     });

@@ -56,7 +56,7 @@ type Found =
 export type Computation<T> = Generator<undefined, T>;
 
 /** A partial visit: the steps placed so far, in the order of time. */
-interface Standing {
+interface PartialVisit {
   /** Bits of the indexes of the placed steps. */
   readonly mask: number;
   readonly order: readonly number[];
@@ -64,7 +64,7 @@ interface Standing {
   readonly ends: readonly number[];
 }
 
-const nowhere: Standing = { mask: 0, order: [], ends: [] };
+const nowhere: PartialVisit = { mask: 0, order: [], ends: [] };
 
 /** The lowest index of an interval that starts at a time or later. The intervals must be ordered by start. */
 export function firstFrom(openings: readonly Interval[], time: number): number {
@@ -102,14 +102,14 @@ class Search {
   }
 
   /** The indexes of the steps that can come next. */
-  private next({ mask }: Standing): number[] {
+  private next({ mask }: PartialVisit): number[] {
     return this.steps.flatMap((_, index) => {
       const isOpen = !(mask & (1 << index)) && (mask & (this.needs[index] ?? 0)) === this.needs[index];
       return isOpen ? [index] : [];
     });
   }
 
-  private range(index: number, { order, ends }: Standing): readonly [earliest: number, latest: number] {
+  private range(index: number, { order, ends }: PartialVisit): readonly [earliest: number, latest: number] {
     const step = this.steps[index];
     const placed = order.map((one) => ({ ...this.steps[one], index: one }));
     const last = ends[order.at(-1) ?? -1];
@@ -124,7 +124,7 @@ class Search {
   }
 
   /** The memo key of `bound`: the state on which the remaining steps depend. */
-  private keyOf({ mask, order, ends }: Standing): string {
+  private keyOf({ mask, order, ends }: PartialVisit): string {
     const gaps = this.steps.map(({ after, gapMin, gapMax, name }, index) => {
       const isFree = mask & (1 << index) || after.length === 0 || (gapMin === 0 && gapMax === Number.POSITIVE_INFINITY);
       const last = isFree ? undefined : order.findLast((one) => after.includes(this.steps[one]?.name ?? name));
@@ -133,7 +133,7 @@ class Search {
     return `${mask} ${ends[order.at(-1) ?? -1]} ${gaps.join(' ')}`;
   }
 
-  private after(index: number, { end }: Interval, { mask, order, ends }: Standing): Standing {
+  private after(index: number, { end }: Interval, { mask, order, ends }: PartialVisit): PartialVisit {
     const all = [...ends];
     all[index] = end;
     return { mask: mask | (1 << index), order: [...order, index], ends: all };
@@ -143,20 +143,20 @@ class Search {
    * A lower bound for the end of the visit. It assumes that all unknown time is free, and ignores the Schedules of the
    * roles.
    */
-  private *bound(standing: Standing): Computation<number> {
-    if (standing.mask === this.all) {
-      return standing.ends[standing.order.at(-1) ?? 0] ?? Number.POSITIVE_INFINITY;
+  private *bound(partial: PartialVisit): Computation<number> {
+    if (partial.mask === this.all) {
+      return partial.ends[partial.order.at(-1) ?? 0] ?? Number.POSITIVE_INFINITY;
     }
-    const key = this.keyOf(standing);
+    const key = this.keyOf(partial);
     const known = this.bounds.get(key);
     if (known !== undefined) {
       return known;
     }
-    const least = this.leastLeft(standing.mask);
+    const least = this.leastLeft(partial.mask);
     let best = Number.POSITIVE_INFINITY;
-    for (const index of this.next(standing)) {
+    for (const index of this.next(partial)) {
       const step = this.steps[index];
-      const [earliest, latest] = this.range(index, standing);
+      const [earliest, latest] = this.range(index, partial);
       for (let at = firstFrom(step?.openings ?? [], earliest); step && at < step.openings.length; at++) {
         const opening = step.openings[at];
         if (!opening || opening.start > latest || opening.start + least >= best) {
@@ -165,11 +165,11 @@ class Search {
         if (this.isDue()) {
           yield;
         }
-        best = Math.min(best, yield* this.bound(this.after(index, opening, standing)));
+        best = Math.min(best, yield* this.bound(this.after(index, opening, partial)));
       }
       const start = Math.max(earliest, step?.knownUntil ?? 0);
       if (step && start <= latest && start + least < best) {
-        best = Math.min(best, yield* this.bound(this.after(index, { start, end: start + step.shortest }, standing)));
+        best = Math.min(best, yield* this.bound(this.after(index, { start, end: start + step.shortest }, partial)));
       }
     }
     this.bounds.set(key, best);
@@ -219,11 +219,11 @@ class Search {
 
   /** The candidate times of the next step, by start, then by step; those of one step by end. */
   private *candidates(
-    standing: Standing,
+    partial: PartialVisit,
     isWorth: (start: number) => boolean,
   ): Generator<readonly [number, CandidateTime]> {
-    const cursors = this.next(standing).map((index) => {
-      const [earliest, latest] = this.range(index, standing);
+    const cursors = this.next(partial).map((index) => {
+      const [earliest, latest] = this.range(index, partial);
       const openings = this.steps[index]?.openings ?? [];
       return { index, openings, at: firstFrom(openings, earliest), latest };
     });
@@ -249,9 +249,9 @@ class Search {
     const search = this;
     let found: Proposal | undefined;
     const endOf = (): number => found?.at(-1)?.end ?? most;
-    function* place(next: number, at: CandidateTime, standing: Standing, placed: Proposal): Computation<void> {
+    function* place(next: number, at: CandidateTime, partial: PartialVisit, placed: Proposal): Computation<void> {
       const { start, end } = at;
-      const following = search.after(next, at, standing);
+      const following = search.after(next, at, partial);
       for (const candidates of search.assignments(next, at, placed)) {
         if (search.isDue()) {
           yield;
@@ -262,14 +262,14 @@ class Search {
         yield* extend(following, [...placed, { start, end, step: search.steps[next]?.name ?? '', candidates }]);
       }
     }
-    function* extend(standing: Standing, placed: Proposal): Computation<void> {
-      if (standing.mask === search.all) {
+    function* extend(partial: PartialVisit, placed: Proposal): Computation<void> {
+      if (partial.mask === search.all) {
         found = placed;
         return;
       }
-      const least = search.leastLeft(standing.mask);
-      for (const [next, at] of search.candidates(standing, (start) => start + least < endOf())) {
-        yield* place(next, at, standing, placed);
+      const least = search.leastLeft(partial.mask);
+      for (const [next, at] of search.candidates(partial, (start) => start + least < endOf())) {
+        yield* place(next, at, partial, placed);
       }
     }
     yield* place(index, opening, nowhere, []);
@@ -291,12 +291,12 @@ class Search {
 
   /** Whether only one order of the steps is possible. */
   private isChain(): boolean {
-    let standing = nowhere;
-    for (let [index, other] = this.next(standing); index !== undefined; [index, other] = this.next(standing)) {
+    let partial = nowhere;
+    for (let [index, other] = this.next(partial); index !== undefined; [index, other] = this.next(partial)) {
       if (other !== undefined) {
         return false;
       }
-      standing = this.after(index, { start: 0, end: 0 }, standing);
+      partial = this.after(index, { start: 0, end: 0 }, partial);
     }
     return true;
   }

@@ -132,15 +132,15 @@ export interface FreedTime extends Interval {
 
 /**
  * Whether freed time matches an entry: a wished time, a service and an actor of the entry.
- * @param standing - the current appointment; the freed time must begin before it
+ * @param current - the current appointment; the freed time must begin before it
  */
-export function fits(entry: Appointment, offered: FreedTime, standing: Appointment | undefined): boolean {
+export function fits(entry: Appointment, offered: FreedTime, current: Appointment | undefined): boolean {
   const actors = wantedActors(entry);
   const isWished = (entry.requestedPeriod ?? []).some((wish) => {
     const time = timeOf(wish);
     return time !== undefined && contains(time, offered);
   });
-  const before = parseInstant(standing?.start) ?? Number.POSITIVE_INFINITY;
+  const before = parseInstant(current?.start) ?? Number.POSITIVE_INFINITY;
   return (
     isWished &&
     offered.start < before &&

@@ -53,7 +53,7 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
     return { issues: issues.length > 0 ? issues : [absent] };
   }
   const { value, path } = appointment;
-  const standing = readReference(inputs.replaced[0], config.baseUrl, 'Appointment');
+  const current = readReference(inputs.replaced[0], config.baseUrl, 'Appointment');
   const participation = readParticipants(appointment, { patient, relatedPerson }, config.baseUrl);
   const more: Issue[] = [
     ...(value.status === 'waitlist'
@@ -73,7 +73,7 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
         : [{ code: 'malformed-request', diagnostics, expression: `${path}.${name}` }];
     }),
     ...wishIssues(appointment, now),
-    ...standing.issues,
+    ...current.issues,
     ...participation.issues,
     ...(value.participant === undefined && !patient
       ? [missing('Name the patient as participant, or send it as patient.', `${path}.participant`)]
@@ -88,7 +88,7 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
       appointment,
       slots: [],
       participants: participation.participants,
-      replaced: standing.ids,
+      replaced: current.ids,
       patient,
       relatedPerson,
       answers: inputs.answers,
@@ -155,7 +155,7 @@ function serviceIssues({ request, state, now, config }: Joining): Issue[] {
   });
 }
 
-function standingIssues(
+function currentAppointmentIssues(
   { request, state, requestor, config, isStaff }: Joining,
   { participants }: ResolvedParticipants,
 ): Issue[] {
@@ -164,17 +164,17 @@ function standingIssues(
     return [];
   }
   const { value: id, path: expression } = replaced;
-  const standing = findResource(state, 'Appointment', id);
-  if (!standing || !(isStaff || belongsTo(standing, requestor, config))) {
+  const current = findResource(state, 'Appointment', id);
+  if (!current || !(isStaff || belongsTo(current, requestor, config))) {
     return [{ code: 'replaced-appointment-not-found', diagnostics: `There is no Appointment/${id}.`, expression }];
   }
-  if (!canBeMoved(standing) || standing.status === 'proposed') {
-    const diagnostics = `Appointment/${id} is ${standing.status}: only one that stands can be replaced.`;
+  if (!canBeMoved(current) || current.status === 'proposed') {
+    const diagnostics = `Appointment/${id} is ${current.status}: only one that stands can be replaced.`;
     return [{ code: 'appointment-closed', diagnostics, expression }];
   }
-  const step = stepOf(standing, config)?.service;
+  const step = stepOf(current, config)?.service;
   const visits = visitsFor(request.appointment.value, resourcesOfType(state, 'HealthcareService'), config);
-  if (seriesOf(standing, config) || (visits.length > 0 ? !visits.some(({ service }) => service === step) : step)) {
+  if (seriesOf(current, config) || (visits.length > 0 ? !visits.some(({ service }) => service === step) : step)) {
     const diagnostics = `Appointment/${id} is of another kind: a visit replaces one of the same service; a series stands.`;
     return [{ code: 'visit-mismatch', diagnostics, expression }];
   }
@@ -183,7 +183,7 @@ function standingIssues(
       .flatMap(({ actor }) => idIn(actor, 'Patient') ?? [])
       .sort()
       .join();
-  return patients(standing) === patients({ participant: [...participants] })
+  return patients(current) === patients({ participant: [...participants] })
     ? []
     : [{ code: 'patient-mismatch', diagnostics: `Appointment/${id} is for another patient.`, expression }];
 }
@@ -198,8 +198,8 @@ type JoinPlan =
  */
 function ownerOfEntry({ request, state, requestor, config }: Joining): string {
   const [named] = request.replaced;
-  const standing = named && findResource(state, 'Appointment', named.value);
-  return standing ? (ownerOf(standing, config) ?? '') : requestor;
+  const current = named && findResource(state, 'Appointment', named.value);
+  return current ? (ownerOf(current, config) ?? '') : requestor;
 }
 
 /** The most entries of a Medplum transaction with a conditional create. */
@@ -215,7 +215,7 @@ export function planJoin(
   const issues = [
     ...malformed,
     ...withoutDependentIssues(
-      [...serviceIssues(joining), ...standingIssues(joining, resolved), ...resolved.issues],
+      [...serviceIssues(joining), ...currentAppointmentIssues(joining, resolved), ...resolved.issues],
       unreadable,
     ),
   ];
@@ -223,11 +223,11 @@ export function planJoin(
     return { kind: 'refuse', issues };
   }
   const { id: _, meta, priority: __, created: ___, ...said } = request.appointment.value;
-  const standing = request.replaced.map(({ value }) => ({
+  const current = request.replaced.map(({ value }) => ({
     url: REPLACES,
     valueReference: { reference: `Appointment/${value}` },
   }));
-  const extension = [...(said.extension ?? []), ...standing];
+  const extension = [...(said.extension ?? []), ...current];
   const answers = questionnaireResponseEntries(request, resolved, joining);
   const information = [
     ...(said.supportingInformation ?? []),

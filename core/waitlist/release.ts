@@ -94,7 +94,7 @@ export function releaseRow(
     ...(due !== undefined && { restriction: { period: { start: formatInstant(due) } } }),
     ...(after !== undefined && { input: [{ type: { text: 'after' }, valueString: `${after.slot}/${after.entry}` }] }),
   };
-  return newRow('refill', more, config, stored);
+  return newRow('release', more, config, stored);
 }
 
 /** Reads the row of a release; `undefined` if it is completed. */
@@ -126,7 +126,7 @@ export function callRow(offer: Appointment, focus: string, config: PublicConfig)
 }
 
 /** The search for the rows that are not done. */
-export const openReleases = (config: PublicConfig): string => rowSearch(['refill'], { status: 'requested' }, config);
+export const openReleases = (config: PublicConfig): string => rowSearch(['release'], { status: 'requested' }, config);
 
 /** The earliest start of time that may be offered now. */
 export const earliestOfferStart = ({ policy }: EffectivePolicy, now: number): number =>

@@ -121,13 +121,13 @@ export function createAdmission(
   const clients = createRateLimit(limits.requestsPerMinute, now);
   const countClient = ({ caller }: FastifyRequest): FhirResponse | undefined =>
     counted(clients, nameOf(caller), 1, 'Too many requests from this client.');
-  const places = createClientPermits({
+  const permits = createClientPermits({
     running: limits.concurrentRequests,
     waiting: limits.waitingRequests,
-    patienceMs: limits.placeMs,
+    patienceMs: limits.largeWaitMs,
   });
-  const takePlace = async (caller: Caller, reply: FastifyReply): Promise<FhirResponse | undefined> => {
-    const giveBack = await places.take(nameOf(caller));
+  const takePermit = async (caller: Caller, reply: FastifyReply): Promise<FhirResponse | undefined> => {
+    const giveBack = await permits.take(nameOf(caller));
     if (!giveBack) {
       return tooMany(1, 'Too many concurrent requests from this client.');
     }
@@ -185,7 +185,7 @@ export function createAdmission(
       if (refused || !caller) {
         return refused;
       }
-      return countClient(request) ?? (await takePlace(caller, reply)) ?? strangerAt(rule, caller, addresses.origin);
+      return countClient(request) ?? (await takePermit(caller, reply)) ?? strangerAt(rule, caller, addresses.origin);
     },
   };
 }

@@ -1,5 +1,5 @@
 /** How many requests of one client are carried out at the same time, and how many wait. */
-interface PlaceLimits {
+interface ClientPermitLimits {
   readonly running: number;
   readonly waiting: number;
   /** The longest that a request waits, in milliseconds. */
@@ -18,49 +18,49 @@ interface ClientPermits {
   readonly take: (client: string) => Promise<(() => void) | undefined>;
 }
 
-interface Places {
+interface ClientState {
   running: number;
   readonly waiting: Set<() => void>;
 }
 
 /** Makes the places of all clients; clients without requests take no memory. */
-export function createClientPermits({ running, waiting, patienceMs }: PlaceLimits): ClientPermits {
-  const clients = new Map<string, Places>();
-  const placesOf = (client: string): Places => {
+export function createClientPermits({ running, waiting, patienceMs }: ClientPermitLimits): ClientPermits {
+  const clients = new Map<string, ClientState>();
+  const stateOf = (client: string): ClientState => {
     const known = clients.get(client) ?? { running: 0, waiting: new Set() };
     clients.set(client, known);
     return known;
   };
-  const giveBack = (client: string, places: Places) => (): void => {
-    const [next] = places.waiting;
+  const giveBack = (client: string, state: ClientState) => (): void => {
+    const [next] = state.waiting;
     if (next) {
-      places.waiting.delete(next);
+      state.waiting.delete(next);
       next();
       return;
     }
-    places.running--;
-    if (places.running === 0) {
+    state.running--;
+    if (state.running === 0) {
       clients.delete(client);
     }
   };
   return {
     take: async (client) => {
-      const places = placesOf(client);
-      if (places.running < running) {
-        places.running++;
-        return giveBack(client, places);
+      const state = stateOf(client);
+      if (state.running < running) {
+        state.running++;
+        return giveBack(client, state);
       }
-      if (places.waiting.size >= waiting) {
+      if (state.waiting.size >= waiting) {
         return undefined;
       }
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const turn = (): void => resolve(true);
-      places.waiting.add(turn);
+      state.waiting.add(turn);
       const timer = setTimeout(() => resolve(false), patienceMs);
       const isMine = await promise;
       clearTimeout(timer);
-      places.waiting.delete(turn);
-      return isMine ? giveBack(client, places) : undefined;
+      state.waiting.delete(turn);
+      return isMine ? giveBack(client, state) : undefined;
     },
   };
 }

@@ -10,7 +10,7 @@ export interface MemoryLimits {
   /** Large requests of all clients that are carried out at the same time. */
   readonly large: number;
   /** How long a large request waits for others, in milliseconds. */
-  readonly placeMs: number;
+  readonly largeWaitMs: number;
   /** How long a client may take to receive an answer, in milliseconds: as long as to send a request. */
   readonly requestTimeoutMs: number;
 }
@@ -50,14 +50,14 @@ export interface ResponseMemory {
 interface State {
   readonly client: string;
   bytes: number;
-  place?: Promise<(() => void) | undefined>;
+  permit?: Promise<(() => void) | undefined>;
 }
 
 export function createResponseMemory(limits: MemoryLimits): ResponseMemory {
-  const { largeBytes, largePerClient, large, placeMs, requestTimeoutMs } = limits;
+  const { largeBytes, largePerClient, large, largeWaitMs, requestTimeoutMs } = limits;
   const waiting = Number.POSITIVE_INFINITY;
-  const own = createClientPermits({ running: largePerClient, waiting, patienceMs: placeMs });
-  const total = createClientPermits({ running: large, waiting, patienceMs: placeMs });
+  const own = createClientPermits({ running: largePerClient, waiting, patienceMs: largeWaitMs });
+  const total = createClientPermits({ running: large, waiting, patienceMs: largeWaitMs });
   const current = new AsyncLocalStorage<State>();
   const take = async (client: string): Promise<(() => void) | undefined> => {
     const first = await own.take(client);
@@ -72,8 +72,8 @@ export function createResponseMemory(limits: MemoryLimits): ResponseMemory {
     };
   };
   const admit = async (state: State): Promise<boolean> => {
-    state.place ??= take(state.client);
-    return (await state.place) !== undefined;
+    state.permit ??= take(state.client);
+    return (await state.permit) !== undefined;
   };
   return {
     hold: (client, sender) => {
@@ -92,7 +92,7 @@ export function createResponseMemory(limits: MemoryLimits): ResponseMemory {
             const deadline = setTimeout(() => sender.destroy(), requestTimeoutMs);
             void left.then(async () => {
               clearTimeout(deadline);
-              (await state.place)?.();
+              (await state.permit)?.();
             });
           }
         },

@@ -67,38 +67,38 @@ export interface WebsocketCounts {
 
 /** Prepares the serving of websockets, and counts their places. */
 function createRelays(context: GatewayContext, medplumUrl: string, failed: (error: unknown) => void) {
-  const places = createWebsocketPermits<WebSocket>(context.limits);
+  const permits = createWebsocketPermits<WebSocket>(context.limits);
   const tokens = new Set<string>();
   const claim = (client: WebSocket, { id, client: name }: Binding) => {
     if (tokens.has(id)) {
       return 'taken';
     }
-    if (!places.bind(client, name)) {
+    if (!permits.bind(client, name)) {
       return 'full';
     }
     tokens.add(id);
     return 'claimed';
   };
   const serve = (client: WebSocket, address: string): void => {
-    const place = places.enter(client, addressNetwork(address));
-    if (!place) {
+    const entered = permits.enter(client, addressNetwork(address));
+    if (!entered) {
       client.close(closing.tryLater, 'Try again in a moment');
       return;
     }
-    place.displaced?.close(closing.tryLater, 'No token yet, and others are waiting');
-    client.once('close', () => places.leave(client));
+    entered.displaced?.close(closing.tryLater, 'No token yet, and others are waiting');
+    client.once('close', () => permits.leave(client));
     relay(client, medplumUrl, context, {
       claim: (binding) => claim(client, binding),
       release: (id) => tokens.delete(id),
       // One that is being closed has paid: the others are not closed for it.
       unread: () =>
-        [...new Set([client, ...places.ofClient(client)])]
+        [...new Set([client, ...permits.ofClient(client)])]
           .filter(({ readyState }) => readyState === WebSocket.OPEN)
           .reduce((sum, webSocket) => sum + webSocket.bufferedAmount, 0),
       failed,
     });
   };
-  return { serve, places };
+  return { serve, permits };
 }
 
 /** Checks an upgrade request; returns its problem, if any. */
@@ -123,7 +123,7 @@ export function addWebsockets(
 ): WebsocketCounts {
   const medplumUrl = new URL('ws/subscriptions-r4', medplumBaseUrl.replace(/^http/, 'ws').replace(/\/?$/, '/')).href;
   const server = new WebSocketServer({ noServer: true, maxPayload: clientBytes, perMessageDeflate: false });
-  const { serve, places } = createRelays(context, medplumUrl, (error) => app.log.error(error, 'websocket failed'));
+  const { serve, permits } = createRelays(context, medplumUrl, (error) => app.log.error(error, 'websocket failed'));
   const pings = keepAlive(server, context.limits.pingMs);
   let isClosing = false;
   server.on('wsClientError', (error: Error, socket: Duplex) => refuseConnection(socket, 'bad-request', error.message));
@@ -156,5 +156,5 @@ export function addWebsockets(
       end(client, closing.goingAway, 'Reconnect, and get missed events with $events');
     }
   });
-  return { bound: places.bound, unbound: places.unbound };
+  return { bound: permits.bound, unbound: permits.unbound };
 }

@@ -35,7 +35,7 @@ export function orderAfter(handshake: Bundle): Order {
 }
 
 /** Takes the events that can be sent: those that follow the last one without a gap. */
-function tellable({ last, waiting }: Order): { readonly order: Order; readonly told: readonly Bundle[] } {
+function notifiable({ last, waiting }: Order): { readonly order: Order; readonly notified: readonly Bundle[] } {
   const notified: Bundle[] = [];
   for (let next = waiting.get(last + 1); next; next = waiting.get(last + notified.length + 1)) {
     notified.push(next);
@@ -43,7 +43,7 @@ function tellable({ last, waiting }: Order): { readonly order: Order; readonly t
   const reached = last + notified.length;
   return {
     order: { last: reached, waiting: new Map([...waiting].filter(([number]) => number > reached)) },
-    told: notified,
+    notified: notified,
   };
 }
 
@@ -53,17 +53,17 @@ function tellable({ last, waiting }: Order): { readonly order: Order; readonly t
  *
  * @returns what is to be sent now; what is still `waiting` is to be sent by `released` when it has waited long enough
  */
-export function arrived(order: Order, bundle: Bundle): { readonly order: Order; readonly told: readonly Bundle[] } {
+export function arrived(order: Order, bundle: Bundle): { readonly order: Order; readonly notified: readonly Bundle[] } {
   const { event } = numbersIn(bundle);
   if (event === undefined || event <= order.last) {
-    return { order, told: [bundle] };
+    return { order, notified: [bundle] };
   }
-  return tellable({ ...order, waiting: new Map([...order.waiting, [event, bundle]]) });
+  return notifiable({ ...order, waiting: new Map([...order.waiting, [event, bundle]]) });
 }
 
 /** Sends the waiting events despite a gap: the client notices it and uses `$events`. */
-export function released({ last, waiting }: Order): { readonly order: Order; readonly told: readonly Bundle[] } {
+export function released({ last, waiting }: Order): { readonly order: Order; readonly notified: readonly Bundle[] } {
   const numbers = [...waiting.keys()].sort((one, other) => one - other);
   const notified = numbers.flatMap((number) => waiting.get(number) ?? []);
-  return { order: { last: Math.max(last, ...numbers), waiting: new Map() }, told: notified };
+  return { order: { last: Math.max(last, ...numbers), waiting: new Map() }, notified: notified };
 }

@@ -81,12 +81,12 @@ export function readMedplumMessage(text: string): MedplumMessage | undefined {
     return refusalIn(message);
   }
   const entries: unknown = isResource(message, 'Bundle') ? message.entry : undefined;
-  const [status, told]: unknown[] = Array.isArray(entries) ? entries : [];
+  const [status, notified]: unknown[] = Array.isArray(entries) ? entries : [];
   const said = isObject(status) ? status.resource : undefined;
   if (!isObject(said)) {
     return undefined;
   }
-  const bundle = notificationIn(isObject(told) ? told.resource : undefined);
+  const bundle = notificationIn(isObject(notified) ? notified.resource : undefined);
   const id = (isObject(said.subscription) ? String(said.subscription.reference) : '').replace('Subscription/', '');
   if (said.type === 'handshake') {
     return { kind: 'bound', id };

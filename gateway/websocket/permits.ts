@@ -1,13 +1,13 @@
 import type { GatewayLimits } from '../context.ts';
 
 /** The limits of places for websockets. */
-type PlaceLimits = Pick<
+type WebsocketLimits = Pick<
   GatewayLimits,
   'websockets' | 'websocketsPerClient' | 'unboundWebsockets' | 'unboundWebsocketsPerAddress'
 >;
 
 /** A place among the unbound websockets; another one may have had to make room. */
-interface UnboundPlace<Socket> {
+interface EnteredWebsocket<Socket> {
   readonly displaced: Socket | undefined;
 }
 
@@ -22,7 +22,7 @@ interface WebsocketPermits<Socket> {
    *
    * @returns `undefined` if too many are waiting at its address
    */
-  readonly enter: (socket: Socket, address: string) => UnboundPlace<Socket> | undefined;
+  readonly enter: (socket: Socket, address: string) => EnteredWebsocket<Socket> | undefined;
   /** Counts a websocket as bound, once; `false` if the limit, or the limit of this client, is reached. */
   readonly bind: (socket: Socket, client: string) => boolean;
   readonly leave: (socket: Socket) => void;
@@ -62,7 +62,7 @@ function createGroups<Socket>() {
 }
 
 /** Makes the places of a gateway. */
-export function createWebsocketPermits<Socket>(limits: PlaceLimits): WebsocketPermits<Socket> {
+export function createWebsocketPermits<Socket>(limits: WebsocketLimits): WebsocketPermits<Socket> {
   const bound = createGroups<Socket>();
   const unbound = createGroups<Socket>();
   return {

@@ -183,20 +183,20 @@ function greet(session: Session, id: string, now: number): Step {
   );
 }
 
-type Decide = (order: Order) => { readonly order: Order; readonly told: readonly Bundle[] };
+type Decide = (order: Order) => { readonly order: Order; readonly notified: readonly Bundle[] };
 
 function tellInOrder(session: Session, id: string, decide: Decide): Step {
   const known = session.bound.get(id);
   if (!known?.order) {
     return done(session);
   }
-  const { order, told } = decide(known.order);
+  const { order, notified } = decide(known.order);
   const isComplete = order.waiting.size === 0;
-  const hasMoved = told.length > 0 || known.order.waiting.size === 0;
+  const hasMoved = notified.length > 0 || known.order.waiting.size === 0;
   const timer = `gap ${id}` as const;
   return done(
     withBound(session, id, { ...known, order }),
-    ...told.map((message) => ({ kind: 'tell', message }) as const),
+    ...notified.map((message) => ({ kind: 'tell', message }) as const),
     ...(isComplete ? [{ kind: 'cancel', timer } as const] : []),
     ...(!isComplete && hasMoved ? [{ kind: 'start', timer, ms: gapMs } as const] : []),
   );

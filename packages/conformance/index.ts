@@ -1,9 +1,9 @@
 /** The public interface of the conformance kit. */
 export { type Adapter, acts, adapters } from './attack/adapters.ts';
 export { type Attack, attack, type Findings as AttackFindings, isTestServer, kinds } from './attack/attack.ts';
-export { rules } from './attack/judge.ts';
+export { rules } from './attack/check-history.ts';
 export { hasEvents } from './attack/notified.ts';
-export { resultOf, violationTable } from './attack/verdict.ts';
+export { resultOf, violationTable } from './attack/violation-table.ts';
 export { audit, type Finding } from './audit/audit.ts';
 export { readHistories, readTerms } from './audit/read.ts';
 export { type Check, type Stage, type Step, stageOf } from './check.ts';

@@ -22,8 +22,8 @@ const verdicts: Readonly<Record<CheckResult, string>> = {
 /** Counts the checks with each result. */
 export function count(results: readonly Result[]): Readonly<Record<CheckResult, number>> {
   const counts: Record<CheckResult, number> = { failed: 0, warning: 0, skipped: 0, replaced: 0, passed: 0 };
-  for (const { verdict } of results) {
-    counts[verdict]++;
+  for (const { conclusion } of results) {
+    counts[conclusion]++;
   }
   return counts;
 }
@@ -53,12 +53,12 @@ export function describeCheck(check: Check): string {
   ].join('\n');
 }
 
-const rowOf = ({ check, verdict }: Result): string[] => [verdict, levelOf(check), check.name, check.rule];
+const rowOf = ({ check, conclusion }: Result): string[] => [conclusion, levelOf(check), check.name, check.rule];
 
 function reasons(results: readonly Result[]): string[] {
   return results
     .filter(({ reason }) => reason !== '')
-    .map(({ check, verdict, reason }) => `${check.name} (${verdict}; ${check.section})\n  ${reason}`);
+    .map(({ check, conclusion, reason }) => `${check.name} (${conclusion}; ${check.section})\n  ${reason}`);
 }
 
 const inWords = ({ reference, reason }: Left): string => `  ${reference}: ${reason}`;
@@ -74,19 +74,19 @@ export function tableReport({ results, left, baseUrl, stage }: Report, format: F
     format(['verdict', 'level', 'check', 'rule'], results.map(rowOf)),
     ...reasons(results),
     ...(left.length > 0 ? [`Could not be cleaned up:\n${left.map(inWords).join('\n')}`] : []),
-    `${baseUrl}, ${stage}: ${counts.map(([verdict, number]) => `${number} ${names[verdict]}`).join(', ')}.`,
+    `${baseUrl}, ${stage}: ${counts.map(([conclusion, number]) => `${number} ${names[conclusion]}`).join(', ')}.`,
   ].join('\n\n');
 }
 
 /** The report for programs. */
 export function jsonReport({ results, left, baseUrl, stage }: Report): string {
-  const checks = results.map(({ check, verdict, exchanges, reason, duration }) => ({
+  const checks = results.map(({ check, conclusion, exchanges, reason, duration }) => ({
     name: check.name,
     area: areaOf(check),
     level: levelOf(check),
     rule: check.rule,
     section: check.section,
-    verdict,
+    conclusion,
     ...(reason !== '' && { reason }),
     exchanges,
     ...(check.covers && { covers: check.covers }),
@@ -106,11 +106,11 @@ const elements: Readonly<Record<CheckResult, 'failure' | 'skipped' | undefined>>
   passed: undefined,
 };
 
-function testCase(area: string, { check, verdict, reason, exchanges, duration }: Result): string {
-  const element = elements[verdict];
+function testCase(area: string, { check, conclusion, reason, exchanges, duration }: Result): string {
+  const element = elements[conclusion];
   const problem = element
     ? [
-        `<${element}${attribute('message', `${verdict}: ${check.rule} (${check.section})`)}>${escapeText(reason)}</${element}>`,
+        `<${element}${attribute('message', `${conclusion}: ${check.rule} (${check.section})`)}>${escapeText(reason)}</${element}>`,
       ]
     : [];
   const sent = exchanges.map((one) => `${one.sent} → ${one.status}`).join('\n');

@@ -17,7 +17,7 @@ export type CheckResult = 'passed' | 'failed' | 'warning' | 'skipped' | 'replace
 /** The result of a check, with its requests. */
 export interface Result {
   readonly check: Check;
-  readonly verdict: CheckResult;
+  readonly conclusion: CheckResult;
   /** Requests in order, with the status of each response. */
   readonly exchanges: readonly { readonly sent: string; readonly status: number }[];
   /** Reason of a result other than `passed`; else empty. */
@@ -76,7 +76,7 @@ async function examine(check: Check, prepare: Prepare, actors: Actors): Promise<
   const exchanges: { sent: string; status: number }[] = [];
   const result = (result: CheckResult, reason = ''): Result => ({
     check,
-    verdict: result,
+    conclusion: result,
     exchanges,
     reason,
     duration: Math.round(performance.now() - begin),
@@ -103,10 +103,10 @@ async function examine(check: Check, prepare: Prepare, actors: Actors): Promise<
 
 /** A failed check counts as `replaced` if its alternative has passed. */
 function withReplaced(results: readonly Result[]): Result[] {
-  const passed = new Set(results.flatMap(({ check, verdict }) => (verdict === 'passed' ? [check.name] : [])));
+  const passed = new Set(results.flatMap(({ check, conclusion }) => (conclusion === 'passed' ? [check.name] : [])));
   return results.map((result) =>
-    result.check.orElse && passed.has(result.check.orElse) && result.verdict === 'failed'
-      ? { ...result, verdict: 'replaced' }
+    result.check.orElse && passed.has(result.check.orElse) && result.conclusion === 'failed'
+      ? { ...result, conclusion: 'replaced' }
       : result,
   );
 }

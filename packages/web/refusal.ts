@@ -52,7 +52,7 @@ export interface ExtensionUrls {
   readonly visit?: string;
   readonly visitStep?: string;
   /** Position on the waitlist. Without it the page names no position. */
-  readonly place?: string;
+  readonly position?: string;
 }
 
 /** The URLs of the extensions in an installation. */
@@ -68,7 +68,7 @@ export const extensionUrls = (config: PublicConfig): Required<ExtensionUrls> => 
   visitGroup: artefactUri(config, 'LocalVisitGroup'),
   visit: artefactUri(config, 'LocalVisit'),
   visitStep: artefactUri(config, 'LocalVisitStep'),
-  place: artefactUri(config, 'LocalPosition'),
+  position: artefactUri(config, 'LocalPosition'),
 });
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

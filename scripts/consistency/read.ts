@@ -69,7 +69,7 @@ async function readDeleted({ versions }: Source, found: Found): Promise<void> {
   await mapConcurrently(gone, CONCURRENCY, async (reference) => {
     const id = reference.slice('Appointment/'.length);
     const last = (await versions(id)).find((resource) => isResource(resource, 'Appointment'));
-    const isOver = isResource(last, 'Appointment') && !mayBecome(last, 'cancelled', 'repository');
+    const isOver = isResource(last, 'Appointment') && !mayBecome(last, 'cancelled', 'staff');
     keep(found, isOver ? [{ resourceType: 'Appointment', id, status: 'cancelled', participant: [] }] : []);
   });
 }

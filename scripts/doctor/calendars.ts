@@ -94,7 +94,7 @@ export function sharedActors(calendars: Pick<Calendars, 'actors' | 'schedules'>)
   return [...schedules].flatMap(([actor, found]) => (found.length > 1 ? [{ actor, schedules: found }] : []));
 }
 
-const isPlace = ({ actor }: Shared): boolean => /^(?:Location|Device|HealthcareService)\//.test(actor);
+const isSharedActor = ({ actor }: Shared): boolean => /^(?:Location|Device|HealthcareService)\//.test(actor);
 
 const readShared = async ({ medplum, config }: Installation): Promise<Shared[]> =>
   sharedActors(await readCalendars(medplum, config));
@@ -156,9 +156,9 @@ export const calendarChecks: readonly Check[] = [
   check('published slots', readSilent, assessSilent),
   check(
     'schedules of one actor',
-    async (installation) => (await readShared(installation)).filter((shared) => !isPlace(shared)),
+    async (installation) => (await readShared(installation)).filter((shared) => !isSharedActor(shared)),
     assessShared,
   ),
   check('busy slots of staff', readDoubtful, assessDoubtful),
-  check('shared rooms', async (installation) => (await readShared(installation)).filter(isPlace), assessShared),
+  check('shared rooms', async (installation) => (await readShared(installation)).filter(isSharedActor), assessShared),
 ];

@@ -109,7 +109,7 @@ export async function readCronAge(
   config: BookingConfig,
   now: number,
 ): Promise<number | undefined> {
-  const [checkpoint] = await tasksOf(medplum, 'announce', config);
+  const [checkpoint] = await tasksOf(medplum, 'event-all', config);
   return checkpoint && since(checkpoint.meta?.lastUpdated, now);
 }
 

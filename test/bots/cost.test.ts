@@ -1,7 +1,7 @@
 import './config.ts';
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Appointment, HealthcareService, Resource, Task } from '@medplum/fhirtypes';
-import { handler as refill } from '../../bots/booking/refill.ts';
+import { handler as offerReleasedTime } from '../../bots/booking/offer-released-time.ts';
 import { handler as retryDeliveries } from '../../bots/notifications/retry-deliveries.ts';
 import { checkpointTask } from '../../core/notifications/delivery/retention.ts';
 import { chunks } from '../../core/rows/search.ts';
@@ -71,7 +71,7 @@ it('freed time reads those who wait for its service, not all who wait', async ()
   const row = await medplum().create<Task>(
     releaseRow({ schedule: schedule.id ?? '', due: Date.now() - 1_000, start, end }, config),
   );
-  const count = await countRead((client) => refill(client, eventOf(row)));
+  const count = await countRead((client) => offerReleasedTime(client, eventOf(row)));
   expect(await medplum().find('Appointment?status=proposed')).toHaveLength(1);
   expect(count).toBeLessThan(200);
 }, 120_000);

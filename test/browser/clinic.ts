@@ -31,7 +31,7 @@ export interface TestServiceOptions {
   /** How many minutes a time is held. */
   readonly holdFor?: number;
   /** Whether freed time is offered to those who wait. */
-  readonly isRefilled?: boolean;
+  readonly hasWaitlist?: boolean;
   /** Another calendar of the same service. */
   readonly like?: Schedule | undefined;
 }
@@ -75,13 +75,13 @@ export async function aService(options: TestServiceOptions): Promise<TestService
     holdFor,
     cancelUntil,
     like,
-    isRefilled = false,
+    hasWaitlist = false,
   } = options;
   const policy: Extension[] = [
     ...Object.entries({ confirmWithin, holdFor, cancelUntil }).flatMap(([url, value]) =>
       value === undefined ? [] : [{ url, valueDuration: { value, code: 'min' } }],
     ),
-    ...(isRefilled ? [{ url: 'refill', valueBoolean: true }] : []),
+    ...(hasWaitlist ? [{ url: 'refill', valueBoolean: true }] : []),
   ];
   const [other] = like?.serviceType?.[0]?.coding ?? [];
   const code = other?.code ?? `test-${randomUUID()}`;

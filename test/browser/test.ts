@@ -1,6 +1,6 @@
 import { test as base } from '@playwright/test';
 
-/** A test whose contexts end with it: the pages of one that stays open go on asking for news until the last test is over. */
+/** A test whose contexts end with it: the pages of one that stays open go on asking for updates until the last test is over. */
 export const test = base.extend<{ end: undefined }>({
   end: [
     async ({ browser }, use) => {

@@ -72,8 +72,8 @@ afterAll(async () => {
 it.each(checks.map((check) => [check.name, check.rule, check] as const))(
   '%s: %s',
   async (_, __, check) => {
-    const { verdict, reason } = await examination.examine(check);
-    expect([verdict, reason]).toEqual(['passed', '']);
+    const { conclusion, reason } = await examination.examine(check);
+    expect([conclusion, reason]).toEqual(['passed', '']);
   },
   scaled(120_000),
 );

@@ -133,7 +133,7 @@ describe('freed time', () => {
     const rows = await eventually(() =>
       stored(
         'Task',
-        `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|refill`)}&focus=Schedule/${schedule.id}`,
+        `code=${encodeURIComponent(`${artefactUri(config, 'LocalTask')}|release`)}&focus=Schedule/${schedule.id}`,
       ),
     ).is((found) => found.length === 3 && found.every(({ status }) => status === 'completed'));
     expect(rows).toHaveLength(3);

@@ -55,7 +55,7 @@ describe('the examples for clinics are valid:', () => {
 });
 
 test('the page for clinics names every status that staff may set', () => {
-  const settable = statuses.filter((to) => statuses.some((from) => mayBecome({ status: from }, to, 'repository')));
+  const settable = statuses.filter((to) => statuses.some((from) => mayBecome({ status: from }, to, 'staff')));
   const table = clinics.slice(clinics.indexOf('| you want to'), clinics.indexOf('A refusal with its reason'));
   expect(settable.filter((status) => !table.includes(`\`${status}\``))).toEqual([]);
 });

@@ -13,7 +13,7 @@ function promised(): string[] {
     .split('\n')
     .map((line) => line.split('|').map((cell) => cell.trim()))
     .flatMap(([, from, to, portal, clinic]) => {
-      const who = [...(portal === 'yes' ? ['requestor'] : []), ...(clinic === 'yes' ? ['repository'] : [])];
+      const who = [...(portal === 'yes' ? ['requestor'] : []), ...(clinic === 'yes' ? ['staff'] : [])];
       return statusesIn(from).flatMap((one) =>
         statusesIn(to).flatMap((other) => who.map((by) => `${one} ${other} ${by}`)),
       );
@@ -24,7 +24,7 @@ function promised(): string[] {
 test('the table of status changes matches the rules', () => {
   const allowed = statuses.flatMap((from) =>
     statuses.flatMap((to) =>
-      (['requestor', 'repository'] as const)
+      (['requestor', 'staff'] as const)
         .filter((by) => mayBecome({ status: from }, to, by))
         .map((by) => `${from} ${to} ${by}`),
     ),

@@ -223,7 +223,7 @@ describe('what a Task of the service starts', () => {
     ['the publication of all', task('publish-all'), ['publication-requested']],
     ['a publication that is over', task('publish', 'completed'), []],
     ['a booking', task('book'), ['task-requested']],
-    ['released time', task('refill'), ['time-released']],
+    ['released time', task('release'), ['time-released']],
     ['events', task('outboxes', 'ready'), ['outbox-ready']],
   ])('%s', async (_, current, names) => {
     expect(await startedBy({ current })).toEqual(names);

@@ -34,12 +34,12 @@ function slotReferenceOf({ slot, start, end }: Wanted): Pick<Appointment, 'slot'
 }
 
 function requestOf(appointment: Appointment, wanted: Wanted, more: NonNullable<Parameters['parameter']>): Parameters {
-  const place = slotReferenceOf(wanted);
+  const slotReference = slotReferenceOf(wanted);
   return {
     resourceType: 'Parameters',
     parameter: [
-      { name: 'appt-resource', resource: { ...appointment, ...place } },
-      ...(place ? [] : [{ name: 'schedule', valueReference: wanted.slot.schedule }]),
+      { name: 'appt-resource', resource: { ...appointment, ...slotReference } },
+      ...(slotReference ? [] : [{ name: 'schedule', valueReference: wanted.slot.schedule }]),
       ...more,
     ],
   };

@@ -58,9 +58,11 @@ export function layoutOf(columns: readonly ColumnData[], days: readonly LocalDay
   const isWeek = days.length > 1;
   const ofDay = days.map((day) => {
     const { start, end } = intervalOf(day, timeZone);
-    const place = besideOthers(day, timeZone);
+    const project = besideOthers(day, timeZone);
     const entries = columns.filter((column) => column.day === day).flatMap((column) => column.entries);
-    const placed = isWeek ? entries.map((entry) => ({ start: place(entry.start), end: place(entry.end) })) : entries;
+    const placed = isWeek
+      ? entries.map((entry) => ({ start: project(entry.start), end: project(entry.end) }))
+      : entries;
     const time = { start, end: isWeek ? start + DAY : end };
     return { day, time, shown: shownHours(time, placed) };
   });

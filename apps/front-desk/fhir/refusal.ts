@@ -29,7 +29,7 @@ export function refusalOf(status: number, body: unknown, alternativeUrl: string)
   };
 }
 
-type Situation = 'signed-out' | 'forbidden' | 'changed' | 'taken' | 'gone' | 'unreachable' | 'busy' | 'refused';
+type RefusalKind = 'signed-out' | 'forbidden' | 'changed' | 'taken' | 'gone' | 'unreachable' | 'busy' | 'refused';
 
 /** The reasons of a refusal in words, for codes that people understand. */
 export const reasonsOf = ({ codes }: Refusal, words: Readonly<Record<string, string>>): string[] => [
@@ -39,11 +39,11 @@ export const reasonsOf = ({ codes }: Refusal, words: Readonly<Record<string, str
 const takenCodes = ['slot-not-free', 'schedule-overbooked', 'hold-expired', 'slot-not-found', 'booking-conflict'];
 
 /** The kind of a refusal. */
-export function situationOf({ status, codes }: Refusal): Situation {
+export function situationOf({ status, codes }: Refusal): RefusalKind {
   if (codes.some((code) => takenCodes.includes(code))) {
     return 'taken';
   }
-  const byStatus: Readonly<Record<number, Situation>> = {
+  const byStatus: Readonly<Record<number, RefusalKind>> = {
     0: 'unreachable',
     401: 'signed-out',
     403: 'forbidden',

@@ -50,14 +50,14 @@ interface Wish extends Interval {
   /** `undefined` if it does not matter. */
   readonly actor: Actor | undefined;
   /** Id of the current appointment, which is kept until an earlier one is accepted. */
-  readonly standing: string | undefined;
+  readonly current: string | undefined;
   /** Id of the entry: equal in repeated requests. */
   readonly uuid: string;
 }
 
 /** The body of `$waitlist`. The clinic sends messages to the patient, or calls. */
 export function joinRequest(
-  { who, service, actor, standing, uuid, start, end }: Wish,
+  { who, service, actor, current, uuid, start, end }: Wish,
   config: PublicConfig,
 ): Parameters {
   const resource: Appointment = {
@@ -76,7 +76,7 @@ export function joinRequest(
     resourceType: 'Parameters',
     parameter: [
       { name: 'appt-resource', resource },
-      ...(standing ? [{ name: 'standing-appt-id', valueUri: `Appointment/${standing}` }] : []),
+      ...(current ? [{ name: 'standing-appt-id', valueUri: `Appointment/${current}` }] : []),
     ],
   };
 }

@@ -14,10 +14,10 @@ function written(milliseconds: number, locale: string | undefined): string {
 
 /** Counts down. Screen readers hear it in the last minutes, when the hold can be prolonged, and at the end. */
 export function countDown(panel: HTMLElement): void {
-  const [remaining, news] = [panel.querySelector('.remaining'), panel.querySelector('.news')];
+  const [remaining, statusLine] = [panel.querySelector('.remaining'), panel.querySelector('.status-line')];
   const button = panel.querySelector('button');
   const form = panel.closest('form');
-  if (!remaining || !news || !button || !form) {
+  if (!remaining || !statusLine || !button || !form) {
     return;
   }
   let end = endOf(panel.dataset);
@@ -33,12 +33,12 @@ export function countDown(panel: HTMLElement): void {
     button.hidden = left >= last;
     if (left < last && !panel.classList.contains('soon')) {
       panel.classList.add('soon');
-      news.textContent = panel.dataset.soon ?? '';
+      statusLine.textContent = panel.dataset.soon ?? '';
     }
     if (left <= 0 && !panel.classList.contains('over')) {
       panel.classList.add('over');
       showTimes(false);
-      news.textContent = panel.dataset.over ?? '';
+      statusLine.textContent = panel.dataset.over ?? '';
     }
   };
   show();
@@ -50,7 +50,7 @@ export function countDown(panel: HTMLElement): void {
         form.requestSubmit(button);
         return;
       }
-      news.textContent = answer.news ?? '';
+      statusLine.textContent = answer.notice ?? '';
       if (answer.until) {
         end = endOf(answer);
         panel.classList.remove('over');

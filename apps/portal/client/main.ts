@@ -150,9 +150,9 @@ function copyLink(button: HTMLButtonElement): void {
   button.hidden = !navigator.clipboard;
   button.addEventListener('click', () => {
     void navigator.clipboard.writeText(button.dataset.copy ?? '').then(() => {
-      const news = button.closest('section')?.querySelector('.news');
-      if (news) {
-        news.textContent = button.dataset.copied ?? '';
+      const statusLine = button.closest('section')?.querySelector('.status-line');
+      if (statusLine) {
+        statusLine.textContent = button.dataset.copied ?? '';
       }
     });
   });
@@ -204,7 +204,7 @@ const { sites } = document.body.dataset;
 if (sites) {
   tellHeight(sites.split(' '));
 }
-const news = document.getElementById('state-news');
-if (news) {
-  watchState(news);
+const statusLine = document.getElementById('state-status');
+if (statusLine) {
+  watchState(statusLine);
 }

@@ -8,30 +8,30 @@ const UNHEARD = { first: 3_000, longest: 30_000 };
 /** Failed requests after which the page says that it is not up to date. */
 const LOST = 3;
 
-function sayWhetherBehind(news: HTMLElement, isBehind: boolean): void {
-  const { behind = '' } = news.dataset;
-  if (isBehind !== (news.textContent === behind)) {
-    news.textContent = isBehind ? behind : '';
+function sayWhetherBehind(statusLine: HTMLElement, isBehind: boolean): void {
+  const { behind = '' } = statusLine.dataset;
+  if (isBehind !== (statusLine.textContent === behind)) {
+    statusLine.textContent = isBehind ? behind : '';
   }
 }
 
 /** Updates the state without a reload; focus and scroll position are kept, and the new state is announced. */
-export function watchState(news: HTMLElement): void {
+export function watchState(statusLine: HTMLElement): void {
   let readAt = performance.now();
   let unheard = UNHEARD.first;
   let lost = 0;
-  const look = async (part: HTMLElement, { watch = '', news: question = '' }: DOMStringMap): Promise<void> => {
+  const look = async (part: HTMLElement, { watch = '', updates: question = '' }: DOMStringMap): Promise<void> => {
     const heard = await ask(question);
     const age = performance.now() - readAt;
     let isAnswered = heard !== undefined;
     if (heard?.changed || age >= (heard?.complete ? HEARD : unheard)) {
       readAt = performance.now();
-      const found = await show(part, watch, news);
+      const found = await show(part, watch, statusLine);
       unheard = found === 'changed' ? UNHEARD.first : Math.min(unheard * 1.2, UNHEARD.longest);
       isAnswered = found !== undefined;
     }
     lost = isAnswered ? 0 : lost + 1;
-    sayWhetherBehind(news, lost >= LOST);
+    sayWhetherBehind(statusLine, lost >= LOST);
   };
   const next = async (): Promise<void> => {
     const part = document.getElementById('state');
@@ -70,11 +70,11 @@ function showPlainTitle(): void {
   }
 }
 
-function showOffers(found: HTMLElement | null, news: HTMLElement): void {
+function showOffers(found: HTMLElement | null, statusLine: HTMLElement): void {
   const offers = document.getElementById('offers');
   if (offers && found && offers.innerHTML !== found.innerHTML) {
     offers.replaceWith(found);
-    news.textContent = found.querySelector('h2')?.textContent ?? news.textContent;
+    statusLine.textContent = found.querySelector('h2')?.textContent ?? statusLine.textContent;
   }
 }
 
@@ -93,7 +93,11 @@ function showActions(found: HTMLElement | null): void {
 }
 
 /** Replaces the parts of the page. Returns whether the state has changed; `undefined` if the request fails. */
-async function show(part: HTMLElement, address: string, news: HTMLElement): Promise<'changed' | 'same' | undefined> {
+async function show(
+  part: HTMLElement,
+  address: string,
+  statusLine: HTMLElement,
+): Promise<'changed' | 'same' | undefined> {
   try {
     const response = await fetch(address, { headers: { accept: 'text/html' }, redirect: 'manual' });
     const text = response.ok ? await response.text() : '';
@@ -102,16 +106,16 @@ async function show(part: HTMLElement, address: string, news: HTMLElement): Prom
     if (!found) {
       return undefined;
     }
-    showOffers(parsed.getElementById('offers'), news);
+    showOffers(parsed.getElementById('offers'), statusLine);
     showActions(parsed.getElementById('actions'));
     if (found.innerHTML === part.innerHTML) {
-      part.dataset.news = found.dataset.news ?? part.dataset.news ?? '';
+      part.dataset.updates = found.dataset.updates ?? part.dataset.updates ?? '';
       return 'same';
     }
     part.replaceWith(found);
     if (found.dataset.state !== part.dataset.state) {
       showPlainTitle();
-      news.textContent = found.querySelector('.state')?.textContent ?? '';
+      statusLine.textContent = found.querySelector('.state')?.textContent ?? '';
     }
     return 'changed';
   } catch {

@@ -8,7 +8,7 @@ import { type BookableService, locationText } from './services.ts';
 export interface Doctor {
   readonly id: string;
   readonly picture: Picture | undefined;
-  readonly place: string | undefined;
+  readonly workplace: string | undefined;
   /** Language tags (BCP 47), or names of languages that have no code at the clinic. */
   readonly languages: readonly string[];
 }
@@ -18,11 +18,11 @@ const MAX = 100;
 const idsOf = (type: string, references: readonly string[]): string[] =>
   references.flatMap((one) => (one.startsWith(`${type}/`) ? one.slice(type.length + 1) : [])).slice(0, MAX);
 
-function doctorOf(practitioner: Practitioner, place: Location | undefined): Doctor {
+function doctorOf(practitioner: Practitioner, workplace: Location | undefined): Doctor {
   return {
     id: practitioner.id ?? '',
     picture: pictureIn(listOf(practitioner.photo)),
-    place: place && locationText(place),
+    workplace: workplace && locationText(workplace),
     languages: listOf(practitioner.communication).flatMap(
       ({ coding, text }) => textOf(listOf(coding)[0]?.code) ?? textOf(text) ?? [],
     ),
@@ -47,16 +47,19 @@ export async function readDoctors(
   const bundles = found.flatMap((one) => (isWhole && one && !isRefusal(one) ? one : []));
   const all = <T extends 'Practitioner' | 'PractitionerRole' | 'Location'>(type: T) =>
     bundles.flatMap((bundle) => resourcesIn(bundle, type));
-  const places = new Map(all('Location').map((one) => [`Location/${one.id}`, one]));
-  const placeOf = (role: PractitionerRole | undefined) => places.get(listOf(role?.location)[0]?.reference ?? '');
+  const locations = new Map(all('Location').map((one) => [`Location/${one.id}`, one]));
+  const locationOf = (role: PractitionerRole | undefined) => locations.get(listOf(role?.location)[0]?.reference ?? '');
   const works = all('PractitionerRole').filter(({ active }) => active !== false);
   return new Map(
     all('Practitioner').flatMap((practitioner): [string, Doctor][] => {
       const reference = `Practitioner/${practitioner.id}`;
       const own = works.filter((role) => role.practitioner?.reference === reference);
       return [
-        [reference, doctorOf(practitioner, placeOf(own.length === 1 ? own[0] : undefined))],
-        ...own.map((role): [string, Doctor] => [`PractitionerRole/${role.id}`, doctorOf(practitioner, placeOf(role))]),
+        [reference, doctorOf(practitioner, locationOf(own.length === 1 ? own[0] : undefined))],
+        ...own.map((role): [string, Doctor] => [
+          `PractitionerRole/${role.id}`,
+          doctorOf(practitioner, locationOf(role)),
+        ]),
       ];
     }),
   );

@@ -29,7 +29,7 @@ export interface BookableSchedule {
   /** Minimum notice for a cancellation or move, in milliseconds before the start; `undefined`: none. */
   readonly cancelUntil: number | undefined;
   /** Whether freed time is offered to the waitlist. */
-  readonly isRefilled: boolean;
+  readonly hasWaitlist: boolean;
   /** Duration of an appointment, in minutes; `undefined`: the whole Slot. */
   readonly minutes: number | undefined;
   readonly place: string | undefined;
@@ -48,7 +48,7 @@ export interface VisitNeeds {
   /** Number of appointments and milliseconds from the first to the last; absent: steps of one visit. */
   readonly series: { readonly count: number; readonly length: number } | undefined;
   /** Whether freed time that completes a visit is offered to the waitlist. */
-  readonly isRefilled: boolean;
+  readonly hasWaitlist: boolean;
 }
 
 export interface BookableService {
@@ -66,7 +66,7 @@ export interface BookableService {
 
 /** Whether freed time of a service is offered to its waitlist. */
 export const usesWaitlist = ({ visit, schedules }: BookableService): boolean =>
-  visit?.isRefilled || schedules.some((one) => one.isRefilled);
+  visit?.hasWaitlist || schedules.some((one) => one.hasWaitlist);
 
 const codeOf = ({ valueCoding }: Extension): string => valueCoding?.code ?? '';
 
@@ -145,7 +145,7 @@ function visitIn(service: HealthcareService, urls: Urls): VisitNeeds | undefined
         service: id,
         optional,
         series: count && every ? { count, length: (count - 1) * every } : undefined,
-        isRefilled: waitlistUseOf(service, urls.policy) === true,
+        hasWaitlist: waitlistUseOf(service, urls.policy) === true,
       }
     : undefined;
 }
@@ -194,7 +194,7 @@ function bookableSchedule(
       cancelUntilOf(schedule, urls.policy),
       services.map((one) => cancelUntilOf(one, urls.policy)),
     ),
-    isRefilled:
+    hasWaitlist:
       waitlistUseOf(schedule, urls.policy) ?? services.some((one) => waitlistUseOf(one, urls.policy) === true),
     minutes: appointmentMinutes(schedule, service),
     place: location && locationText(location),
@@ -240,7 +240,7 @@ function visitsOf({ services }: Found, urls: Urls, offers: readonly BookableServ
     const key = isOwn ? keyOf(coding) : `HealthcareService/${service.id}`;
     const name = service.name ?? coding?.display ?? '';
     // A waitlist entry names the service by its code. Without a code of its own, there is no waitlist.
-    const needs = visit && { ...visit, isRefilled: visit.isRefilled && isOwn === true };
+    const needs = visit && { ...visit, hasWaitlist: visit.hasWaitlist && isOwn === true };
     return needs ? [{ key, coding, name, description: service.comment, schedules: [], visit: needs }] : [];
   });
 }

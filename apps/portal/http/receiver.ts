@@ -23,7 +23,7 @@ function parsed(text: unknown): unknown {
 }
 
 /** `POST /notifications`. The body of a request without the secret of the portal's Subscription is not read. */
-export function receiver(news: PortalUpdates, secret: string): FastifyPluginAsync {
+export function receiver(updates: PortalUpdates, secret: string): FastifyPluginAsync {
   return async (scope) => {
     await scope.register(rateLimit, { max: MAX_PER_MINUTE, timeWindow: '1 minute' });
     scope.removeAllContentTypeParsers();
@@ -35,6 +35,6 @@ export function receiver(news: PortalUpdates, secret: string): FastifyPluginAsyn
         return reply.code(401).send();
       }
     });
-    scope.post('/notifications', async ({ body }, reply) => reply.code(news.take(parsed(body)) ? 204 : 400).send());
+    scope.post('/notifications', async ({ body }, reply) => reply.code(updates.take(parsed(body)) ? 204 : 400).send());
   };
 }

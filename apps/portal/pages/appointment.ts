@@ -44,7 +44,7 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
   const notes: Readonly<Partial<Record<State, string>>> = texts.stateNotes;
   const rows: [string, Content][] = [
     [texts.appointment.when, when(visit, view)],
-    [texts.wait.place, view.place],
+    [texts.wait.place, view.position],
     [texts.appointment.what, view.steps.length === 0 && view.what],
     [texts.appointment.withWhom, view.withWhom],
     [texts.appointment.where, view.where && html`${view.where}${mapLink(visit, view.map)}`],
@@ -58,10 +58,10 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
   ];
   const isOpen = state === 'asked' || state === 'confirmed';
   const isWatched = isOpen || state === 'waiting';
-  return html`<section id="state" class="card" data-state="${state}"${isWatched && html` data-watch="${visit.portal.options.path}/appointments/${view.id}/state" data-news="${watch}"`}>
+  return html`<section id="state" class="card" data-state="${state}"${isWatched && html` data-watch="${visit.portal.options.path}/appointments/${view.id}/state" data-updates="${watch}"`}>
 <p class="state ${state}">${texts.states[state]}</p>
 ${notes[state] && html`<p>${notes[state]}</p>`}
-${state === 'waiting' && html`<p>${view.isTold ? texts.wait.told : texts.wait.hear}</p>`}
+${state === 'waiting' && html`<p>${view.isNotified ? texts.wait.notified : texts.wait.hear}</p>`}
 <dl>${rows.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
 ${stepsPart(visit, view)}
 ${(view.notes || (isOpen && view.bring)) && html`<h2>${texts.appointment.notes}</h2><p class="notes">${[view.notes, isOpen && view.bring].filter((one) => one).join('\n\n')}</p>`}
@@ -87,13 +87,13 @@ export function linkBox({ texts, say, clock }: Visit, { url, until, count, email
 <p>${say(appointment.linkNote, { number: count, until: clock.longDay(until) })}</p>
 <p class="link" dir="ltr">${url}</p>
 <p class="actions"><button type="button" class="secondary" data-copy="${url}" data-copied="${appointment.copied}" hidden>${appointment.copy}</button>
-<a href="${mail}">${email ? say(appointment.mailTo, { address: email }) : appointment.mail}</a></p><p role="status" class="news"></p></section>`;
+<a href="${mail}">${email ? say(appointment.mailTo, { address: email }) : appointment.mail}</a></p><p role="status" class="status-line"></p></section>`;
 }
 
 /** The result of an action, for the title of the page. */
-type AppointmentNews = 'booked' | 'asked' | 'moved' | 'cancelled' | 'joined' | 'left';
+type AppointmentOutcome = 'booked' | 'asked' | 'moved' | 'cancelled' | 'joined' | 'left';
 
-export function isUpdate(text: string): text is AppointmentNews {
+export function isOutcome(text: string): text is AppointmentOutcome {
   return ['booked', 'asked', 'moved', 'cancelled', 'joined', 'left'].includes(text);
 }
 
@@ -114,7 +114,7 @@ ${view.start !== undefined && view.state !== 'cancelled' && !view.offer && html`
 ${view.isOpen && move && html`<a href="${move}" class="button">${appointment.move}</a>`}
 ${view.isOpen && view.series?.key && html`<a href="${portal.options.path}/times?${new URLSearchParams({ service: view.series.key, move: view.id, all: 'usual' }).toString()}" class="button">${texts.visit.moveSeries}</a>`}
 ${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cancel}</a>`}
-${view.isOpen && view.isRefilled && html`<a href="${portal.options.path}/wait?standing=${view.id}" class="button">${wait.earlier}</a>`}
+${view.isOpen && view.hasWaitlist && html`<a href="${portal.options.path}/wait?current=${view.id}" class="button">${wait.earlier}</a>`}
 ${view.state === 'waiting' && html`<a href="${own}/cancel" class="button">${wait.leave}</a>`}
 ${view.isUnanswered && html`<a href="${portal.options.path}/" class="button">${book}</a>`}
 </p>${limit && html`<p class="note">${say(view.isOpen ? appointment.openUntil : appointment.openNoMore, { time: limit })}</p>`}${view.isOpen && isVisit && !move && html`<p class="note">${texts.visit.noMove}</p>`}</div>`;
@@ -146,28 +146,28 @@ export interface AppointmentPage {
   readonly link: PersonalLink;
   readonly watch: string;
   readonly offers: readonly AppointmentView[];
-  readonly news?: AppointmentNews | undefined;
+  readonly outcome?: AppointmentOutcome | undefined;
   readonly refusal?: RefusalReason | undefined;
 }
 
 export function appointmentPage(
   visit: Visit,
   view: AppointmentView,
-  { link, watch, offers, news, refusal }: AppointmentPage,
+  { link, watch, offers, outcome, refusal }: AppointmentPage,
 ): Reply {
   const { texts, portal } = visit;
   const { appointment } = texts;
   const own = `${portal.options.path}/appointments/${view.id}`;
-  const title = news
-    ? { ...appointment, ...texts.wait, ...(view.steps.length > 0 && texts.visit) }[news]
+  const title = outcome
+    ? { ...appointment, ...texts.wait, ...(view.steps.length > 0 && texts.visit) }[outcome]
     : view.wish
       ? texts.wait.list
       : appointment.title;
-  const body = html`<h1 tabindex="-1"${news && html` autofocus`} data-later="${appointment.title}">${title}</h1>
+  const body = html`<h1 tabindex="-1"${outcome && html` autofocus`} data-later="${appointment.title}">${title}</h1>
 ${refusalNote(visit, refusal)}
 ${offersPart(visit, [view, ...offers])}
 ${statePart(visit, view, watch)}
-<p role="status" class="news" id="state-news" data-behind="${appointment.behind}"></p>
+<p role="status" class="status-line" id="state-status" data-behind="${appointment.behind}"></p>
 ${actionsPart(visit, view)}
 <noscript><p><a href="${own}">${appointment.refresh}</a></p></noscript>
 ${linkBox(visit, link)}`;

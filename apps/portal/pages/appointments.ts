@@ -19,7 +19,7 @@ function list(visit: Visit, title: string, views: readonly AppointmentView[]): H
     ) => html`<li><a href="${portal.options.path}/appointments/${view.id}" class="card"><span class="name">${when(visit, view)}</span>
 <span>${[view.steps.length === 0 && view.what, view.withWhom, view.forWhom].filter((one) => one).join(' · ')}</span>
 ${view.steps.map((step) => html`<span>${stepLine(visit, view, step)}</span>`)}
-${view.place && html`<span>${texts.wait.place}: ${view.place}</span>`}
+${view.position && html`<span>${texts.wait.place}: ${view.position}</span>`}
 <span class="state ${view.state}">${texts.states[view.state]}</span></a></li>`,
   );
   return views.length > 0 && html`<h2>${title}</h2><ul class="cards">${items}</ul>`;

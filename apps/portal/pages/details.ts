@@ -23,7 +23,7 @@ export interface DetailsPage {
   readonly isRequest: boolean;
   /** End of the hold, in milliseconds since 1970 UTC; `undefined` if it has ended. */
   readonly heldUntil: number | undefined;
-  readonly holdNews: string | undefined;
+  readonly holdNotice: string | undefined;
   readonly questions: QuestionForm | undefined;
   readonly privacy: string | undefined;
   /** Patients whose details need not be entered again. */
@@ -48,7 +48,7 @@ ${chosenSteps(visit, time)}
 export const LAST_MINUTES = 180_000;
 
 /** The end of the hold and the button to prolong it. The script counts down and warns. */
-function holdPanel(visit: Visit, { heldUntil, holdNews, refusal }: DetailsPage): Html | false {
+function holdPanel(visit: Visit, { heldUntil, holdNotice, refusal }: DetailsPage): Html | false {
   const { texts, say, clock, portal } = visit;
   const { details } = texts;
   if (refusal?.alternatives !== undefined) {
@@ -62,7 +62,7 @@ function holdPanel(visit: Visit, { heldUntil, holdNews, refusal }: DetailsPage):
   return html`<div class="hold" data-until="${formatInstant(heldUntil)}" data-now="${formatInstant(portal.now())}" data-last="${LAST_MINUTES}" data-locale="${texts.locale}" data-soon="${details.soonOver}" data-over="${details.over}">
 <p class="until">${say(details.heldUntil, { time: clock.time(heldUntil) })}</p>
 <p class="left">${details.remaining} <span class="remaining">${say(details.minutes, { number: minutes })}</span></p>
-<p class="news" role="status">${holdNews}</p>
+<p class="status-line" role="status">${holdNotice}</p>
 <button name="action" value="prolong" formnovalidate class="secondary">${details.prolong}</button></div>`;
 }
 

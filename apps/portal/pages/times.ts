@@ -91,11 +91,11 @@ function languagesOf({ texts }: Visit, { languages }: Doctor): string {
 function personCard(visit: Visit, page: TimesPage, { name, actor }: BookableSchedule, next?: FreeTime): Html {
   const { texts, say, clock, portal } = visit;
   const doctor = page.doctors.get(actor);
-  const { id = '', picture, place, languages = [] } = doctor ?? {};
+  const { id = '', picture, workplace, languages = [] } = doctor ?? {};
   const address = `${portal.options.path}/pictures/Practitioner/${id}?v=${picture?.version}`;
   const time = next && say(texts.times.at, { time: clock.time(next.start), day: clock.shortDay(next.start) });
   return html`${picture && html`<img src="${address}" width="48" height="48" alt="" loading="lazy">`}<span><strong dir="auto">${name}</strong>
-${place && html`<span class="note">${place}</span>`}
+${workplace && html`<span class="note">${workplace}</span>`}
 ${doctor && languages.length > 0 && html`<span class="note">${say(texts.times.speaks, { languages: languagesOf(visit, doctor) })}</span>`}
 <span class="note">${time ? say(texts.times.nextFree, { time }) : page.schedule === undefined && texts.times.notFree}</span></span>`;
 }
@@ -285,7 +285,7 @@ export function waitLink(
 ): Html | false {
   const all = { service: service.key, payer: service.payer?.valueCoding?.code, schedule: schedule?.reference, from };
   const known = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const isKept = schedule ? schedule.isRefilled : usesWaitlist(service);
+  const isKept = schedule ? schedule.hasWaitlist : usesWaitlist(service);
   return (
     isKept &&
     move === undefined &&

@@ -15,7 +15,7 @@ export interface WaitPage {
   readonly service: BookableService;
   readonly schedule: BookableSchedule | undefined;
   /** The current appointment, for which an earlier time is wanted. Its patient is not asked for again. */
-  readonly standing: AppointmentView | undefined;
+  readonly current: AppointmentView | undefined;
   readonly known: readonly KnownPatient[];
   /** The clinic's consent text, as a question. */
   readonly questions: QuestionForm | undefined;
@@ -28,8 +28,8 @@ export interface WaitPage {
 export function waitPage(visit: Visit, page: WaitPage): Reply {
   const { texts, portal, url } = visit;
   const { wait, details } = texts;
-  const { service, schedule, standing, state, questions, privacy, refusal } = page;
-  const title = standing ? wait.earlier : wait.title;
+  const { service, schedule, current, state, questions, privacy, refusal } = page;
+  const title = current ? wait.earlier : wait.title;
   const { first, last } = wait;
   const names: Readonly<Record<string, string>> = {
     ...personLabels(visit),
@@ -43,13 +43,13 @@ export function waitPage(visit: Visit, page: WaitPage): Reply {
 ${refusalNote(visit, refusal)}
 ${problemSummary(visit, state, (name) => names[name] ?? name)}
 <p class="chosen">${service.name}${schedule?.name && html` · ${schedule.name}`}</p>
-${standing && html`<p>${texts.appointment.isMoved}: ${when(visit, standing)}</p>`}
-<p>${wait.lead}${standing && html` ${wait.leadEarlier}`}</p>
+${current && html`<p>${texts.appointment.isMoved}: ${when(visit, current)}</p>`}
+<p>${wait.lead}${current && html` ${wait.leadEarlier}`}</p>
 <form method="post" action="${url}" class="details" data-wait="${details.wait}">
 <fieldset class="group"><legend>${wait.days}</legend>${day('first')}${day('last')}</fieldset>
-${!standing && whoFields(visit, page)}
+${!current && whoFields(visit, page)}
 ${questions && questionFields(visit, state, questions.questions)}
-${!standing && portal.options.messages && html`<p><label><input type="checkbox" name="messages" value="yes"${state.form.get('messages') && html` checked`}> ${details.messages}</label></p>`}
+${!current && portal.options.messages && html`<p><label><input type="checkbox" name="messages" value="yes"${state.form.get('messages') && html` checked`}> ${details.messages}</label></p>`}
 ${privacy && html`<p class="note">${details.privacy} <a href="${privacy}" target="_blank" rel="noopener">${texts.privacy}</a></p>`}
 <button class="primary">${refusal === 'unknown' ? texts.again : wait.submit}</button>
 </form>`;

@@ -15,7 +15,7 @@ import {
   actionsPart,
   appointmentPage,
   cancelPage,
-  isUpdate,
+  isOutcome,
   type Movable,
   movePage,
   offerOverPage,
@@ -82,7 +82,7 @@ function occurrence(one: Own, steps: readonly Own[], group: string, services: re
   return {
     ...one,
     steps,
-    view: { ...one.view, isRefilled: false, series: { group, key: open.length > 1 ? key : undefined } },
+    view: { ...one.view, hasWaitlist: false, series: { group, key: open.length > 1 ? key : undefined } },
   };
 }
 
@@ -141,9 +141,9 @@ async function withPosition({ portal }: Visit, { appointment, view }: Own): Prom
   }
   const { extensions, messages } = portal.options;
   const found = await portal.service.wait({ resourceType: 'Appointment', id: view.id });
-  const place = isRefusal(found) ? undefined : extensionIn(found.extension, extensions.place);
-  const isTold = listOf(appointment.extension).some(({ url, valueBoolean }) => url === messages && valueBoolean);
-  return { ...view, place: place?.valuePositiveInt, isTold };
+  const position = isRefusal(found) ? undefined : extensionIn(found.extension, extensions.position);
+  const isNotified = listOf(appointment.extension).some(({ url, valueBoolean }) => url === messages && valueBoolean);
+  return { ...view, position: position?.valuePositiveInt, isNotified };
 }
 
 async function allOwn(visit: Visit): Promise<readonly Own[] | Refusal> {
@@ -262,7 +262,7 @@ async function offersFor(visit: Visit, own: Own): Promise<AppointmentView[]> {
   );
 }
 
-async function pageOf(visit: Visit, own: Own, more: Pick<AppointmentPage, 'news' | 'refusal'>): Promise<Reply> {
+async function pageOf(visit: Visit, own: Own, more: Pick<AppointmentPage, 'outcome' | 'refusal'>): Promise<Reply> {
   const [link, watch, view, offers] = await Promise.all([
     linkOf(visit, own),
     watchOf(visit, own.view),
@@ -274,8 +274,8 @@ async function pageOf(visit: Visit, own: Own, more: Pick<AppointmentPage, 'news'
 
 /** `GET /appointments/:id` */
 export const showAppointment = forOwn((visit, own) => {
-  const news = visit.query.get('news');
-  return pageOf(visit, own, { news: isUpdate(news) ? news : undefined });
+  const outcome = visit.query.get('outcome');
+  return pageOf(visit, own, { outcome: isOutcome(outcome) ? outcome : undefined });
 });
 
 /** `POST /appointments/:id/accept`: books a personal offer. */
@@ -301,8 +301,8 @@ export const accept: PageHandler = async (visit) => {
     return pageOf(visit, own, { refusal: reasonOf(booked) });
   }
   const [first] = appointmentsIn(booked);
-  const news = first?.status === 'pending' ? 'asked' : 'booked';
-  return { kind: 'redirect', to: `${to}?news=${news}`, session: seen };
+  const outcome = first?.status === 'pending' ? 'asked' : 'booked';
+  return { kind: 'redirect', to: `${to}?outcome=${outcome}`, session: seen };
 };
 
 /** `GET /leave`: asks before the session is removed from the device, and shows the link back. */
@@ -378,7 +378,7 @@ async function cancelAll(
 export const cancel = forOwn(async (visit, found) => {
   const { view } = found;
   const own = `${visit.portal.options.path}/appointments`;
-  const to = view.offer ? own : `${own}/${view.id}?news=${view.wish ? 'left' : 'cancelled'}`;
+  const to = view.offer ? own : `${own}/${view.id}?outcome=${view.wish ? 'left' : 'cancelled'}`;
   if (view.state === 'cancelled') {
     return { kind: 'redirect', to };
   }
@@ -388,7 +388,7 @@ export const cancel = forOwn(async (visit, found) => {
   }
   // The portal is not notified of its own changes.
   for (const { id } of [view, ...view.steps]) {
-    visit.portal.news.note(id);
+    visit.portal.updates.note(id);
   }
   return { kind: 'redirect', to };
 });
@@ -484,9 +484,9 @@ export const move = forOwn((visit, { appointment, view, steps = [] }) => {
     () => {
       // The portal is not notified of its own changes.
       for (const one of [view, ...steps.map((step) => step.view)]) {
-        portal.news.note(one.id);
+        portal.updates.note(one.id);
       }
-      return { kind: 'redirect', to: `${movable.own}?news=moved` };
+      return { kind: 'redirect', to: `${movable.own}?outcome=moved` };
     },
   );
 });

@@ -134,11 +134,11 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
   const id = first?.id ?? '';
   const gained = first ? gainedBy(visit, submission, first) : {};
   const session = withMore(visit.session, { ...gained, booked: { [booking.pending.key]: id } });
-  const news = booked.some(({ status }) => status === 'pending') ? 'asked' : 'booked';
+  const outcome = booked.some(({ status }) => status === 'pending') ? 'asked' : 'booked';
   const isSeries = booked.length > 1 && booking.service.visit?.series !== undefined;
   return {
     kind: 'redirect',
-    to: `${portal.options.path}/appointments${isSeries ? '' : `/${id}?news=${news}`}`,
+    to: `${portal.options.path}/appointments${isSeries ? '' : `/${id}?outcome=${outcome}`}`,
     session,
     draft: null,
   };

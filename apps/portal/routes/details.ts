@@ -81,7 +81,7 @@ export async function pageOf(
     time: pending.time,
     isRequest: (schedule ?? service.schedules[0])?.isRequest ?? false,
     heldUntil: held,
-    holdNews: undefined,
+    holdNotice: undefined,
     questions,
     privacy: clinic.privacy,
     known,

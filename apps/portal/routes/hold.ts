@@ -90,7 +90,7 @@ export async function prolong(visit: Visit, booking: UnderWay): Promise<Reply> {
   const held = isEarly ? undefined : await hold(visit, pending.key, service, pending.time, pending.hold);
   const [first] = held && !isRefusal(held) ? held : [];
   const until = first ? heldUntil(portal, first) : before;
-  const news = isEarly
+  const notice = isEarly
     ? say(texts.details.tooEarly, { time: clock.time(before) })
     : held === undefined || isRefusal(held) || until === undefined
       ? texts.details.notProlonged
@@ -99,10 +99,10 @@ export async function prolong(visit: Visit, booking: UnderWay): Promise<Reply> {
     const line = until === undefined ? '' : say(texts.details.heldUntil, { time: clock.time(until) });
     const times: Record<string, string> =
       until === undefined ? {} : { until: formatInstant(until), now: formatInstant(portal.now()) };
-    return { kind: 'data', data: { news, line, ...times } };
+    return { kind: 'data', data: { notice, line, ...times } };
   }
   const page = await pageOf(visit, booking, form, until);
-  return 'kind' in page ? page : detailsPage(visit, { ...page, holdNews: news });
+  return 'kind' in page ? page : detailsPage(visit, { ...page, holdNotice: notice });
 }
 
 /** Releases the hold, and keeps the input for another time. */

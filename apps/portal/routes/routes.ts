@@ -46,7 +46,7 @@ export const portalRoutes: readonly PortalRoute[] = [
   { method: 'GET', path: '/appointments', handler: appointments.showAppointments },
   { method: 'GET', path: '/appointments/:id', handler: appointments.showAppointment },
   { method: 'GET', path: '/appointments/:id/state', handler: appointments.showState },
-  { method: 'GET', path: '/appointments/:id/news', handler: showUpdates, isCheap: true },
+  { method: 'GET', path: '/appointments/:id/updates', handler: showUpdates, isCheap: true },
   { method: 'GET', path: '/appointments/:id/calendar.ics', handler: appointments.showCalendarFile },
   { method: 'GET', path: '/appointments/:id/cancel', handler: appointments.askCancel },
   { method: 'POST', path: '/appointments/:id/cancel', handler: appointments.cancel },

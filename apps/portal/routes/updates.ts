@@ -17,11 +17,11 @@ export async function watchOf({ portal, at, session }: Visit, { id, state, steps
     },
     at + WATCH_LENGTH,
   );
-  return `${portal.options.path}/appointments/${id}/news?${new URLSearchParams({ w: watch }).toString()}`;
+  return `${portal.options.path}/appointments/${id}/updates?${new URLSearchParams({ w: watch }).toString()}`;
 }
 
 /**
- * `GET /appointments/:id/news`: whether the page should read the appointment again (`changed`), and whether the portal
+ * `GET /appointments/:id/updates`: whether the page should read the appointment again (`changed`), and whether the portal
  * is notified of all changes (`complete`). The clinic's service is not called.
  */
 export const showUpdates: PageHandler = async (visit) => {
@@ -31,15 +31,15 @@ export const showUpdates: PageHandler = async (visit) => {
   if (!isOwn || typeof watch.at !== 'number') {
     return failurePage(visit, 'notFound');
   }
-  portal.news.keepComing();
+  portal.updates.keepComing();
   const { at, steps: named } = watch;
   const steps = Array.isArray(named) ? named.map(String) : [];
   return {
     kind: 'data',
     // A personal offer to a waitlist entry is another appointment, of which the portal is not notified.
     data: {
-      changed: [id, ...steps].some((one) => portal.news.hasChanged(one, at)),
-      complete: !watch.waits && portal.news.isComplete(),
+      changed: [id, ...steps].some((one) => portal.updates.hasChanged(one, at)),
+      complete: !watch.waits && portal.updates.isComplete(),
     },
   };
 };

@@ -29,13 +29,13 @@ const PROPOSED = 14;
 /** The content of the page, and the current appointment for which an earlier time is wanted. */
 interface Asked {
   readonly page: WaitPage;
-  readonly standing: Appointment | undefined;
+  readonly current: Appointment | undefined;
 }
 
 /** Reads the wanted service from the URL; returns a failure page if it has no waitlist. */
 async function askedFor(visit: Visit): Promise<Asked | Reply> {
   const { portal, query, clock } = visit;
-  const own = query.get('standing') === '' ? undefined : await findOwn(visit, query.get('standing'));
+  const own = query.get('current') === '' ? undefined : await findOwn(visit, query.get('current'));
   if (own && 'kind' in own) {
     return own;
   }
@@ -61,14 +61,14 @@ async function askedFor(visit: Visit): Promise<Asked | Reply> {
     page: {
       service,
       schedule: service.schedules.find(({ reference }) => reference === query.get('schedule')),
-      standing: view,
+      current: view,
       known,
       // The consent was given with the current appointment.
       questions: view ? undefined : withConsent(visit, undefined, clinic.consent),
       privacy: clinic.privacy,
       state: { form: formValues(proposed.toString()), problems: new Map() },
     },
-    standing: own?.appointment,
+    current: own?.appointment,
   };
 }
 
@@ -93,9 +93,9 @@ function daysIn({ clock, portal }: Visit, form: FormValues) {
 
 function sameAs({ portal }: Visit, { extension }: Appointment, patient: string, name: string | undefined): Submission {
   const { messages } = portal.options;
-  const isTold = listOf(extension).some(({ url, valueBoolean }) => url === messages && valueBoolean === true);
+  const isNotified = listOf(extension).some(({ url, valueBoolean }) => url === messages && valueBoolean === true);
   const nothing = { relatedPerson: undefined, comment: '', answers: undefined };
-  return { ...nothing, patient, name: name ?? '', messages: isTold ? messages : undefined };
+  return { ...nothing, patient, name: name ?? '', messages: isNotified ? messages : undefined };
 }
 
 /** `GET /wait`: the form for a waitlist entry. */
@@ -111,10 +111,10 @@ export const joinWaitlist: PageHandler = async (visit) => {
   if ('kind' in asked) {
     return asked;
   }
-  const { page, standing } = asked;
+  const { page, current } = asked;
   const known = page.known.find(({ id }) => id === form.get('for'));
   const days = daysIn(visit, form);
-  const person = standing ? [] : personProblems(form, clock.dayOf(portal.now()), known !== undefined);
+  const person = current ? [] : personProblems(form, clock.dayOf(portal.now()), known !== undefined);
   const answers = page.questions && readAnswers(page.questions, form, portal.options.timeZone);
   const problems = new Map([...days.problems, ...person, ...(answers?.problems ?? [])]);
   if (problems.size > 0) {
@@ -123,17 +123,17 @@ export const joinWaitlist: PageHandler = async (visit) => {
   const key = createHash('sha256')
     .update(JSON.stringify([session.browser, visit.url, form.text]))
     .digest('hex');
-  const patient = standing && patientsOf(standing)[0];
+  const patient = current && patientsOf(current)[0];
   const waiting: Waiting = {
     service: page.service,
     identifier: identifierOf(portal, key),
     wish: days.wish,
     actor: page.schedule?.actor ?? '',
-    standing: standing?.id,
+    current: current?.id,
   };
   const submission =
-    standing && patient !== undefined
-      ? sameAs(visit, standing, patient, page.standing?.forWhom)
+    current && patient !== undefined
+      ? sameAs(visit, current, patient, page.current?.forWhom)
       : submissionOf(visit, key, known, responseOf(visit, page.questions, answers));
   const takeBack = portal.shares.take(visitor, key, 0);
   const entry = takeBack ? await portal.service.wait(waitRequest(waiting, submission)) : visitorLimit;
@@ -147,7 +147,7 @@ export const joinWaitlist: PageHandler = async (visit) => {
   const id = entry.id ?? '';
   return {
     kind: 'redirect',
-    to: `${portal.options.path}/appointments/${id}?news=joined`,
+    to: `${portal.options.path}/appointments/${id}?outcome=joined`,
     session: withMore(session, gainedBy(visit, submission, entry)),
   };
 };

@@ -16,7 +16,7 @@ export interface VisitorQuotas {
   readonly end: (visitor: Visitor, key: string) => void;
 }
 
-interface Taken {
+interface VisitorUse {
   readonly isHold: boolean;
   readonly length: number;
   readonly at: number;
@@ -31,14 +31,14 @@ const HOURS_PER_DAY = 3;
 /** Maximum of address groups in memory; the least recently changed is removed first. */
 const MAX = 20_000;
 
-const isIn = (since: number) => (taken: Taken) => taken.isHold || taken.at > since;
+const isIn = (since: number) => (use: VisitorUse) => use.isHold || use.at > since;
 
 /**
  * Whether the quota of `hours` has room. A single time that is longer than the quota is allowed if it is the only one.
  */
-function hasRoom(taken: readonly Taken[], { isHold, length }: Taken, hours: number): boolean {
-  const sameKind = taken.filter((one) => one.isHold === isHold).length;
-  const time = taken.reduce((sum, one) => sum + one.length, 0);
+function hasRoom(use: readonly VisitorUse[], { isHold, length }: VisitorUse, hours: number): boolean {
+  const sameKind = use.filter((one) => one.isHold === isHold).length;
+  const time = use.reduce((sum, one) => sum + one.length, 0);
   return sameKind < hours && (time === 0 || time + length <= hours * HOUR);
 }
 
@@ -47,34 +47,34 @@ function hasRoom(taken: readonly Taken[], { isHold, length }: Taken, hours: numb
  * together they take at most `perHour` hours. The quota of a day is three times that.
  */
 export function createVisitorQuotas(perHour: number, now: () => number): VisitorQuotas {
-  const groups = new Map<string, Map<string, Taken>>();
+  const groups = new Map<string, Map<string, VisitorUse>>();
   /** Entries of a group under other keys that have not expired. */
-  const others = (name: string, key: string): Taken[] =>
+  const others = (name: string, key: string): VisitorUse[] =>
     [...(groups.get(name) ?? [])].flatMap(([known, one]) => (known !== key && one.until > now() ? [one] : []));
-  const put = (name: string, key: string, taken: Taken | undefined): void => {
+  const put = (name: string, key: string, use: VisitorUse | undefined): void => {
     const kept = [...(groups.get(name) ?? [])].filter(([known, one]) => known !== key && one.until > now());
     groups.delete(name);
-    if (taken || kept.length > 0) {
-      groups.set(name, new Map(taken ? [...kept, [key, taken]] : kept));
+    if (use || kept.length > 0) {
+      groups.set(name, new Map(use ? [...kept, [key, use]] : kept));
     }
     const [oldest] = groups.keys();
     if (groups.size > MAX && oldest !== undefined) {
       groups.delete(oldest);
     }
   };
-  const putAll = (visitor: Visitor, key: string, taken: (index: number) => Taken | undefined): void => {
+  const putAll = (visitor: Visitor, key: string, use: (index: number) => VisitorUse | undefined): void => {
     for (const [index, { name }] of visitor.entries()) {
-      put(name, key, taken(index));
+      put(name, key, use(index));
     }
   };
   return {
     take(visitor, key, length, until) {
       const at = now();
-      const wanted: Taken = { isHold: until !== undefined, length, at, until: until ?? at + DAY };
+      const wanted: VisitorUse = { isHold: until !== undefined, length, at, until: until ?? at + DAY };
       const isAllowed = visitor.every(({ name, times }) => {
-        const taken = others(name, key);
+        const use = others(name, key);
         const [hourly, daily] = [times * perHour, times * perHour * HOURS_PER_DAY];
-        return hasRoom(taken.filter(isIn(at - HOUR)), wanted, hourly) && hasRoom(taken, wanted, daily);
+        return hasRoom(use.filter(isIn(at - HOUR)), wanted, hourly) && hasRoom(use, wanted, daily);
       });
       if (!isAllowed) {
         return undefined;

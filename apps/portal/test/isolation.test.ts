@@ -225,7 +225,7 @@ describe('the address of a form', () => {
     lost = 3;
     expect((await browser.post(address, anna)).status).toBe(409);
     const again = await browser.post(address, anna);
-    expect([again.status, again.location]).toEqual([303, expect.stringMatching(/appointments\/.*news=booked/)]);
+    expect([again.status, again.location]).toEqual([303, expect.stringMatching(/appointments\/.*outcome=booked/)]);
   });
 });
 
@@ -340,13 +340,13 @@ describe('a session', () => {
     expect((await browser.get(await press(browser, time('11:00', '11:30')))).body).not.toContain('anna@example.org');
   });
 
-  test('that has ended is forgotten by the browser, and its pages hear no more news', async () => {
+  test('that has ended is forgotten by the browser, and its pages hear no more updates', async () => {
     const browser = visitor();
     const id = await booked(browser, anna);
     const { body } = await browser.get(`/portal/appointments/${id}`);
-    const news = /data-news="([^"]+)"/.exec(body)?.[1]?.replaceAll('&amp;', '&') ?? '';
-    expect((await browser.get(news)).status).toBe(200);
-    expect((await visitor().get(news)).status).toBe(404);
+    const updates = /data-updates="([^"]+)"/.exec(body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    expect((await browser.get(updates)).status).toBe(200);
+    expect((await visitor().get(updates)).status).toBe(404);
     const headers = { 'sec-fetch-site': 'same-origin' };
     const left = await app.inject({ method: 'POST', url: '/portal/leave', headers });
     expect(left.headers['clear-site-data']).toBe('"cache"');

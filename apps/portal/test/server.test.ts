@@ -136,7 +136,7 @@ test('a long Slot is cut into appointments of the length that the clinic gives',
     map: undefined,
     bring: undefined,
     payers: [],
-    isRefilled: false,
+    hasWaitlist: false,
     minutes: 20,
   };
   const slot = {
@@ -154,7 +154,7 @@ test('a booking whose answer is lost is sent again by itself, with the same iden
   const address = await details();
   lost = 1;
   const response = await send(address, person);
-  expect([response.statusCode, response.headers.location]).toEqual([303, '/portal/appointments/hold?news=booked']);
+  expect([response.statusCode, response.headers.location]).toEqual([303, '/portal/appointments/hold?outcome=booked']);
   const values = booked.map(({ identifier }) => identifier?.[0]?.value);
   expect(values).toHaveLength(2);
   expect(new Set(values).size).toBe(1);

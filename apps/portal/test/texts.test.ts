@@ -105,7 +105,7 @@ test.each([
   ['/details', 'b'],
   ['/link', 't'],
   ['/appointments', 'left'],
-  ['/appointments/a/news', 'w'],
+  ['/appointments/a/updates', 'w'],
   ['/appointments/a/move', 'time'],
 ])('the address %s?%s', async (path, name) => {
   const rest = { service, [name]: '' };

@@ -102,7 +102,7 @@ test('a form without the cookie of its browser, and one that the clinic refuses,
 test('whoever has joined sees the place, and only what is offered to them', async () => {
   const { send } = await aVisitor();
   const { headers } = await send(address, { ...person, ...days });
-  expect(headers.location).toBe('/portal/appointments/w?news=joined');
+  expect(headers.location).toBe('/portal/appointments/w?outcome=joined');
   expect(joined[0]).toMatchObject({
     status: 'waitlist',
     requestedPeriod: [{ start: '2040-01-01T23:00:00.000Z', end: '2040-01-03T23:00:00.000Z' }],

@@ -234,7 +234,7 @@ export const english = {
     joined: 'You are on the waitlist',
     place: 'Your place',
     hear: 'If a time becomes free for you, “My appointments” shows it. Look there often, or come back with your personal link.',
-    told: 'If a time becomes free for you, we write to you.',
+    notified: 'If a time becomes free for you, we write to you.',
     between: '{from} to {to}',
     list: 'Waitlist',
     leave: 'Leave the waitlist',

@@ -40,11 +40,11 @@ export interface AppointmentView {
   readonly isOpen: boolean;
   /** The requested period of a waitlist entry. */
   readonly wish: { readonly start: number; readonly end: number } | undefined;
-  readonly place?: number | undefined;
+  readonly position?: number | undefined;
   /** Whether the clinic sends messages to the person. */
-  readonly isTold?: boolean;
+  readonly isNotified?: boolean;
   /** Whether the waitlist can be joined for an earlier time. */
-  readonly isRefilled: boolean;
+  readonly hasWaitlist: boolean;
   /** The appointments of the visit by start; empty for a single appointment. */
   readonly steps: readonly AppointmentView[];
   /** The personal offer: its end in milliseconds since 1970 UTC, and whether it replaces a later appointment. */
@@ -153,7 +153,7 @@ export function viewOf(
     isUnanswered: state === 'cancelled' && codesIn(reason).includes('confirmation-expired'),
     openUntil,
     isOpen: openUntil !== undefined && openUntil > now,
-    isRefilled: schedule?.isRefilled ?? false,
+    hasWaitlist: schedule?.hasWaitlist ?? false,
     steps: [],
     wish: wishIn(appointment),
     offer,
@@ -182,15 +182,15 @@ export function visitView(
   now: number,
 ): AppointmentView {
   const steps = views.toSorted((one, other) => (one.start ?? 0) - (other.start ?? 0));
-  const standing = steps.filter(({ state }) => state !== 'cancelled');
-  const parts = standing.length > 0 ? standing : steps;
-  const changeable = standing.filter(({ openUntil }) => openUntil !== undefined);
-  const coming = comingOf(standing, now);
+  const open = steps.filter(({ state }) => state !== 'cancelled');
+  const parts = open.length > 0 ? open : steps;
+  const changeable = open.filter(({ openUntil }) => openUntil !== undefined);
+  const coming = comingOf(open, now);
   const [first = view] = [...coming, ...changeable, ...parts];
   const ends = parts.flatMap(({ end }) => end ?? []);
   // A visit can be moved as a whole only before it begins.
   const service =
-    coming.length === standing.length
+    coming.length === open.length
       ? services.find(({ visit }) => visit && visit.service === first.step?.service)
       : undefined;
   return {
@@ -202,7 +202,7 @@ export function visitView(
     withWhom: undefined,
     where: undefined,
     serviceKey: service?.key,
-    isRefilled: service !== undefined && usesWaitlist(service),
+    hasWaitlist: service !== undefined && usesWaitlist(service),
     notes: [...new Set(parts.flatMap(({ notes }) => notes ?? []))].join('\n\n') || undefined,
     bring: [...new Set(parts.flatMap(({ bring }) => bring ?? []))].join('\n\n') || undefined,
     openUntil: least((coming.length > 0 ? coming : changeable).map(({ openUntil }) => openUntil)),

@@ -21,7 +21,7 @@ function eventOf(view: AppointmentView, texts: Texts, { clinic, url, changed }: 
           start,
           end,
           summary: [what ?? texts.appointment.title, withWhom, clinic].filter((one) => one).join(', '),
-          place: where ?? clinic,
+          at: where ?? clinic,
           description: [notes, view.bring, `${texts.appointment.change} ${url}`].filter((one) => one).join('\n\n'),
           url,
           changed,

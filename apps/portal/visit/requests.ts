@@ -125,12 +125,12 @@ export interface Waiting {
   /** Reference of the practitioner; empty: any. */
   readonly actor: string;
   /** Id of the current appointment, kept until an earlier time is booked. */
-  readonly standing: string | undefined;
+  readonly current: string | undefined;
 }
 
 /** The body of `$waitlist`. */
 export function waitRequest(waiting: Waiting, submission: Submission): Parameters {
-  const { service, identifier, wish, actor, standing } = waiting;
+  const { service, identifier, wish, actor, current } = waiting;
   const { leaving, person, parameter } = said(submission);
   const extension = [...(service.payer ? [service.payer] : []), ...leaving];
   const entry: Appointment = {
@@ -142,7 +142,7 @@ export function waitRequest(waiting: Waiting, submission: Submission): Parameter
     ...(extension.length > 0 && { extension }),
     participant: [person, ...(actor ? [{ actor: { reference: actor }, status: 'accepted' as const }] : [])],
   };
-  const stands = standing ? [{ name: 'standing-appt-id', valueUri: `Appointment/${standing}` }] : [];
+  const stands = current ? [{ name: 'standing-appt-id', valueUri: `Appointment/${current}` }] : [];
   return asParameters([entry], [...parameter, ...stands]);
 }
 

@@ -51,7 +51,7 @@ import { type CalendarSlot, slotIdsOf } from '../../../core/slots/slot.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import { notifiedGroupOf } from '../../../core/visits/group.ts';
 import { stepOf } from '../../../core/visits/visit.ts';
-import { currentAppointmentOf as standingOfEntry } from '../../../core/waitlist/entry.ts';
+import { currentAppointmentOf } from '../../../core/waitlist/entry.ts';
 import { offerEnd } from '../../../core/waitlist/release.ts';
 import { type BookingResult, bookAppointment, isTransient } from '../booking/book.ts';
 import { cancelEntries } from '../booking/cancel.ts';
@@ -397,7 +397,7 @@ async function makeRows(
 const readAbsentOf = (medplum: MedplumClient, { blocks }: Absence): Promise<Absent[]> => readAbsent(medplum, blocks);
 
 /** Everything that one act for an appointment depends on. */
-interface Acting extends Omit<Known, 'row' | 'standing'> {
+interface Acting extends Omit<Known, 'row' | 'rowStatus'> {
   readonly row: Task;
   readonly affected: Affected;
   readonly absence: Absence | undefined;
@@ -514,15 +514,15 @@ async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
       ? await bookAppointment(
           medplum,
           parseBookRequest(bodyFor(proposed), config),
-          { id: ownerOf(appointment, config) ?? '', role: 'repository', limits: [] },
+          { id: ownerOf(appointment, config) ?? '', role: 'staff', limits: [] },
           {
             offer: { reason: 'absence', for: changes.map(({ from }) => from.id ?? ''), until },
             extend: (transaction) => {
               const [first, ...others] = transaction.entry ?? [];
               const fullUrl = first?.fullUrl ?? newId();
               // Somebody who is called is called with a time that is held for them.
-              const standing = affected.reach === 'call' ? 'call' : 'offered';
-              const kept = rowEntry(row, standing, { offer: fullUrl, tries: affected.tries + 1, end: until });
+              const rowStatus = affected.reach === 'call' ? 'call' : 'offered';
+              const kept = rowEntry(row, rowStatus, { offer: fullUrl, tries: affected.tries + 1, end: until });
               return first ? { ...transaction, entry: [{ ...first, fullUrl }, ...others, kept] } : transaction;
             },
           },
@@ -554,8 +554,8 @@ async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
     },
     acting.secrets,
   );
-  const standing = entry?.proposal ? 'waiting' : 'call';
-  await write(medplum, row, [rowEntry(row, standing, { proposal: entry?.proposal, tries: affected.tries + 1 })]);
+  const rowStatus = entry?.proposal ? 'waiting' : 'call';
+  await write(medplum, row, [rowEntry(row, rowStatus, { proposal: entry?.proposal, tries: affected.tries + 1 })]);
 }
 
 const scheduleOf = (slot: Slot | undefined): string[] => {
@@ -574,7 +574,7 @@ async function move(medplum: MedplumClient, { row, offer: offered, together }: A
   const result = await bookAppointment(
     medplum,
     parseBookRequest(bodyFor(appointments), config),
-    { id: '', role: 'repository', limits: [] },
+    { id: '', role: 'staff', limits: [] },
     { extend: (transaction) => ({ ...transaction, entry: [...(transaction.entry ?? []), rowEntry(row, 'moved')] }) },
   );
   if (result.kind !== 'booked' && !isLeftToNext(result)) {
@@ -595,7 +595,7 @@ async function wasReplaced(medplum: MedplumClient, { row, appointment }: Acting)
       ['_count', '100'],
     ]),
   ]);
-  return ofType('Appointment', found).some((one) => standingOfEntry(one) === appointment.id && holdsSlots(one));
+  return ofType('Appointment', found).some((one) => currentAppointmentOf(one) === appointment.id && holdsSlots(one));
 }
 
 const acts: {
@@ -689,7 +689,7 @@ export async function* absenceActs(
         const together = facts.together(offered);
         const common = { appointment, offer: offered, together, slots: facts.slots, absent };
         const acting = { ...common, row, affected, absence, secrets };
-        const known = { ...common, row: affected, standing: statusOfRow(row) };
+        const known = { ...common, row: affected, rowStatus: statusOfRow(row) };
         const step = nextStep(known, Date.now(), config);
         if (step.do === 'tick') {
           ticked.add(row.id);

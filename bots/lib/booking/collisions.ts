@@ -77,7 +77,7 @@ async function resolve(medplum: MedplumClient, collision: Collision): Promise<vo
   if (!givesWay(collision)) {
     const entries = collision.isBlock
       ? [collisionTask(collision, config)]
-      : overlapEntries(appointment, collision.taking, config);
+      : overlapEntries(appointment, collision.externalSlot, config);
     await write(entries);
     return;
   }

@@ -89,7 +89,7 @@ export const aroundUrl = (schedule: string, { start, end }: Slot): string =>
   slotsNear(schedule, { start: parseInstant(start) ?? 0, end: parseInstant(end) ?? 0 }, REACH);
 
 const laneOf = ({ from, lane }: ExternalSlot): string | undefined =>
-  lane ?? (from.role === 'offer' && !from.isNew ? from.id : undefined);
+  lane ?? (from.role === 'bookable' && !from.isNew ? from.id : undefined);
 
 /** Whether time is already reserved: by the appointment on the Slot, or by an earlier attempt of Medplum. */
 const isCovered = (external: ExternalSlot, reservations: readonly Reservation[]): boolean =>

@@ -187,7 +187,7 @@ async function readState(medplum: MedplumClient, id: string): Promise<State> {
   return { group, appointments, row, thread, last: ofType('Communication', sent)[0] };
 }
 
-/** The people who take part, and the places. */
+/** The people who take part, and the locations. */
 async function readOthers(medplum: MedplumClient, appointments: readonly Appointment[]): Promise<Resource[]> {
   const participants = appointments.flatMap(({ participant }) => participant);
   const searches = (['Patient', 'RelatedPerson', 'Location'] as const).flatMap((type) => {
@@ -270,7 +270,7 @@ async function send(
     recipient,
     former,
     now: Date.now(),
-    places: ofType('Location', others),
+    locations: ofType('Location', others),
   };
   if (!known || !state.row?.id) {
     return;
@@ -477,14 +477,14 @@ export async function followAppointment(
   if (step.do === 'send' && addressee && !addressee.isTrusted) {
     await writeRows(medplum, callEntries(step, own, atOnce), what(id));
   } else if (step.do === 'send' && recipient) {
-    const places = await readOthers(
+    const locations = await readOthers(
       medplum,
       atOnce.members.map(({ appointment }) => appointment),
     );
     await send(medplum, secrets, await withDeadline(medplum, step, appointments), own, {
       recipient,
       former,
-      others: [...others, ...places],
+      others: [...others, ...locations],
       atOnce,
     });
   } else if (step.do === 'release') {

@@ -102,7 +102,8 @@ export async function readContents(
     if (!isResource(appointment, 'Appointment')) {
       return { event };
     }
-    const isTold = event.kind === 'delete' ? couldRead(readable, appointment, true) : mayBeRead.has(event.appointment);
-    return isTold ? { event, appointment } : { event };
+    const isNotified =
+      event.kind === 'delete' ? couldRead(readable, appointment, true) : mayBeRead.has(event.appointment);
+    return isNotified ? { event, appointment } : { event };
   });
 }

@@ -121,7 +121,7 @@ export async function mayChange(medplum: MedplumClient, seen: Subscription, call
  * @throws Error when Medplum does not answer
  */
 export async function isStaff(medplum: MedplumClient, caller: Subscriber): Promise<boolean> {
-  return roleOf(await describeCaller(medplum, caller)) === 'repository';
+  return roleOf(await describeCaller(medplum, caller)) === 'staff';
 }
 
 /**

@@ -29,7 +29,7 @@ const full: Issue = {
 };
 
 /** Finds one Subscription when the project is full. */
-function lastPlaceQuery(): string {
+function lastSubscriptionQuery(): string {
   const offset = String(MAX_TOTAL - 1);
   return `Subscription?${new URLSearchParams({ status: NOT_OVER, _offset: offset, _count: '1', _fields: 'id' })}`;
 }
@@ -59,7 +59,7 @@ export async function readRowBelowLimit(
   const [tasks = [], open = [], last = []] = await readInTransaction(medplum, [
     outboxesSearch([subscriber], config),
     openSubscriptionsQuery(subscriber),
-    lastPlaceQuery(),
+    lastSubscriptionQuery(),
   ]);
   const [row] = rowsIn(tasks);
   if (open.length >= config.notifications.maxSubscriptions || (row?.outboxes.of.size ?? 0) > MAX) {

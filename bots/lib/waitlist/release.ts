@@ -80,7 +80,7 @@ interface Waiting {
   /** In the order in which they are asked. */
   readonly entries: readonly Appointment[];
   /** What still stands until something earlier is taken, by the id that an entry names: an appointment, or all of its visit. */
-  readonly standing: ReadonlyMap<string, readonly Appointment[]>;
+  readonly current: ReadonlyMap<string, readonly Appointment[]>;
   readonly services: readonly HealthcareService[];
   /** Ids of the entries that have an offer that stands. */
   readonly asked: Set<string>;
@@ -130,7 +130,7 @@ async function readWaiting(
   const offers = found.filter((appointment) => isOpenOffer(appointment, now, config));
   return {
     entries,
-    standing: new Map(
+    current: new Map(
       movable.map((appointment) => [
         appointment.id ?? '',
         [appointment, ...otherAppointmentsOf(appointment, visits, now, config)].toSorted(byStart),
@@ -165,7 +165,7 @@ function withOffer(transaction: Bundle, entry: Appointment, isCalled: boolean): 
 /** On whose behalf time is offered: that of the portal that speaks for the person, or the clinic's. */
 function callerFor(entry: Appointment) {
   const owner = ownerOf(entry, config);
-  return { id: owner ?? '', role: owner === undefined ? ('repository' as const) : ('requestor' as const), limits: [] };
+  return { id: owner ?? '', role: owner === undefined ? ('staff' as const) : ('requestor' as const), limits: [] };
 }
 
 /** What could be offered to one of those who wait. */
@@ -174,13 +174,13 @@ interface Candidate {
   /** One appointment, or all of a visit. */
   readonly appointments: readonly Appointment[];
   /** What it would replace. */
-  readonly standing: readonly Appointment[];
+  readonly current: readonly Appointment[];
 }
 
 /** Offers time to one of those who wait. */
 async function offer(
   medplum: MedplumClient,
-  { entry, appointments, standing }: Candidate,
+  { entry, appointments, current }: Candidate,
   end: number,
   former: Waiting['former'],
   secrets: BotEvent['secrets'],
@@ -188,14 +188,14 @@ async function offer(
   const now = Date.now();
   const until = Math.min(end, parseInstant(appointments[0]?.start) ?? end);
   // A portal that puts somebody on the list knows how to tell them, as long as there is one.
-  const isTold = !isOfClinic(entry, config) && !former.has(ownerOf(entry, config));
-  const [reach] = isTold ? [] : await readReaches(medplum, [entry], secrets);
+  const isNotified = !isOfClinic(entry, config) && !former.has(ownerOf(entry, config));
+  const [reach] = isNotified ? [] : await readReaches(medplum, [entry], secrets);
   const result = await bookAppointment(
     medplum,
     parseBookRequest(bodyFor(offeredTo(entry, appointments, now)), config),
     callerFor(entry),
     {
-      offer: { reason: 'waitlist', for: [entry, ...standing].map(({ id = '' }) => id), until },
+      offer: { reason: 'waitlist', for: [entry, ...current].map(({ id = '' }) => id), until },
       extend: (transaction) => withOffer(transaction, entry, reach === 'call'),
     },
   );
@@ -246,12 +246,12 @@ interface Freed extends WaitlistRelease {
 async function findWhole(
   medplum: MedplumClient,
   entry: Appointment,
-  standing: readonly Appointment[],
+  current: readonly Appointment[],
   visits: readonly Visit[],
   { calendar: { schedule }, policy, now, deadline, ...freed }: Freed,
 ): Promise<readonly Appointment[]> {
   const caller = callerFor(entry);
-  const before = parseInstant(standing[0]?.start) ?? Number.POSITIVE_INFINITY;
+  const before = parseInstant(current[0]?.start) ?? Number.POSITIVE_INFINITY;
   const [payerKind] = payerKindsOf(entry, config);
   for (const visit of visits) {
     for (const period of Date.now() < deadline
@@ -270,12 +270,12 @@ async function findWhole(
 }
 
 /** What can be offered of released time: to each of those who wait one appointment in a Slot, or a visit that takes it. */
-function candidates(medplum: MedplumClient, { entries, standing, services }: Waiting, freed: Freed) {
+function candidates(medplum: MedplumClient, { entries, current, services }: Waiting, freed: Freed) {
   const visits = new Map(entries.map((appointment) => [appointment, visitsFor(appointment, services, config)]));
   const wholes = new Map<Appointment, Promise<readonly Appointment[]>>();
-  const standingFor = (entry: Appointment) => standing.get(currentAppointmentOf(entry) ?? '') ?? [];
+  const currentOf = (entry: Appointment) => current.get(currentAppointmentOf(entry) ?? '') ?? [];
   return async (entry: Appointment, slot: Slot, offered: FreedTime): Promise<Candidate | undefined> => {
-    const beside = standingFor(entry);
+    const beside = currentOf(entry);
     const wanted = visits.get(entry) ?? [];
     if (wanted.length === 0) {
       const appointments = fits(entry, offered, beside[0]) ? [inFreedTime(entry, offered, slot.id ?? '')] : [];
@@ -292,9 +292,9 @@ function candidates(medplum: MedplumClient, { entries, standing, services }: Wai
 function candidate(
   entry: Appointment,
   appointments: readonly Appointment[],
-  standing: readonly Appointment[],
+  current: readonly Appointment[],
 ): Candidate | undefined {
-  return appointments.length > 0 ? { entry, appointments, standing } : undefined;
+  return appointments.length > 0 ? { entry, appointments, current } : undefined;
 }
 
 /**

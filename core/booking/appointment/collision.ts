@@ -15,7 +15,7 @@ import { holdsSlots, isOpen } from './status.ts';
 /** An appointment, and the Slot that was written over its time. */
 export interface Collision {
   readonly appointment: Appointment;
-  readonly taking: CalendarSlot;
+  readonly externalSlot: CalendarSlot;
   /** Whether the Slot blocks time: it is `busy-unavailable`, or an external busy slot that no appointment names. */
   readonly isBlock: boolean;
 }
@@ -34,7 +34,7 @@ export function bookedBeside(slot: CalendarSlot, slots: readonly CalendarSlot[])
  */
 export function takenByHand(slots: readonly CalendarSlot[], appointments: readonly Appointment[]): CalendarSlot[] {
   const held = new Set(appointments.flatMap(slotIdsOf));
-  return slots.filter((slot) => slot.role === 'offer' && isBooked(slot) && !held.has(slot.id));
+  return slots.filter((slot) => slot.role === 'bookable' && isBooked(slot) && !held.has(slot.id));
 }
 
 /**
@@ -66,7 +66,7 @@ export function collisions(
     yielding
       .map((appointment) => ({ appointment, ids: slotIdsOf(appointment) }))
       .filter(({ ids }) => ids.includes(under.id) && !ids.includes(external.id))
-      .map(({ appointment }) => ({ appointment, taking: external, isBlock: isBlock(external) }));
+      .map(({ appointment }) => ({ appointment, externalSlot: external, isBlock: isBlock(external) }));
   const isInConflict = (appointment: Appointment): boolean =>
     slot.isByHand &&
     appointment.status === 'booked' &&
@@ -75,7 +75,7 @@ export function collisions(
   return isBuffer(slot.resource)
     ? []
     : [
-        ...yielding.filter(isInConflict).map((appointment) => ({ appointment, taking: slot, isBlock: false })),
+        ...yielding.filter(isInConflict).map((appointment) => ({ appointment, externalSlot: slot, isBlock: false })),
         ...beside.flatMap((other) => [
           ...(takes(slot) ? lostTo(slot, other) : []),
           ...(byHand.has(other) && takes(other) ? lostTo(other, slot) : []),
@@ -88,8 +88,8 @@ export function collisions(
  * unconfirmed request. A block may lie over both, and a confirmed appointment is a promise: in these cases a person
  * decides.
  */
-export function givesWay({ appointment: { status }, taking, isBlock }: Collision): boolean {
-  return !isBlock && taking.status === 'busy' && (status === 'proposed' || status === 'pending');
+export function givesWay({ appointment: { status }, externalSlot, isBlock }: Collision): boolean {
+  return !isBlock && externalSlot.status === 'busy' && (status === 'proposed' || status === 'pending');
 }
 
 /** Whether an appointment was cancelled because staff gave its time to another one. */
@@ -105,15 +105,18 @@ export function givenWay({ appointment }: Pick<Collision, 'appointment'>, config
 }
 
 /** The open Task that asks staff to decide about a collision. Each appointment has one at most. */
-export function collisionTask({ appointment, taking }: Omit<Collision, 'isBlock'>, config: BookingConfig): BundleEntry {
+export function collisionTask(
+  { appointment, externalSlot }: Omit<Collision, 'isBlock'>,
+  config: BookingConfig,
+): BundleEntry {
   const focus = { reference: `Appointment/${appointment.id}` };
   const patient = appointment.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
   const more: Partial<Task> = {
     priority: 'urgent',
-    description: `Slot/${taking.id} (${taking.resource.status}), ${timeText(taking.resource, config.timeZone)}, takes time of this appointment: move or cancel one of them.`,
+    description: `Slot/${externalSlot.id} (${externalSlot.resource.status}), ${timeText(externalSlot.resource, config.timeZone)}, takes time of this appointment: move or cancel one of them.`,
     focus,
     ...(patient && { for: patient }),
-    reasonReference: { reference: `Slot/${taking.id}` },
+    reasonReference: { reference: `Slot/${externalSlot.id}` },
   };
   const query = rowSearch(['collision'], { focus: focus.reference, status: 'requested' }, config);
   return creation(newRow('collision', { status: 'requested', ...more }, config), query);
@@ -156,7 +159,7 @@ export function overlapEntries(appointment: Appointment, external: CalendarSlot,
   const mark = overbookingMark(config);
   return [
     updateEntry(appointment, { ...appointment, extension: [...(appointment.extension ?? []), mark] }),
-    collisionTask({ appointment, taking: external }, config),
+    collisionTask({ appointment, externalSlot: external }, config),
   ];
 }
 
@@ -175,8 +178,9 @@ export function conflictEntries(
   const mark = overbookingMark(config);
   const marked = (appointment: Appointment): BundleEntry =>
     updateEntry(appointment, { ...appointment, extension: [...(appointment.extension ?? []), mark] });
-  const [taking] = slot ? calendarOf([slot], config).values() : [];
-  const task = taking && isByPeople(yielding) ? [collisionTask({ appointment: yielding, taking }, config)] : [];
+  const [externalSlot] = slot ? calendarOf([slot], config).values() : [];
+  const task =
+    externalSlot && isByPeople(yielding) ? [collisionTask({ appointment: yielding, externalSlot }, config)] : [];
   return isByPeople(yielding) && isByPeople(winner)
     ? [marked(yielding), marked(winner), ...task]
     : [updateEntry(yielding, givenWay({ appointment: yielding }, config)), ...task];

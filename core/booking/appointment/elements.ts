@@ -303,8 +303,8 @@ export function reservedIssues(
   );
   const notes = [artefactUri(config, 'LocalChangedBy'), artefactUri(config, 'LocalSubmittedElements')];
   const isLeftOut = ({ entry }: ReservedEntry): boolean =>
-    changer === 'repository' && notes.some((one) => isSameToken(String(entry.system ?? entry.url), one));
-  const isCode = ({ path }: ReservedEntry): boolean => changer === 'repository' && path.endsWith('.coding');
+    changer === 'staff' && notes.some((one) => isSameToken(String(entry.system ?? entry.url), one));
+  const isCode = ({ path }: ReservedEntry): boolean => changer === 'staff' && path.endsWith('.coding');
   const removed = missingFrom(before, after).filter((entry) => !isLeftOut(entry));
   const changed = [...removed, ...missingFrom(after, before)].filter((entry) => !isCode(entry));
   return [...new Set(changed.map(({ path }) => path))].map((expression) => ({

@@ -19,7 +19,7 @@ export const takesTime = (appointment: Appointment): boolean =>
  */
 export function uncoveredTime(appointment: Appointment, named: readonly CalendarSlot[]): Interval[] {
   const time = timeOf(appointment);
-  const covering = named.filter(({ role }) => role !== 'void');
+  const covering = named.filter(({ role }) => role !== 'ended');
   return time && takesTime(appointment) ? [...subtract([time], union(covering))] : [];
 }
 
@@ -58,10 +58,10 @@ export function timesTaken(
     const id = schedule.id ?? '';
     const own = named.filter((slot) => slot.schedule === id);
     const parts = own
-      .filter(({ role }) => role !== 'void')
+      .filter(({ role }) => role !== 'ended')
       .flatMap((slot) => {
         const needed = neededBuffers({ schedule, services }, slot, appointment.serviceType ?? [], config);
-        const around = isTaken(slot) && slot.role !== 'offer' ? slot : time && withBuffers(time, needed);
+        const around = isTaken(slot) && slot.role !== 'bookable' ? slot : time && withBuffers(time, needed);
         return time && around && overlaps(slot, time) ? [{ from: slot, start: around.start, end: around.end }] : [];
       });
     const rest = (isKnown ? uncoveredTime(appointment, own) : []).map((uncovered) => {

@@ -122,7 +122,7 @@ export function isTakenByClinic(
   config: PublicConfig,
 ): boolean {
   const isUnconfirmed = status === 'busy' && isOpen(holder) && slotStatusOf(slotUseOf(holder)) !== 'busy';
-  return role === 'offer' && (isByHand || isUnconfirmed) && ownerOf(holder, config) !== undefined;
+  return role === 'bookable' && (isByHand || isUnconfirmed) && ownerOf(holder, config) !== undefined;
 }
 
 /** Ids of the slots that an appointment gives back when it ends or moves: all but those that the clinic has booked. */

@@ -6,7 +6,7 @@ import { isHeld, type SlotUse, slotStatusOf, type TakenStatus } from '../../slot
  * The party that changes the status of an appointment: the portal that booked it, the staff of the clinic, or the
  * service (by `$book`, or because a patient no longer exists).
  */
-export type Changer = 'requestor' | 'repository' | 'service';
+export type Changer = 'requestor' | 'staff' | 'service';
 
 type AppointmentStatus = Appointment['status'];
 
@@ -18,8 +18,8 @@ interface StatusRule {
   readonly next: Readonly<Partial<Record<AppointmentStatus, readonly Changer[]>>>;
 }
 
-const everybody: readonly Changer[] = ['requestor', 'repository', 'service'];
-const clinic: readonly Changer[] = ['repository'];
+const everybody: readonly Changer[] = ['requestor', 'staff', 'service'];
+const clinic: readonly Changer[] = ['staff'];
 const service: readonly Changer[] = ['service'];
 const cancelledWithPatient = { cancelled: service };
 
@@ -30,7 +30,7 @@ const cancelledWithPatient = { cancelled: service };
  */
 const statusTable: Readonly<Record<AppointmentStatus, StatusRule>> = {
   proposed: { slots: 'held', isOpen: true, next: { booked: service, pending: service, cancelled: everybody } },
-  pending: { slots: 'requested', isOpen: true, next: { booked: ['repository', 'service'], cancelled: everybody } },
+  pending: { slots: 'requested', isOpen: true, next: { booked: ['staff', 'service'], cancelled: everybody } },
   booked: {
     slots: 'confirmed',
     isOpen: true,

@@ -173,7 +173,7 @@ export function isOutOfSync(
 /** Whether the service may take a Slot of this status. A busy, blocked or entered-in-error Slot stays as it is. */
 const isAdjustable = (status: Slot['status']): boolean => status === 'free' || status === 'busy-tentative';
 
-const isOpenBookableSlot = ({ role, status }: CalendarSlot): boolean => role === 'offer' && !isTaken({ status });
+const isOpenBookableSlot = ({ role, status }: CalendarSlot): boolean => role === 'bookable' && !isTaken({ status });
 
 /**
  * Finds a Slot on the time that a staff appointment has not taken yet: both were written at the same moment.
@@ -270,7 +270,7 @@ function withOwnBuffers(
   const isOwn = ({ resource }: CalendarSlot): boolean => ids.includes(bufferOf(resource, config) ?? '');
   const isBeside = ({ start, end }: Interval): boolean => end === time.start || start === time.end;
   const result = new Map([...calendar].filter(([, slot]) => !isOwn(slot) || isBeside(slot)));
-  const bookable = ids.flatMap((id) => calendar.get(id) ?? []).filter(({ role }) => role === 'offer');
+  const bookable = ids.flatMap((id) => calendar.get(id) ?? []).filter(({ role }) => role === 'bookable');
   // An appointment that had buffers and was moved with its Slot needs buffers at the new time.
   const hadBuffers = new Set(
     [...calendar.values()].flatMap((slot) =>
@@ -296,7 +296,7 @@ function withOwnBuffers(
     for (const made of needed ? bufferSlots(time, first, needed, newId, config) : []) {
       const { status, comment } = made.resource;
       const buffer =
-        first?.role === 'offer'
+        first?.role === 'bookable'
           ? made
           : newExternalSlot(schedule, made, { id: made.id, status, ...(comment !== undefined && { comment }) });
       if (!isThere(buffer)) {
@@ -351,7 +351,7 @@ export function withExternalSlots(
   });
   const isGone = (reference: Reference): boolean => {
     const slot = slots.find(({ id }) => id === idIn(reference, 'Slot'));
-    return slot === undefined || calendarSlot(slot, config)?.role === 'void';
+    return slot === undefined || calendarSlot(slot, config)?.role === 'ended';
   };
   const named = appointment.slot ?? [];
   const kept = named.filter((reference) => !left.includes(idIn(reference, 'Slot') ?? ''));
@@ -375,7 +375,7 @@ function lostSlots(
   config: PublicConfig,
   newId: () => string,
 ): CalendarSlot[] {
-  const isPublished = (slot: Slot): boolean => publishedKeyOf(slot, config)?.kind === 'offer';
+  const isPublished = (slot: Slot): boolean => publishedKeyOf(slot, config)?.kind === 'bookable';
   const tagged = lost
     .filter((slot) => !isPublished(slot))
     .map((slot): Slot => {
@@ -383,7 +383,7 @@ function lostSlots(
       return { ...slot, meta: { ...slot.meta, tag } };
     });
   const parts = [...calendarOf(tagged, config).values()].map((slot): CalendarSlot => {
-    return { ...slot, id: newId(), isNew: true, role: 'offer', use: undefined };
+    return { ...slot, id: newId(), isNew: true, role: 'bookable', use: undefined };
   });
   const published = [...calendarOf(lost.filter(isPublished), config).values()].flatMap((slot) => {
     const { identifier = [], schedule, serviceCategory, specialty, appointmentType, comment } = slot.resource;
@@ -401,7 +401,7 @@ function lostSlots(
       end: formatInstant(slot.whole.end),
     };
     const made = slot.whole.end > now ? newCalendarSlot(newId(), resource, config) : undefined;
-    return made ? [{ ...made, role: 'offer' as const }] : [];
+    return made ? [{ ...made, role: 'bookable' as const }] : [];
   });
   return [...parts, ...published];
 }

@@ -9,8 +9,8 @@ import { ruleOf } from '../appointment/elements.ts';
 import { hasEnded, isHolding } from '../appointment/expiry.ts';
 import { hasCommonIdentifier } from '../patients/identity.ts';
 import type { AppointmentRequest } from '../request/request.ts';
+import type { BookingDecision } from './booking-calendar.ts';
 import type { ResolvedParticipants } from './resolve-participants.ts';
-import type { Situation } from './situation.ts';
 
 const patientIds = (participants: readonly AppointmentParticipant[]): string[] =>
   participants.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
@@ -69,18 +69,18 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
   );
 }
 
-function isMade(appointment: Appointment, { context: { purpose, now, config } }: Situation): boolean {
+function isMade(appointment: Appointment, { context: { purpose, now, config } }: BookingDecision): boolean {
   const isBooked = appointment.status === 'booked' || appointment.status === 'pending';
   return purpose === 'hold' ? isHolding(appointment, now, config) : isBooked && !hasEnded(appointment, now, config);
 }
 
 /** The caller's appointments that may be the result of an earlier, identical request. */
-function candidates(situation: Situation): Appointment[] {
-  const { request, state, context } = situation;
+function candidates(decision: BookingDecision): Appointment[] {
+  const { request, state, context } = decision;
   const { value } = request.appointment;
   const isHeldAgain = (appointment: Appointment): boolean => context.purpose === 'hold' && appointment.id === value.id;
   return resourcesOfType(state, 'Appointment')
-    .filter((appointment) => isMade(appointment, situation) && !isHeldAgain(appointment))
+    .filter((appointment) => isMade(appointment, decision) && !isHeldAgain(appointment))
     .filter(
       (appointment) => belongsTo(appointment, context.requestor, context.config) && isRepeated(value, appointment),
     );
@@ -90,7 +90,11 @@ const isAt = ({ start, end }: Appointment, interval: Interval | undefined): bool
   parseInstant(start) === interval?.start && parseInstant(end) === interval?.end;
 
 /** Whether an appointment, or a version of it, has the requested time, patients and slots. */
-function isAskedFor(appointment: Appointment, { request, resolved, state }: Situation, calendar: Calendar): boolean {
+function isAskedFor(
+  appointment: Appointment,
+  { request, resolved, state }: BookingDecision,
+  calendar: Calendar,
+): boolean {
   return (
     isAt(appointment, request.interval) &&
     isForSamePatients(request, resolved, appointment, state) &&
@@ -99,19 +103,20 @@ function isAskedFor(appointment: Appointment, { request, resolved, state }: Situ
 }
 
 /** The slots of earlier versions, besides the current ones. */
-function calendarThen({ stored, known, context: { config } }: Situation): Calendar {
+function calendarThen({ stored, known, context: { config } }: BookingDecision): Calendar {
   const slots = known.histories?.slots ?? [];
   return new Map([...calendarOf(slots, config), ...stored]);
 }
 
 /** Whether an earlier version matches the request. The appointment has since been moved, or its patient merged. */
-function wasAskedFor(appointment: Appointment, situation: Situation): boolean {
-  const versions = situation.known.histories?.versions.get(appointment.id ?? '') ?? [];
-  const calendar = calendarThen(situation);
-  return versions.some((version) => version.status !== 'cancelled' && isAskedFor(version, situation, calendar));
+function wasAskedFor(appointment: Appointment, decision: BookingDecision): boolean {
+  const versions = decision.known.histories?.versions.get(appointment.id ?? '') ?? [];
+  const calendar = calendarThen(decision);
+  return versions.some((version) => version.status !== 'cancelled' && isAskedFor(version, decision, calendar));
 }
 
-const isUnderItsId = ({ request }: Situation, { id }: Appointment): boolean => request.appointment.value.id === id;
+const isUnderItsId = ({ request }: BookingDecision, { id }: Appointment): boolean =>
+  request.appointment.value.id === id;
 
 /**
  * Finds the appointment that an earlier, identical request created. A requestor that lost the first response gets it
@@ -119,20 +124,20 @@ const isUnderItsId = ({ request }: Situation, { id }: Appointment): boolean => r
  * elements), and the same time, slots and patients. An earlier version of the appointment may match, too, because it
  * may have been moved since.
  */
-export function findExistingBooking(situation: Situation): Appointment | undefined {
-  const found = candidates(situation);
+export function findExistingBooking(decision: BookingDecision): Appointment | undefined {
+  const found = candidates(decision);
   return (
-    found.find((appointment) => isAskedFor(appointment, situation, situation.stored)) ??
-    found.find((appointment) => !isUnderItsId(situation, appointment) && wasAskedFor(appointment, situation))
+    found.find((appointment) => isAskedFor(appointment, decision, decision.stored)) ??
+    found.find((appointment) => !isUnderItsId(decision, appointment) && wasAskedFor(appointment, decision))
   );
 }
 
 /** The ids of the appointments whose history must be read to find an earlier, identical request. */
-export function perhapsMoved(situation: Situation): string[] {
-  return candidates(situation).flatMap((appointment) =>
+export function perhapsMoved(decision: BookingDecision): string[] {
+  return candidates(decision).flatMap((appointment) =>
     appointment.id === undefined ||
-    isUnderItsId(situation, appointment) ||
-    isAskedFor(appointment, situation, situation.stored)
+    isUnderItsId(decision, appointment) ||
+    isAskedFor(appointment, decision, decision.stored)
       ? []
       : appointment.id,
   );

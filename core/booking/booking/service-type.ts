@@ -7,7 +7,7 @@ import { type ResourceSet, scheduleOf } from '../../rows/resource-set.ts';
 import type { CalendarSlot } from '../../slots/slot.ts';
 import { type ScheduleServices, servesPayerKind, servicesFor } from '../../slots/terms.ts';
 import type { AppointmentRequest } from '../request/request.ts';
-import { calendarAt, type Situation } from './situation.ts';
+import { type BookingDecision, calendarAt } from './booking-calendar.ts';
 
 function hasCommonCoding(concept: CodeableConcept, other: CodeableConcept): boolean {
   return (concept.coding ?? []).some(({ system, code }) =>
@@ -65,12 +65,12 @@ export function serviceTypeIssues(
  * Checks that each slot and one of its possible services serve the patient's payer kind. Staff are exempt.
  * @returns `service-type-not-offered` if one does not
  */
-export function payerKindIssues(situation: Situation): Issue[] {
-  const { selected, context } = situation;
-  const { appointment } = situation.request;
+export function payerKindIssues(decision: BookingDecision): Issue[] {
+  const { selected, context } = decision;
+  const { appointment } = decision.request;
   const [kind] = payerKindsOf(appointment.value, context.config);
   const isServed = (slot: CalendarSlot): boolean => {
-    const offered = calendarAt(slot, situation)?.services ?? [];
+    const offered = calendarAt(slot, decision)?.services ?? [];
     const types = appointment.value.serviceType ?? slot.services ?? [];
     return !kind || servesPayerKind(kind, slot, types, offered, context.config);
   };
@@ -85,13 +85,13 @@ export function payerKindIssues(situation: Situation): Issue[] {
  * matches all its slots. Medplum's `$reschedule` moves no appointment without one. `userSelected` is false for a
  * derived type: a re-submission does not keep it.
  */
-export function storedServiceTypes(situation: Situation): readonly CodeableConcept[] {
-  const { selected, request, context } = situation;
+export function storedServiceTypes(decision: BookingDecision): readonly CodeableConcept[] {
+  const { selected, request, context } = decision;
   const sent = request.appointment.value.serviceType ?? [];
   const [first = [], ...others] = selected.slots
     .map((slot) => {
       const types = sent.length > 0 ? sent : (slot.services ?? []);
-      return servicesFor(slot, types, calendarAt(slot, situation)?.services ?? [], context.config);
+      return servicesFor(slot, types, calendarAt(slot, decision)?.services ?? [], context.config);
     })
     .filter((services) => services.length > 0);
   const [service, ...more] = first.filter(({ id }) =>

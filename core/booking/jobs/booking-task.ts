@@ -74,7 +74,7 @@ export function jobIn({ status, input }: Task): BookingJob | undefined {
         body: job.body,
         requestor: job.requestor,
         requester: isObject(job.requester) ? job.requester : undefined,
-        role: job.role === 'repository' ? 'repository' : 'requestor',
+        role: job.role === 'staff' ? 'staff' : 'requestor',
         visible: job.visible.map(String),
       }
     : undefined;
@@ -102,8 +102,8 @@ export const overdueJobs = (now: number, config: PublicConfig): string =>
 export function inTurns(tasks: readonly Task[], random: () => number, config: PublicConfig): Task[] {
   const owners = Map.groupBy(tasks, (task) => ownerOf(task, config));
   const queues = [...owners.values()]
-    .map((queue) => ({ queue, place: random() }))
-    .sort((one, other) => one.place - other.place);
+    .map((queue) => ({ queue, order: random() }))
+    .sort((one, other) => one.order - other.order);
   return queues
     .flatMap(({ queue }) => queue.map((task, round) => ({ task, round })))
     .sort((one, other) => one.round - other.round)

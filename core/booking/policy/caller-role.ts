@@ -54,5 +54,5 @@ export function roleOf(me: unknown): Role | undefined {
   if (!isObject(me) || !isObject(me.profile)) {
     return undefined;
   }
-  return mayChangeInMedplum(me, 'Appointment') ? 'repository' : 'requestor';
+  return mayChangeInMedplum(me, 'Appointment') ? 'staff' : 'requestor';
 }

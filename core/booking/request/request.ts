@@ -319,9 +319,9 @@ function readOne(
   const slots = readSlots(appointment, baseUrl);
   const schedule = readReference(inputs.schedule, baseUrl, 'Schedule');
   const participation = readParticipants(appointment, { patient, relatedPerson, isOneOfSeveral }, baseUrl);
-  const isPlaceNamed = appointment.value.slot !== undefined || inputs.schedule !== undefined;
-  const placeIssues: Issue[] =
-    isPlaceNamed || !areParametersRead
+  const isTimeNamed = appointment.value.slot !== undefined || inputs.schedule !== undefined;
+  const timeIssues: Issue[] =
+    isTimeNamed || !areParametersRead
       ? []
       : [
           {
@@ -346,7 +346,7 @@ function readOne(
       ...missingElements(appointment, patient !== undefined || isHolding || !areParametersRead),
       ...(isHolding && !patient ? relationIssues({ relatedPerson }, participation.participants) : []),
       ...instantIssues(appointment),
-      ...placeIssues,
+      ...timeIssues,
       ...slots.issues,
       ...schedule.issues,
       ...participation.issues.filter(({ code }) => code !== 'patient-missing' || (!isHolding && areParametersRead)),

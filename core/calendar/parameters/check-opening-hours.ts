@@ -41,10 +41,10 @@ function valueProblems(layer: Layer): CalendarProblem[] {
     alignment([layer]),
     capacity([layer]),
   ];
-  const [grid, places] = [alignment([layer]).value, capacity([layer]).value];
+  const [grid, lanes] = [alignment([layer]).value, capacity([layer]).value];
   return [
     ...read.flatMap(({ problems }) => problems),
-    ...(grid && places !== undefined ? tooManySlots(grid, places, layer.path) : []),
+    ...(grid && lanes !== undefined ? tooManySlots(grid, lanes, layer.path) : []),
   ];
 }
 

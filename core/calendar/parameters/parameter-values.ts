@@ -118,9 +118,9 @@ export function capacity(layers: readonly Layer[]): Checked<number> {
     return problems.length > 0 ? { value: undefined, problems } : sound(1);
   }
   const { valuePositiveInt, valueInteger, valueUnsignedInt } = found.extension;
-  const places = valuePositiveInt ?? valueInteger ?? valueUnsignedInt ?? Number.NaN;
-  return Number.isInteger(places) && places >= 1 && places <= MAX_CAPACITY
-    ? sound(places)
+  const lanes = valuePositiveInt ?? valueInteger ?? valueUnsignedInt ?? Number.NaN;
+  return Number.isInteger(lanes) && lanes >= 1 && lanes <= MAX_CAPACITY
+    ? sound(lanes)
     : faulty(
         'capacity-invalid',
         `The parameter slotCapacity must be from 1 to ${MAX_CAPACITY}.`,

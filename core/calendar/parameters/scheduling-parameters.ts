@@ -153,10 +153,10 @@ export function schedulingParameters(
     ...serviceClosures(service, path),
   ];
   const closed = closedTimes(closures, read.timeZone.value ?? clinicZone, path);
-  const places = read.capacity.value ?? 1;
+  const lanes = read.capacity.value ?? 1;
   const found = [
     ...[...Object.values(read), closed].flatMap((one) => one.problems),
-    ...(read.alignment.value ? tooManySlots(read.alignment.value, places, `${path}.extension`) : []),
+    ...(read.alignment.value ? tooManySlots(read.alignment.value, lanes, `${path}.extension`) : []),
   ];
   const [duration, open] = [read.duration.value, read.hours.value];
   if (found.length > 0 || duration === undefined || !open || !read.alignment.value) {
@@ -170,6 +170,6 @@ export function schedulingParameters(
     timeZone: read.timeZone.value ?? clinicZone,
     hours: open,
     closed: closed.value ?? [],
-    capacity: places,
+    capacity: lanes,
   });
 }

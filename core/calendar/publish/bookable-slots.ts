@@ -108,7 +108,7 @@ function offeredSlot(
   config: PublicConfig,
 ): WantedSlot {
   const key: PublishedKey = {
-    kind: 'offer',
+    kind: 'bookable',
     schedule: schedule.id,
     service: service.id,
     start: interval.start,

@@ -107,7 +107,7 @@ function withBlocks(
   const isOver = (slot: CalendarSlot): boolean =>
     isComplete && slot.role === 'external' && !wanted.some(({ key }) => key === keyOf(slot));
   for (const slot of stored.filter(isOver)) {
-    result.set(slot.id, { ...slot, status: 'entered-in-error', role: 'void' });
+    result.set(slot.id, { ...slot, status: 'entered-in-error', role: 'ended' });
   }
   for (const block of wanted.filter(isNear)) {
     const found = stored.filter((slot) => keyOf(slot) === block.key);
@@ -152,7 +152,7 @@ function restored(slot: CalendarSlot, { resource, start, end }: WantedSlot, conf
     ...slot,
     ...time,
     ...(!isAsWanted && { resource: written, services }),
-    role: 'offer',
+    role: 'bookable',
     status: isFree ? 'free' : 'entered-in-error',
     whole: time,
   };
@@ -175,12 +175,12 @@ function withPublished(
   const published = [...calendar.values()].filter(
     (slot) =>
       slot.id === slot.origin &&
-      (isGone ? slot.role === 'offer' : publishedKeyOf(slot.resource, config)?.kind === 'offer'),
+      (isGone ? slot.role === 'bookable' : publishedKeyOf(slot.resource, config)?.kind === 'bookable'),
   );
   const parts = Map.groupBy(calendar.values(), ({ origin }) => origin);
   const isHeld = ({ origin }: CalendarSlot): boolean =>
-    (parts.get(origin) ?? []).some((slot) => slot.role === 'offer' && occupies(slot));
-  const rank = ({ status, role }: CalendarSlot): number => (status === 'free' ? 0 : role === 'offer' ? 1 : 2);
+    (parts.get(origin) ?? []).some((slot) => slot.role === 'bookable' && occupies(slot));
+  const rank = ({ status, role }: CalendarSlot): number => (status === 'free' ? 0 : role === 'bookable' ? 1 : 2);
   const stored = Map.groupBy(published, ({ resource }) => publishedValueOf(resource, config) ?? '');
   for (const [key, slots] of stored) {
     const target = byKey.get(key);
@@ -193,14 +193,14 @@ function withPublished(
     }
     const isOver = ({ start }: CalendarSlot): boolean => start < window.start || start >= window.end || start < now;
     for (const { origin } of slots.filter((slot) => slot !== kept && !isOver(slot) && (!target || !isHeld(slot)))) {
-      for (const part of (parts.get(origin) ?? []).filter((one) => one.role === 'offer' && !occupies(one))) {
-        result.set(part.id, { ...part, status: 'entered-in-error', role: 'void' });
+      for (const part of (parts.get(origin) ?? []).filter((one) => one.role === 'bookable' && !occupies(one))) {
+        result.set(part.id, { ...part, status: 'entered-in-error', role: 'ended' });
       }
     }
   }
   for (const target of byKey.values()) {
     const slot = newCalendarSlot(target.key, target.resource, config);
-    add(result, slot && { ...slot, status: 'entered-in-error', role: 'offer' });
+    add(result, slot && { ...slot, status: 'entered-in-error', role: 'bookable' });
   }
   return result;
 }
@@ -208,7 +208,7 @@ function withPublished(
 /** Assigns lanes to manually created bookable slots: different ones if they overlap. Lanes matter only for buffers. */
 function withLanes(calendar: Calendar, termsOf: TermsOf): Calendar {
   const own = [...calendar.values()].filter(
-    (slot) => slot.role === 'offer' && (slot.lane === undefined || slot.lane.startsWith(BY_HAND)),
+    (slot) => slot.role === 'bookable' && (slot.lane === undefined || slot.lane.startsWith(BY_HAND)),
   );
   const offers = [...Map.groupBy(own, ({ origin }) => origin).values()];
   const hasBuffers = own.some((slot) => termsOf(slot).before + termsOf(slot).after > 0);

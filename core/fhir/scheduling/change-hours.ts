@@ -9,7 +9,7 @@ export interface HoursChange {
   readonly every?: number;
   readonly bufferBefore?: number;
   readonly bufferAfter?: number;
-  readonly places?: number;
+  readonly lanes?: number;
   readonly timeZone?: string;
 }
 
@@ -17,14 +17,14 @@ const minutes = (url: string, value: number): Extension => ({ url, valueDuration
 
 /** The scheduling parameters of a change. A new duration that divides a day is also the default interval. */
 function parametersOf(change: HoursChange, isNew: boolean): Extension[] {
-  const { duration, bufferBefore, bufferAfter, places, timeZone } = change;
+  const { duration, bufferBefore, bufferAfter, lanes, timeZone } = change;
   const every = change.every ?? (isNew && duration !== undefined && 1440 % duration === 0 ? duration : undefined);
   return [
     ...(duration !== undefined ? [minutes('duration', duration)] : []),
     ...(every !== undefined ? [minutes('alignmentInterval', every)] : []),
     ...(bufferBefore !== undefined ? [minutes('bufferBefore', bufferBefore)] : []),
     ...(bufferAfter !== undefined ? [minutes('bufferAfter', bufferAfter)] : []),
-    ...(places !== undefined ? [{ url: 'slotCapacity', valuePositiveInt: places }] : []),
+    ...(lanes !== undefined ? [{ url: 'slotCapacity', valuePositiveInt: lanes }] : []),
     ...(timeZone !== undefined
       ? [
           { url: 'timezone', valueCode: timeZone },

@@ -12,7 +12,7 @@ export function payerKindsOf(resource: Resource, config: PublicConfig): Coding[]
 /** The key of a published Slot. It is encoded in the identifier, so that no Slot is published twice. */
 export type PublishedKey =
   | {
-      readonly kind: 'offer';
+      readonly kind: 'bookable';
       readonly schedule: string;
       readonly service: string;
       /** Milliseconds since 1970 UTC. */
@@ -24,7 +24,7 @@ export type PublishedKey =
 
 /** The value of the identifier LocalPublishedSlot. */
 export function formatKey(key: PublishedKey): string {
-  return key.kind === 'offer'
+  return key.kind === 'bookable'
     ? ['offer', key.schedule, key.service, formatInstant(key.start), key.lane].join('/')
     : ['closed', key.schedule, formatInstant(key.start), formatInstant(key.end)].join('/');
 }
@@ -35,7 +35,7 @@ function parseKey(value: string): PublishedKey | undefined {
   if (kind === 'closed' && start !== undefined && end !== undefined) {
     return { kind, schedule, start, end };
   }
-  return kind === 'offer' && end !== undefined && Number.isInteger(lane) && lane >= 1
+  return kind === 'bookable' && end !== undefined && Number.isInteger(lane) && lane >= 1
     ? { kind, schedule, service: third, start: end, lane }
     : undefined;
 }
@@ -58,7 +58,7 @@ export function publishedKeyOf(slot: Slot, config: PublicConfig): PublishedKey |
 /** Whether a busy Slot is marked as a bookable slot: it was published, split off, or marked when it was booked. */
 export function isMarked(slot: Slot, config: PublicConfig): boolean {
   const origin = artefactUri(config, 'LocalSlotOrigin');
-  return publishedKeyOf(slot, config)?.kind === 'offer' || identifierIn(slot, origin) !== undefined;
+  return publishedKeyOf(slot, config)?.kind === 'bookable' || identifierIn(slot, origin) !== undefined;
 }
 
 /** The extension of a Slot or appointment that overlaps busy time on purpose. */

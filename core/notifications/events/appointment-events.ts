@@ -44,8 +44,8 @@ export function versionsIn({ entry = [] }: Bundle, now: number): Version[] {
     }
     const outcome: unknown = response?.outcome;
     const text = isResource(outcome, 'OperationOutcome') ? outcome.issue[0]?.details?.text : undefined;
-    const [, told = ''] = /^Deleted on (.+)$/.exec(text ?? '') ?? [];
-    const deleted = Math.min(now, (Date.parse(told) || now) + SECOND - 1);
+    const [, deletedOn = ''] = /^Deleted on (.+)$/.exec(text ?? '') ?? [];
+    const deleted = Math.min(now, (Date.parse(deletedOn) || now) + SECOND - 1);
     const isGone = request?.method === 'DELETE' || response?.status.startsWith('410');
     return isGone ? [{ deleted: formatInstant(deleted) }] : [];
   });

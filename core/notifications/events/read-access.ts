@@ -65,12 +65,12 @@ function hasTag({ tag = [] }: Meta, token: string): boolean {
  * evaluated here; the policies of the service have no others. With other criteria, an earlier event about the
  * appointment (`wasTold`) counts as access.
  */
-export function couldRead(readable: readonly string[], { meta = {} }: Appointment, wasTold: boolean): boolean {
+export function couldRead(readable: readonly string[], { meta = {} }: Appointment, wasNotified: boolean): boolean {
   return readable.some((criteria) => {
     const [, query = ''] = criteria.split(/\?(.*)/s);
     const parameters = [...new URLSearchParams(query)];
     return parameters.every(([name]) => name === '_tag')
       ? parameters.every(([, value]) => value.split(',').some((token) => hasTag(meta, token)))
-      : wasTold;
+      : wasNotified;
   });
 }

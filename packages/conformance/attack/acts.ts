@@ -89,7 +89,7 @@ const add: Meaning['onDone'] = (known, { party: owner, act, offer, takes: taken,
 
 const end: Meaning['onDone'] = (_, { target }) => target && Object.assign(target, { isOver: true });
 
-const taking = {
+const takenTime = {
   isTaking: true,
   claim: ({ mark, time }) => ({ ...takes(mark, time) }),
   onDone: add,
@@ -102,8 +102,8 @@ const ending = {
 } as const satisfies Partial<Meaning>;
 
 export const meanings: Readonly<Record<Act, Meaning>> = {
-  book: { verb: 'books', portal: 8, staff: 4, ...taking },
-  hold: { verb: 'holds', portal: 2, ...taking },
+  book: { verb: 'books', portal: 8, staff: 4, ...takenTime },
+  hold: { verb: 'holds', portal: 2, ...takenTime },
   move: {
     verb: 'moves it to',
     portal: 2,
@@ -122,7 +122,7 @@ export const meanings: Readonly<Record<Act, Meaning>> = {
   replace: {
     verb: 'books instead of it',
     portal: 2,
-    ...taking,
+    ...takenTime,
     hasTarget: true,
     claim: ({ mark, time, target }) => ({ ...takes(mark, time), ...frees(target) }),
   },
@@ -137,7 +137,7 @@ export const meanings: Readonly<Record<Act, Meaning>> = {
   block: {
     verb: 'blocks',
     staff: 3,
-    ...taking,
+    ...takenTime,
     claim: ({ mark, time }) => (time ? { takes: { what: mark, time, isBlock: true } } : {}),
   },
   unblock: { verb: 'unblocks', staff: 3, ...ending },
@@ -149,9 +149,9 @@ export const meanings: Readonly<Record<Act, Meaning>> = {
 function settle(playing: Playing, draft: Draft, outcome: Outcome, carried: Omit<Carried, 'takes' | 'made'>): void {
   const { history, ignored, known, world } = playing;
   const { act, target } = carried;
-  const { kind, told, made } = outcome;
+  const { kind, notifiedCount, made } = outcome;
   const isRead = act === 'read';
-  draft.told = told;
+  draft.responseText = notifiedCount;
   if (isRead) {
     // Any other definite response claims that the appointment is missing.
     draft.outcome = 'done';
@@ -159,8 +159,8 @@ function settle(playing: Playing, draft: Draft, outcome: Outcome, carried: Omit<
   } else if (kind !== 'nothing') {
     draft.outcome = kind;
   }
-  if (isRead ? !/^200/.test(told) : kind === 'nothing') {
-    ignored.set(told, (ignored.get(told) ?? 0) + 1);
+  if (isRead ? !/^200/.test(notifiedCount) : kind === 'nothing') {
+    ignored.set(notifiedCount, (ignored.get(notifiedCount) ?? 0) + 1);
     history.splice(history.indexOf(draft), 1);
   }
   if (isRead || kind !== 'unknown') {
@@ -172,7 +172,7 @@ function settle(playing: Playing, draft: Draft, outcome: Outcome, carried: Omit<
   if (kind === 'done') {
     if (draft.takes && made) {
       draft.takes = { ...draft.takes, what: nameOf(made) };
-      draft.told = `${told} ${nameOf(made).slice(0, 20)}`;
+      draft.responseText = `${notifiedCount} ${nameOf(made).slice(0, 20)}`;
     }
     meanings[act].onDone?.(known, { ...carried, takes: draft.takes, made });
   }
@@ -209,7 +209,7 @@ export async function carryOutAct(
     sent: world.now(),
     answered: Number.POSITIVE_INFINITY,
     outcome: 'unknown',
-    told: 'no answer',
+    responseText: 'no answer',
     mark,
   };
   history.push(draft);

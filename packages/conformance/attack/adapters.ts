@@ -50,7 +50,7 @@ export interface Adapter {
   /** FHIRPath on an Appointment: it may overlap others. */
   readonly overbooks?: string;
   /** Whether its appointments block all lanes of a Schedule. */
-  readonly everyPlace?: boolean;
+  readonly everyLane?: boolean;
   readonly parts?: boolean;
   /** Releases a Slot that a client has reserved without booking. */
   readonly reset?: Step;
@@ -168,7 +168,7 @@ export const adapters = {
   },
   medplum: {
     title: "Medplum's own scheduling: $find, $book, $cancel",
-    everyPlace: true,
+    everyLane: true,
     find: '/Appointment/$find?schedule={schedule}&service-type-reference={service}&start={from}&end={to}&_count=100',
     acts: {
       book: [

@@ -6,8 +6,8 @@ import { isObject, isResource } from '../resource.ts';
 import { type Data, fill } from '../template.ts';
 import type { Adapter } from './adapters.ts';
 import { bookableItemsIn, type Ground, instant } from './calendar.ts';
+import type { Bounds, Violation } from './check-history.ts';
 import type { Period, Terms } from './history.ts';
-import type { Bounds, Violation } from './judge.ts';
 import { networkOf, randomOf, type Trouble, trouble, until, type World } from './network.ts';
 import { isGreeted } from './notified.ts';
 import { type Party, perform } from './perform.ts';
@@ -55,7 +55,7 @@ export interface Findings {
   readonly operations: number;
   readonly booked: number;
   /** Number of events in notifications; `undefined` without a Subscription. */
-  readonly told: number | undefined;
+  readonly notifiedCount: number | undefined;
   /** Number of rounds whose history had too many possible orders. */
   readonly undecided: number;
   readonly ignored: ReadonlyMap<string, number>;
@@ -191,10 +191,10 @@ export async function attack(given: Attack): Promise<Findings> {
       return undefined;
     }
     const data = { ...given.constants, listener: { url: listener.url } };
-    const { made, told } = await perform(party, 'subscribe', { data, mark: '' });
+    const { made, notifiedCount } = await perform(party, 'subscribe', { data, mark: '' });
     const isGreetedNow = async () => made !== undefined && isGreeted(listener.received, nameOf(made));
     if (!made || !(await until(world, isGreetedNow, Boolean, PUBLISHED))) {
-      throw new Error(`${party.name} cannot subscribe: ${made ? 'its endpoint was not greeted' : told}.`);
+      throw new Error(`${party.name} cannot subscribe: ${made ? 'its endpoint was not greeted' : notifiedCount}.`);
     }
     return made;
   }
@@ -237,7 +237,7 @@ export async function attack(given: Attack): Promise<Findings> {
     rounds: 0,
     operations: 0,
     booked: 0,
-    told: undefined,
+    notifiedCount: undefined,
     undecided: 0,
     ignored: new Map(),
     violations: [],
@@ -260,7 +260,7 @@ export async function attack(given: Attack): Promise<Findings> {
     const { acts, bounds, restart } = given;
     const disturb = restart && findings.rounds % given.rounds === Math.min(1, given.rounds - 1) ? restart : undefined;
     mayRepeat ||= disturb !== undefined;
-    const isTold = portals.some(({ subscription }) => subscription);
+    const isSubscribed = portals.some(({ subscription }) => subscription);
     const round = await playRound({
       world,
       network,
@@ -271,19 +271,22 @@ export async function attack(given: Attack): Promise<Findings> {
       acts,
       isThorough,
       ...(disturb && { disturb }),
-      ...(listener && isTold && { notifications: { received: listener.received, mayRepeat } }),
+      ...(listener && isSubscribed && { notifications: { received: listener.received, mayRepeat } }),
     });
     given.onRound?.(round, ground);
-    const { told } = findings;
+    const { notifiedCount } = findings;
     const ignored = new Map(findings.ignored);
-    for (const [told, count] of round.ignored) {
-      ignored.set(told, (ignored.get(told) ?? 0) + count);
+    for (const [notifiedCount, count] of round.ignored) {
+      ignored.set(notifiedCount, (ignored.get(notifiedCount) ?? 0) + count);
     }
     findings = {
       rounds: findings.rounds + 1,
       operations: findings.operations + round.operations,
       booked: findings.booked + round.booked,
-      told: told === undefined && round.told === undefined ? undefined : (told ?? 0) + (round.told ?? 0),
+      notifiedCount:
+        notifiedCount === undefined && round.notifiedCount === undefined
+          ? undefined
+          : (notifiedCount ?? 0) + (round.notifiedCount ?? 0),
       undecided: findings.undecided + (round.isUndecided ? 1 : 0),
       ignored,
       violations: round.violations,

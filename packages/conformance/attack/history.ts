@@ -30,7 +30,7 @@ export interface Operation {
   readonly answered: number;
   /** `refused`: the time is not free. Other refusals are not recorded. */
   readonly outcome: 'done' | 'refused' | 'unknown';
-  readonly told: string;
+  readonly responseText: string;
 }
 
 const MINUTE = 60_000;

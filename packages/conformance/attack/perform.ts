@@ -20,7 +20,7 @@ export interface Party {
 /** The outcome of an act. `nothing`: it was refused for a reason other than the time, or could not begin. */
 export interface Outcome {
   readonly kind: 'done' | 'refused' | 'unknown' | 'nothing';
-  readonly told: string;
+  readonly notifiedCount: string;
   readonly made?: Named;
 }
 
@@ -83,13 +83,13 @@ function madeBy({ resource }: KitResponse): Outcome['made'] {
 /** Carries out the steps of an act until one is not done. */
 export async function perform({ adapter, client, patient }: Party, act: Act, about: About): Promise<Outcome> {
   let data = dataFor(about, patient);
-  let outcome: Outcome = { kind: 'nothing', told: `${act} is not known` };
+  let outcome: Outcome = { kind: 'nothing', notifiedCount: `${act} is not known` };
   let hasWritten = false;
   for (const step of adapter.acts[act] ?? []) {
     const { method, path } = fillRequest(step.request, data);
     const lost = (notified: string): Outcome => ({
       kind: method === 'GET' && !hasWritten ? 'nothing' : 'unknown',
-      told: notified,
+      notifiedCount: notified,
     });
     const headers = fill(step.headers ?? {}, data) as Record<string, string>;
     const request = { method, path, headers, body: fill(step.body, data) };
@@ -101,12 +101,12 @@ export async function perform({ adapter, client, patient }: Party, act: Act, abo
     }
     const kind = isIn(step, response);
     const made = step.keep ? madeBy(response) : undefined;
-    outcome = { ...outcome, kind, told: inShort(response), ...(made && { made }) };
+    outcome = { ...outcome, kind, notifiedCount: inShort(response), ...(made && { made }) };
     if (kind !== 'done') {
-      return hasWritten || kind === 'unknown' ? { ...outcome, ...lost(outcome.told) } : outcome;
+      return hasWritten || kind === 'unknown' ? { ...outcome, ...lost(outcome.notifiedCount) } : outcome;
     }
     if (step.keep && !made) {
-      return { kind: 'unknown', told: `${outcome.told}, but no resource` };
+      return { kind: 'unknown', notifiedCount: `${outcome.notifiedCount}, but no resource` };
     }
     hasWritten ||= method !== 'GET';
     data = { ...data, ...(step.keep && { [step.keep]: { ...made, header: response.header } }) };

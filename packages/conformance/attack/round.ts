@@ -3,9 +3,9 @@ import { nameOf } from '../client.ts';
 import { carryOutAct, isFor, type Known, meanings, offersFor, type Playing, pick } from './acts.ts';
 import { type Act, acts } from './adapters.ts';
 import { bookableItemsIn, instant, inWords, timeOf } from './calendar.ts';
+import { type Bounds, type Calendar, checkHistory, type Violation } from './check-history.ts';
 import type { Operation } from './history.ts';
 import { overlaps } from './history.ts';
-import { type Bounds, type Calendar, judge, type Violation } from './judge.ts';
 import { until } from './network.ts';
 import { dueFor, eventsOf, missingIn, wrongIn } from './notified.ts';
 import { type Party, perform } from './perform.ts';
@@ -36,7 +36,7 @@ export interface Round {
   readonly operations: number;
   readonly booked: number;
   /** Number of notified events of this round; `undefined` without Subscriptions. */
-  readonly told: number | undefined;
+  readonly notifiedCount: number | undefined;
   /** Counts of responses that claim nothing. */
   readonly ignored: ReadonlyMap<string, number>;
   readonly isUndecided: boolean;
@@ -206,10 +206,11 @@ async function endAll(playing: Playing): Promise<void> {
   }
 }
 
-const toldTo = ({ notifications }: Pick<Stage, 'notifications'>, { subscription }: Party) =>
+const notificationsTo = ({ notifications }: Pick<Stage, 'notifications'>, { subscription }: Party) =>
   subscription && notifications ? eventsOf(notifications.received, nameOf(subscription)) : [];
 
-const countTold = (stage: Stage): number => stage.portals.reduce((sum, party) => sum + toldTo(stage, party).length, 0);
+const countNotified = (stage: Stage): number =>
+  stage.portals.reduce((sum, party) => sum + notificationsTo(stage, party).length, 0);
 
 /** Waits for the required notifications, and returns the first fault. */
 async function faultsOfNotifications(playing: Judged, mayRepeat: boolean): Promise<Violation[]> {
@@ -222,10 +223,10 @@ async function faultsOfNotifications(playing: Judged, mayRepeat: boolean): Promi
     }
   }
   const look = async () => ({
-    wrong: portals.flatMap((party) => wrongIn(toldTo(playing, party), ground.due, mayRepeat) ?? []),
+    wrong: portals.flatMap((party) => wrongIn(notificationsTo(playing, party), ground.due, mayRepeat) ?? []),
     missing: portals.flatMap((party) => {
       const own = [...ground.due].filter(([name]) => known.get(name)?.owner === party);
-      const name = missingIn(toldTo(playing, party), new Map(own));
+      const name = missingIn(notificationsTo(playing, party), new Map(own));
       return name ? [{ says: `${party.name} was not told what others did to ${name}.`, about: name }] : [];
     }),
   });
@@ -312,7 +313,7 @@ export async function playRound(stage: Stage): Promise<Round> {
   if (!finder) {
     throw new Error('Nobody attacks.');
   }
-  const toldBefore = countTold(stage);
+  const notifiedBefore = countNotified(stage);
   const playing: Judged = { ...(await begin(stage)), bounds, finder, ...(notifications && { notifications }) };
   network.rage();
   await Promise.all([live(playing, stage.acts), disturb?.()]);
@@ -323,7 +324,7 @@ export async function playRound(stage: Stage): Promise<Round> {
   }
   const violations = await violationsOf(playing, stage.isThorough);
   const { history, ignored, ground } = playing;
-  const result = judge(history, ground.terms, bounds);
+  const result = checkHistory(history, ground.terms, bounds);
   if (result.kind === 'impossible') {
     const says = 'These answers cannot all be true, in whatever order.';
     violations.unshift({ rule: 'order', says, operations: result.operations });
@@ -331,7 +332,7 @@ export async function playRound(stage: Stage): Promise<Round> {
   return {
     operations: history.length + [...ignored.values()].reduce((sum, times) => sum + times, 0),
     booked: history.filter(({ takes, outcome }) => takes && outcome === 'done').length,
-    told: notifications && countTold(stage) - toldBefore,
+    notifiedCount: notifications && countNotified(stage) - notifiedBefore,
     ignored,
     isUndecided: result.kind === 'undecided',
     violations,

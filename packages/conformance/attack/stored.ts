@@ -3,8 +3,8 @@ import { type Named, nameOf } from '../client.ts';
 import { type Draft, type Known, meanings, type Playing } from './acts.ts';
 import { OPEN } from './adapters.ts';
 import { appointmentsOf, type BookableItem, blocksIn, inWords, timeOf } from './calendar.ts';
+import { type Bounds, type Calendar, type Held, mayTake, mustBeBookable, type Violation } from './check-history.ts';
 import { around, isCrowded, type Operation, overlaps, type Period } from './history.ts';
-import { type Bounds, type Calendar, type Held, mayTake, mustBeBookable, type Violation } from './judge.ts';
 import { isSo, type Party } from './perform.ts';
 
 /** The appointments of each party's patient, as the server returns them. */
@@ -108,7 +108,7 @@ export function excuse(playing: Playing, seen: Inventory, { within }: Bounds): v
       // If appointments of staff yield, too, both may be visible until one has.
       const doubtful = staff.some(({ adapter }) => adapter.gaveWay) ? operationsOn(playing, name) : own;
       for (const one of doubtful) {
-        const notified = `${one.told} (it says that it gave way)`;
+        const notified = `${one.responseText} (it says that it gave way)`;
         Object.assign(one, { outcome: 'unknown', answered: Number.POSITIVE_INFINITY, told: notified });
       }
       const { takes: _, ...rest } = first;
@@ -171,7 +171,7 @@ export async function heldIn(playing: Playing): Promise<Calendar> {
       const time = timeOf(appointment);
       const isOverbooked = isSo(party.adapter.overbooks, appointment);
       // An appointment that blocks all lanes blocks its buffers, too.
-      const isBlock = party.adapter.everyPlace === true;
+      const isBlock = party.adapter.everyLane === true;
       held.set(name, { time: isBlock ? around(time, ground.terms) : time, isBlock, isOverbooked });
     }
   }
@@ -201,7 +201,7 @@ const asking = (time: Period): Operation => ({
   sent: 0,
   answered: 0,
   outcome: 'done',
-  told: '',
+  responseText: '',
   takes: { what: '', time },
 });
 

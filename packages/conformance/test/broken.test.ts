@@ -233,7 +233,7 @@ test.each(cases)(
   async (_, broken, names) => {
     const checks = impatient.filter(({ name }) => names.includes(name));
     const { results } = await service.examine({ checks, broken });
-    expect(results.map(({ check, verdict }) => [check.name, verdict]).sort()).toEqual(
+    expect(results.map(({ check, conclusion }) => [check.name, conclusion]).sort()).toEqual(
       names.map((name) => [name, 'failed']).sort(),
     );
   },
@@ -309,7 +309,7 @@ test.each(allowed)(
     const checks = impatient.filter(({ name }) => names.includes(name));
     const { results, left } = await service.examine({ checks, broken: other });
     expect(left).toEqual([]);
-    expect(results.map(({ check, verdict, reason }) => [check.name, verdict, reason]).sort()).toEqual(
+    expect(results.map(({ check, conclusion, reason }) => [check.name, conclusion, reason]).sort()).toEqual(
       names.map((name) => [name, 'passed', '']).sort(),
     );
   },
@@ -326,8 +326,10 @@ test(
       }),
       checks: impatient,
     });
-    expect(results.filter(({ verdict }) => verdict === 'passed')).toEqual([]);
-    expect(results.filter(({ verdict, reason }) => verdict !== 'skipped' && !/503|reach/.test(reason))).toEqual([]);
+    expect(results.filter(({ conclusion }) => conclusion === 'passed')).toEqual([]);
+    expect(results.filter(({ conclusion, reason }) => conclusion !== 'skipped' && !/503|reach/.test(reason))).toEqual(
+      [],
+    );
   },
   scaled(120_000),
 );
@@ -343,7 +345,7 @@ const verdicts = async (names: RegExp, given: Given): Promise<readonly unknown[]
   const checks = impatient.filter(({ name }) => names.test(name));
   const { results, left } = await service.examine({ withoutStaff: true, checks, given });
   expect(left).toEqual([]);
-  return results.map(({ check, verdict, reason }) => [check.name, verdict, reason]);
+  return results.map(({ check, conclusion, reason }) => [check.name, conclusion, reason]);
 };
 
 test('what a service may leave out has to be prepared: the tests of it fail nothing', async () => {

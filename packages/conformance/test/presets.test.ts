@@ -58,7 +58,7 @@ test.each(stages.filter((stage) => stage !== 'default').slice(FUZZ > 1 ? 0 : -1)
       expect([...new Set(faults)]).toEqual([]);
       expect(seen.filter(({ resourceType }) => resourceType === 'Appointment').length).toBeGreaterThan(50);
       expect(
-        results.filter(({ verdict }) => verdict !== 'passed').map(({ check, reason }) => [check.name, reason]),
+        results.filter(({ conclusion }) => conclusion !== 'passed').map(({ check, reason }) => [check.name, reason]),
       ).toEqual([]);
       expect(results.length).toBeGreaterThan(95);
       expect(left).toEqual([]);

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import type { Appointment, Bot, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { handler } from '../../../bots/booking/join-waitlist.ts';
+import { handler as offerReleasedTime } from '../../../bots/booking/offer-released-time.ts';
 import { handler as patch } from '../../../bots/booking/patch.ts';
-import { handler as refill } from '../../../bots/booking/refill.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { releaseRow } from '../../../core/waitlist/release.ts';
 import { later, withClock } from '../clock.ts';
@@ -103,7 +103,7 @@ async function released(minutes: readonly number[], from: number, to: number) {
 
 /** The clock, so many minutes from now. */
 const tick = (minutes: number) =>
-  later(minutes * MINUTE, () => refill(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' })));
+  later(minutes * MINUTE, () => offerReleasedTime(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' })));
 
 it('whoever declines one time is offered another that was released with it', async () => {
   const { portal, time, offers } = await released([300], 0, 310);
@@ -129,7 +129,7 @@ it.each([
     });
     for (let run = 0; run < runs; run++) {
       const began = Date.now();
-      await refill(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' }));
+      await offerReleasedTime(medplum().medplum, eventOf<Bot>({ resourceType: 'Bot' }));
       expect(Date.now() - began).toBeLessThan(10_000);
     }
   });

@@ -93,7 +93,7 @@ async function told(
   const subject = {
     kind: 'confirmation',
     appointments,
-    places: [],
+    locations: [],
     recipient,
     members: [],
     now: Date.now(),

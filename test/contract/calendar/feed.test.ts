@@ -65,7 +65,7 @@ describe('the feed of a calendar', () => {
     expect((await read(first)).status).toBe(404);
     expect((await read(second)).status).toBe(200);
     const [, secret = ''] = /\.([0-9a-f]{64})\.ics$/.exec(second) ?? [];
-    const rows = await stored('Task', `code=${artefactUri(config, 'LocalTask')}|feed`);
+    const rows = await stored('Task', `code=${artefactUri(config, 'LocalTask')}|calendar-feed`);
     expect([secret.length, JSON.stringify(rows).includes(secret)]).toEqual([64, false]);
     expect(await feed(schedule, 'end')).toMatchObject({ active: false });
     const other = second.replace(/.\.ics$/, (end) => (end.startsWith('0') ? '1.ics' : '0.ics'));

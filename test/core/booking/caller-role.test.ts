@@ -7,11 +7,11 @@ const policies = accessPolicies(config);
 const policyWith = (entry: object) => ({ resourceType: 'AccessPolicy', resource: [entry] });
 
 it.each([
-  ['no policy, as administrators', undefined, 'repository'],
-  ['the policy front-desk', policies['front-desk'], 'repository'],
+  ['no policy, as administrators', undefined, 'staff'],
+  ['the policy front-desk', policies['front-desk'], 'staff'],
   ['the policy requestor', policies.requestor, 'requestor'],
   ['the policy consumer', policies.consumer, 'requestor'],
-  ['everything', policyWith({ resourceType: '*' }), 'repository'],
+  ['everything', policyWith({ resourceType: '*' }), 'staff'],
   ['everything, to be read', policyWith({ resourceType: '*', readonly: true }), 'requestor'],
   ['other types', policyWith({ resourceType: 'Patient' }), 'requestor'],
   ['nothing', {}, 'requestor'],

@@ -26,7 +26,7 @@ function found(written: Slot, stored: readonly Slot[], appointments: readonly Ap
 }
 
 const losses = (...given: Parameters<typeof found>): string[] =>
-  found(...given).map((collision) => `${collision.appointment.id} to ${collision.taking.id}`);
+  found(...given).map((collision) => `${collision.appointment.id} to ${collision.externalSlot.id}`);
 
 describe('what loses its time', () => {
   const loss = ['of-nine to taking'];

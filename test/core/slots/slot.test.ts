@@ -16,10 +16,10 @@ describe('what a Slot is', () => {
     ['blocked, never on offer', nine({ status: 'busy-unavailable' }), 'external'],
     ['taken, with its origin', nine({ status: 'busy', ...origin('nine') }), 'offer'],
     ['taken, published', published('nine', '09:00', '09:30', 1, { status: 'busy' }), 'offer'],
-    ['withdrawn', nine({ status: 'entered-in-error', extension: [offered('1', '09:00', '09:30')] }), 'offer'],
-    ['entered in error', nine({ status: 'entered-in-error' }), 'void'],
+    ['ended', nine({ status: 'entered-in-error', extension: [offered('1', '09:00', '09:30')] }), 'offer'],
+    ['entered in error', nine({ status: 'entered-in-error' }), 'ended'],
     ['a buffer', nine({ status: 'busy-unavailable', ...buffer }), 'buffer'],
-    ['a buffer that is over', nine({ status: 'entered-in-error', ...buffer }), 'void'],
+    ['a buffer that is over', nine({ status: 'entered-in-error', ...buffer }), 'ended'],
   ])('%s: %s', (_, one, role) => {
     expect(seen(one).role).toBe(role);
   });
@@ -36,7 +36,7 @@ it('an offer that is taken keeps its services in its mark, and has them again wh
   const [taken] = stored(before, withTaken(before, ['nine'], between('09:00', '09:30'), 'busy'));
   expect(taken).toMatchObject({ status: 'busy', ...origin('nine') });
   expect(taken).not.toHaveProperty('serviceType');
-  expect(taken && seen(taken)).toMatchObject({ role: 'offer', services: [ct] });
+  expect(taken && seen(taken)).toMatchObject({ role: 'bookable', services: [ct] });
 });
 
 describe('a Slot that somebody else writes', () => {

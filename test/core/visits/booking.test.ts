@@ -53,12 +53,8 @@ const ecg = proposal('ECG', 'ten', '10:00', '10:30');
 const unmarked = ({ extension: _, ...rest }: Appointment): Appointment => rest;
 const several = (...steps: Appointment[]) => parameters(...steps.map((one) => resourceParameter('appt-resource', one)));
 
-const decide = (
-  body: unknown,
-  visit: HealthcareService,
-  state = world(),
-  role: 'requestor' | 'repository' = 'requestor',
-) => plan(body, state, {}, undefined, role, { visits: stateOf(visit) });
+const decide = (body: unknown, visit: HealthcareService, state = world(), role: 'requestor' | 'staff' = 'requestor') =>
+  plan(body, state, {}, undefined, role, { visits: stateOf(visit) });
 
 /** The visit as it is booked, at nine and ten. */
 const booked = (...steps: Appointment[]): Resource[] => withSlots('booked', ...steps);
@@ -130,7 +126,7 @@ describe('a visit is moved', () => {
     expect(issuesOf(decide(alone, visiting(...twoSteps, byStep), stored))).toEqual([
       'visit-mismatch Appointment.start',
     ]);
-    expect(decide(alone, visiting(...twoSteps), stored, 'repository').kind).toBe('write');
+    expect(decide(alone, visiting(...twoSteps), stored, 'staff').kind).toBe('write');
   });
 
   /** A series of three at nine, which is booked, and the same days at twelve, where they are free, also with somebody else. */

@@ -122,7 +122,7 @@ describe('who calls', () => {
       versions: { Appointment: [] },
     });
     expect(await clinic?.callers.find('Bearer a')).toMatchObject({
-      role: 'repository',
+      role: 'staff',
       findsAllOf: [],
       versions: { Appointment: 'all' },
     });

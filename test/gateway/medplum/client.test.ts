@@ -178,7 +178,7 @@ const memoryOf = (more: Partial<Parameters<typeof createResponseMemory>[0]> = {}
     largeBytes: 100,
     largePerClient: 1,
     large: 1,
-    placeMs: 5_000,
+    largeWaitMs: 5_000,
     requestTimeoutMs: 10_000,
     ...more,
   });
@@ -216,7 +216,7 @@ test('large answers wait for others of their client and of all; small ones for n
 });
 
 test('what waits too long is refused, what was released while it waited gives its place back, and a request has one place', async () => {
-  const memory = memoryOf({ placeMs: 50 });
+  const memory = memoryOf({ largeWaitMs: 50 });
   const first = reading(memory, 'a', 101);
   const second = reading(memory, 'b', 101);
   await new Promise((resolve) => setTimeout(resolve, 100));

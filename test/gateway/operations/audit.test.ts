@@ -10,7 +10,7 @@ describe('audit routes', () => {
   const staff: Caller = {
     profileType: 'Practitioner',
     profileId: 'p1',
-    role: 'repository',
+    role: 'staff',
     findsAllOf: [],
     versions: {},
   };

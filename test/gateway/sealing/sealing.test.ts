@@ -166,9 +166,9 @@ describe('a header of more than 8,192 characters', () => {
 
 test.each<[string, Caller, boolean]>([
   ['a requestor', portal, true],
-  ['a program of the clinic', caller('ClientApplication', 'repository'), false],
+  ['a program of the clinic', caller('ClientApplication', 'staff'), false],
   ['a patient', caller('Patient', 'requestor'), false],
-  ['a person of the clinic', caller('Practitioner', 'repository'), false],
+  ['a person of the clinic', caller('Practitioner', 'staff'), false],
 ])('%s is a portal: %s', (_name, who, expected) => {
   expect(isPortal(who)).toBe(expected);
   const admitted = (unsealed: UnsealedPolicy) => [plain, inner].map((one) => reading({ unsealed }).admits(one, who));

@@ -163,7 +163,7 @@ describe('the order of notifications', () => {
     let current = order;
     for (const number of numbers) {
       const next = arrived(current, event(String(number)));
-      all.push(...next.told.map(numberOf));
+      all.push(...next.notified.map(numberOf));
       current = next.order;
     }
     return { numbers: all, order: current };
@@ -188,7 +188,7 @@ describe('the order of notifications', () => {
     expect(told(orderAfter(since(3)), [5, 6]).numbers).toEqual([]);
     expect(told(orderAfter(since(3)), [4, 4, 2]).numbers).toEqual([4, 4, 2]);
     const late = released(told(orderAfter(since(0)), [3, 2]).order);
-    expect(late.told.map(numberOf)).toEqual([2, 3]);
+    expect(late.notified.map(numberOf)).toEqual([2, 3]);
     expect(late.order.waiting.size).toBe(0);
     expect(told(late.order, [4]).numbers).toEqual([4]);
     expect(orderAfter(parameters({ name: 'other', valueString: '3' })).last).toBe(0);

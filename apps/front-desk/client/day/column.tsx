@@ -77,9 +77,9 @@ export const Column = memo(function Column({
   readonly onEmpty: (schedule: string, start: number) => void;
 }) {
   const texts = useTexts();
-  const place = useMemo(() => (date ? besideOthers(date, config.timeZone) : (time: number) => time), [date]);
+  const project = useMemo(() => (date ? besideOthers(date, config.timeZone) : (time: number) => time), [date]);
   const placed = useMemo(() => {
-    const items = entries.map((entry) => ({ entry, start: place(entry.start), end: place(entry.end) }));
+    const items = entries.map((entry) => ({ entry, start: project(entry.start), end: project(entry.end) }));
     const blocks = items.filter(({ entry }) => entry.kind === 'blocked');
     // A block lies behind the appointments, so that staff can read whom to call.
     return [
@@ -89,7 +89,7 @@ export const Column = memo(function Column({
         return { item, left: left + (lane / lanes) * (1 - left), width: (1 - left) / lanes };
       }),
     ].toSorted((one, other) => one.item.start - other.item.start);
-  }, [entries, place]);
+  }, [entries, project]);
   const top = (time: number) => ((Math.max(time, shown.start) - shown.start) / MINUTE) * scale;
   const bottom = (time: number) => ((Math.min(time, shown.end) - shown.start) / MINUTE) * scale;
   return (
@@ -140,8 +140,8 @@ export const Column = memo(function Column({
         ))}
         {placed.length === 0 && <li className="none">{texts.day.nothing}</li>}
       </ol>
-      {now !== undefined && place(now) > shown.start && place(now) < shown.end && (
-        <div className="now" aria-hidden="true" style={{ '--now': `${top(place(now))}px` } as CSSProperties} />
+      {now !== undefined && project(now) > shown.start && project(now) < shown.end && (
+        <div className="now" aria-hidden="true" style={{ '--now': `${top(project(now))}px` } as CSSProperties} />
       )}
     </section>
   );

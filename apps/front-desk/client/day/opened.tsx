@@ -62,7 +62,7 @@ function useFocusOnEntry(open: string | undefined): void {
 
 /** The panel beside the calendar. */
 export function Opened({
-  place,
+  route,
   go,
   entry,
   data,
@@ -72,7 +72,7 @@ export function Opened({
   all,
   onChanged,
 }: {
-  readonly place: DayRoute;
+  readonly route: DayRoute;
   readonly go: Go;
   readonly entry: Entry | undefined;
   readonly data: CalendarData | undefined;
@@ -83,12 +83,12 @@ export function Opened({
   readonly onChanged: () => void;
 }) {
   const texts = useTexts();
-  useFocusOnEntry(place.open);
+  useFocusOnEntry(route.open);
   const last = useRef(entry);
   last.current = entry ?? last.current;
   // Typed text stays, even if somebody else has taken the time.
-  const shown = last.current?.key === place.open ? last.current : undefined;
-  const [type, id = ''] = place.open?.split('/') ?? [];
+  const shown = last.current?.key === route.open ? last.current : undefined;
+  const [type, id = ''] = route.open?.split('/') ?? [];
   const [slot] = shown?.slots ?? [];
   const close = () => go({ open: undefined });
   const booked = (appointment: string): void => {
@@ -117,7 +117,7 @@ export function Opened({
   const calendar = ofSlot ? titleOf(ofSlot) : '';
   const movingId = moving?.appointment.id;
   return (
-    <SidePanel title={title} isOpen={place.open !== undefined} onClose={close}>
+    <SidePanel title={title} isOpen={route.open !== undefined} onClose={close}>
       {type === 'Slot' && (
         <div role="status" className="gone">
           {data && !entry && <p>{texts.slot.gone}</p>}
@@ -168,11 +168,11 @@ export function Opened({
       )}
       {isBlock && (
         <BlockForm
-          key={place.day}
+          key={route.day}
           schedules={[...schedules, ...all.filter((schedule) => !schedules.includes(schedule))]}
           preset={schedules.length === 1 ? schedules[0]?.id : undefined}
-          time={noonOf(place.day)}
-          draftKey={`block ${place.day}`}
+          time={noonOf(route.day)}
+          draftKey={`block ${route.day}`}
           onBlocked={onChanged}
           onClose={close}
         />

@@ -65,19 +65,19 @@ function Choosing(props: {
 /** Day and week: a column for each calendar. */
 export function CalendarPage() {
   const texts = useTexts();
-  const [place, go] = useDayRoute();
+  const [route, go] = useDayRoute();
   const now = useNow();
   const schedules = useSchedules();
   const all = schedules.value ?? nothing;
-  const wanted = place.schedules.join();
+  const wanted = route.schedules.join();
   // The route changes with each click that opens something; the columns must not be drawn again for that.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the ids say which are wanted.
   const chosen = useMemo(() => {
-    const named = all.filter(({ id }) => place.schedules.includes(id ?? ''));
-    return named.length > 0 ? named : all.filter(({ active }) => active !== false).slice(0, FIRST[place.span]);
-  }, [all, wanted, place.span]);
+    const named = all.filter(({ id }) => route.schedules.includes(id ?? ''));
+    return named.length > 0 ? named : all.filter(({ active }) => active !== false).slice(0, FIRST[route.span]);
+  }, [all, wanted, route.span]);
   const ids = chosen.flatMap(({ id }) => id ?? []);
-  const { day, span } = place;
+  const { day, span } = route;
   const days = useMemo(() => daysOf({ day, span }), [day, span]);
   const calendar = useCalendar(ids, days);
   const { waiting } = useAnnouncements();
@@ -89,30 +89,30 @@ export function CalendarPage() {
 
   const versionOf = (id: string | undefined) =>
     data?.appointments.find((appointment) => appointment.id === id)?.meta?.versionId;
-  const moved = useAppointment(place.moving, versionOf(place.moving));
+  const moved = useAppointment(route.moving, versionOf(route.moving));
   const moving = moved.value;
-  const wantedFor = useLoaded(`for ${place.person ?? ''}`, async () => {
-    const found = place.person ? await readBundle(searchUrl('Patient', [['_id', place.person]])) : undefined;
+  const wantedFor = useLoaded(`for ${route.person ?? ''}`, async () => {
+    const found = route.person ? await readBundle(searchUrl('Patient', [['_id', route.person]])) : undefined;
     return found && isRefusal(found) ? found : { patients: found ? resourcesIn(found) : [] };
   });
   const person = wantedFor.value?.patients.find((one) => isResource(one, 'Patient'));
   const entry = useMemo(
     () =>
-      data && place.open
-        ? chosen.flatMap((schedule) => entriesOf(schedule, data)).find(({ key }) => key === place.open)
+      data && route.open
+        ? chosen.flatMap((schedule) => entriesOf(schedule, data)).find(({ key }) => key === route.open)
         : undefined,
-    [data, place.open, chosen],
+    [data, route.open, chosen],
   );
   const open = useCallback((key: string) => go({ open: key }), [go]);
   const openEmpty = useCallback((schedule: string, start: number) => go({ open: newAt(schedule, start) }), [go]);
   const drop = useCallback((moved: string, onto: Entry) => go({ moving: moved, open: onto.key }), [go]);
   const unplaced = data ? unplacedOf(all, data) : [];
   const first = dayText(intervalOf(days[0] ?? '', config.timeZone).start, texts.language);
-  const title = place.span === 'day' ? first : texts.day.weekFrom(first);
+  const title = route.span === 'day' ? first : texts.day.weekFrom(first);
   return (
     <>
       <h1 aria-live="polite">{title}</h1>
-      <Toolbar place={place} go={go} schedules={all} shown={ids} />
+      <Toolbar route={route} go={go} schedules={all} shown={ids} />
       {moving && (
         <Choosing
           title={texts.appointment.moving(moving.name || texts.appointment.noPatient)}
@@ -171,7 +171,7 @@ export function CalendarPage() {
       <Legend />
       {calendar.at && <p className="updated">{texts.day.updated(timeText(calendar.at, texts.language))}</p>}
       <Opened
-        place={place}
+        route={route}
         go={go}
         entry={entry}
         data={data}

@@ -82,38 +82,38 @@ function ChooseCalendars({
 
 /** The controls for days and calendars. */
 export function Toolbar({
-  place,
+  route,
   go,
   schedules,
   shown,
 }: {
-  readonly place: DayRoute;
+  readonly route: DayRoute;
   readonly go: (change: Partial<DayRoute>) => void;
   readonly schedules: readonly Schedule[];
   readonly shown: readonly string[];
 }) {
   const { day: words, slot, absences } = useTexts();
-  const step = place.span === 'day' ? 1 : 7;
+  const step = route.span === 'day' ? 1 : 7;
   return (
     <Group gap="xs" className="toolbar" role="toolbar" aria-label={words.date}>
-      <Button variant="default" aria-label={words.previous} onClick={() => go({ day: addDays(place.day, -step) })}>
+      <Button variant="default" aria-label={words.previous} onClick={() => go({ day: addDays(route.day, -step) })}>
         ‹
       </Button>
       <Button variant="default" onClick={() => go({ day: localDayOf(Date.now(), config.timeZone) })}>
         {words.today}
       </Button>
-      <Button variant="default" aria-label={words.next} onClick={() => go({ day: addDays(place.day, step) })}>
+      <Button variant="default" aria-label={words.next} onClick={() => go({ day: addDays(route.day, step) })}>
         ›
       </Button>
       <TextInput
         type="date"
         aria-label={words.date}
-        value={place.day}
+        value={route.day}
         onChange={({ currentTarget: { value } }) => isLocalDay(value) && go({ day: value })}
       />
       <SegmentedControl
         aria-label={words.span}
-        value={place.span}
+        value={route.span}
         onChange={(span) => go({ span: span === 'week' ? 'week' : 'day' })}
         data={[
           { value: 'day', label: words.day },
@@ -123,7 +123,7 @@ export function Toolbar({
       {shown.length > 0 && (
         <>
           <Button
-            onClick={() => go({ open: newAt(shown.length === 1 ? (shown[0] ?? '') : '', workingTime(place.day)) })}
+            onClick={() => go({ open: newAt(shown.length === 1 ? (shown[0] ?? '') : '', workingTime(route.day)) })}
           >
             {slot.bookTime}
           </Button>
@@ -133,7 +133,7 @@ export function Toolbar({
           <Button
             component={Link}
             variant="default"
-            href={`/absences?new=${place.day}${shown.length === 1 ? `&calendars=${shown[0]}` : ''}`}
+            href={`/absences?new=${route.day}${shown.length === 1 ? `&calendars=${shown[0]}` : ''}`}
           >
             {absences.announce}
           </Button>

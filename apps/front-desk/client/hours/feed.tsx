@@ -7,7 +7,7 @@ import { useSubmit } from '../parts/use-submit.ts';
 import { useTexts } from '../parts/use-texts.ts';
 
 /** The secret link by which other programs read a calendar. It is shown only once. */
-export function FeedLink({ schedule }: { readonly schedule: string }) {
+export function CalendarFeedLink({ schedule }: { readonly schedule: string }) {
   const { feed: words } = useTexts();
   const { value, refusal, reload } = useLoaded(`feed ${schedule}`, () => calendarLink(schedule, 'look', false));
   const [made, setMade] = useState<CalendarLink>();

@@ -5,7 +5,7 @@ import { inOrder, titleOf } from '../../day/queries.ts';
 import { Loading } from '../parts/loading.tsx';
 import { useTexts } from '../parts/use-texts.ts';
 import { ClosedForm } from './closed-form.tsx';
-import { FeedLink } from './feed.tsx';
+import { CalendarFeedLink } from './feed.tsx';
 import { ScheduleForm } from './schedule-form.tsx';
 import { useHours } from './use-hours.ts';
 import { VisitForm } from './visit-form.tsx';
@@ -56,7 +56,7 @@ export function HoursPage() {
               onSaved={() => void reload()}
             />
           )}
-          {schedule?.id && <FeedLink key={`feed ${schedule.id}`} schedule={schedule.id} />}
+          {schedule?.id && <CalendarFeedLink key={`feed ${schedule.id}`} schedule={schedule.id} />}
           {service && (
             <WeeklyForm
               key={`${service.id} ${service.meta?.versionId}`}

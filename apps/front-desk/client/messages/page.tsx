@@ -150,7 +150,7 @@ function Card({
           <Group gap="xs">
             <TakeBack of={task.id ?? ''}>
               <Button loading={isBusy} onClick={() => void complete()}>
-                {words.told}
+                {words.notified}
               </Button>
             </TakeBack>
           </Group>

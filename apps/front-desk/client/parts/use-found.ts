@@ -48,7 +48,7 @@ export const useWatched = <T extends object>(
     retryDelay: pause,
   });
 
-async function standingsOf(searches: readonly ShownSearch[]): Promise<SearchVersion[] | Refusal> {
+async function readVersions(searches: readonly ShownSearch[]): Promise<SearchVersion[] | Refusal> {
   const found = await Promise.all(
     searches.map(async ({ type, query }): Promise<SearchVersion | Refusal> => {
       const bundle = await readBundle(searchUrl(type, [...query, ...NEWEST]));
@@ -74,20 +74,24 @@ export function useFound<T extends object>(
     const versions = searches.map(({ type }, index) => new Set(versionsOf(found[index] ?? [], type)));
     return { value: await make(found.flat()), versions };
   });
-  const { data: standings, dataUpdatedAt, isError } = useWatched(key, () => standingsOf(searches), { isLater: true });
-  const tried = useRef({ standing: '', times: 0 });
+  const {
+    data: foundVersions,
+    dataUpdatedAt,
+    isError,
+  } = useWatched(key, () => readVersions(searches), { isLater: true });
+  const tried = useRef({ versionKey: '', times: 0 });
   // biome-ignore lint/correctness/useExhaustiveDependencies: each answer is compared once, with what is shown then.
   useEffect(() => {
     const { value, refusal, reload } = loaded;
-    const isShown = standings?.every((searchVersion, index) =>
+    const isShown = foundVersions?.every((searchVersion, index) =>
       standsAs(value?.versions[index] ?? new Set(), searchVersion),
     );
-    if (!standings || ((isShown || !value) && !refusal)) {
+    if (!foundVersions || ((isShown || !value) && !refusal)) {
       return;
     }
-    const standing = JSON.stringify([key, standings]);
-    const times = tried.current.standing === standing ? tried.current.times : 0;
-    tried.current = { standing, times: times + 1 };
+    const versionKey = JSON.stringify([key, foundVersions]);
+    const times = tried.current.versionKey === versionKey ? tried.current.times : 0;
+    tried.current = { versionKey, times: times + 1 };
     if (times < MAX_TRIES) {
       void reload();
     }

@@ -83,9 +83,9 @@ export async function signOut(): Promise<void> {
 
 /** The route after the sign-in: never outside this page. */
 function routeBefore(): string {
-  const place = sessionStorage.getItem(PLACE) ?? '';
-  return place.startsWith(`${FRONT_DESK_PATH}/`) && !place.startsWith(`${FRONT_DESK_PATH}/signed-in`)
-    ? place
+  const route = sessionStorage.getItem(PLACE) ?? '';
+  return route.startsWith(`${FRONT_DESK_PATH}/`) && !route.startsWith(`${FRONT_DESK_PATH}/signed-in`)
+    ? route
     : `${FRONT_DESK_PATH}/`;
 }
 

@@ -38,7 +38,7 @@ export function JoinForm({
   const { draft, change, clear } = useDraft(`wait ${who.id}`, {
     service: 0,
     actor: '',
-    standing: '',
+    current: '',
     from: today,
     to: addDays(today, DAYS),
     uuid: '',
@@ -52,7 +52,7 @@ export function JoinForm({
   const { services = [], schedules = [] } = found.value ?? {};
   const service = services[draft.service] ?? services[0];
   const actors = waitedFor(service, schedules);
-  const standing = coming.filter(({ status }) => status === 'booked' || status === 'pending');
+  const current = coming.filter(({ status }) => status === 'booked' || status === 'pending');
   const join = async (): Promise<void> => {
     const [from, to] = [draft.from, draft.to].map((day) =>
       isLocalDay(day) ? intervalOf(day, config.timeZone) : undefined,
@@ -68,7 +68,7 @@ export function JoinForm({
       who,
       service,
       actor: actors.find(({ reference }) => reference === draft.actor),
-      standing: standing.find(({ id }) => id === draft.standing)?.id,
+      current: current.find(({ id }) => id === draft.current)?.id,
       start: from.start,
       end: to.end,
       uuid,
@@ -109,14 +109,14 @@ export function JoinForm({
             ]}
           />
         )}
-        {standing.length > 0 && (
+        {current.length > 0 && (
           <NativeSelect
-            label={words.standing}
-            value={draft.standing}
-            onChange={(event) => change({ standing: event.currentTarget.value })}
+            label={words.current}
+            value={draft.current}
+            onChange={(event) => change({ current: event.currentTarget.value })}
             data={[
               { value: '', label: words.nothingStands },
-              ...standing.map((appointment) => ({
+              ...current.map((appointment) => ({
                 value: appointment.id ?? '',
                 label: [
                   momentText(timeOf(appointment)?.start ?? 0, language),

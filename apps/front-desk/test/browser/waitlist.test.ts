@@ -12,7 +12,7 @@ test('who waits at the desk is called when a time is freed, and what they answer
   test.slow();
   const family = `Wartend${Date.now().toString(36).replace(/\d/g, 'q')}`;
   const name = `Kim ${family}`;
-  const service = await aService({ starts: halfHours(morning(2), 2), isRefilled: true });
+  const service = await aService({ starts: halfHours(morning(2), 2), hasWaitlist: true });
   const booked = await bookedBy('portal-b', service, 0, 'Voll');
   const body = { resourceType: 'Patient', active: true, name: [{ family, given: ['Kim'] }] };
   const patient = succeeded('Patient', await medplum('front-desk', 'POST', '/Patient', { body }));

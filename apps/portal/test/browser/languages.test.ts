@@ -33,7 +33,7 @@ let second: TestService;
 test.beforeAll(async () => {
   const first = await aService({ starts: halfHours(morning(8), 10), doctor: 'Dr. Mira Lindner' });
   const starts = halfHours(morning(8), 2 + languages.length);
-  second = await aService({ starts, doctor: 'Dr. Jonas Weber', like: first.schedule, isRefilled: true });
+  second = await aService({ starts, doctor: 'Dr. Jonas Weber', like: first.schedule, hasWaitlist: true });
 });
 
 for (const [index, language] of languages.entries()) {

@@ -50,7 +50,7 @@ test('who waits is offered the time that is freed, and takes it; who leaves is o
   browser,
 }) => {
   test.slow();
-  const service = await aService({ starts: halfHours(morning(9), 1), isRefilled: true });
+  const service = await aService({ starts: halfHours(morning(9), 1), hasWaitlist: true });
   const [first, waiting, plain] = [
     await (await browser.newContext()).newPage(),
     await (await browser.newContext({ viewport: smallest })).newPage(),
@@ -86,7 +86,7 @@ test('who waits is offered the time that is freed, and takes it; who leaves is o
   await headingIs(waiting, 'Waitlist');
   await cancel(first);
   await expect(waiting.getByRole('heading', { name: 'A time is free for you' })).toBeVisible({ timeout: MINUTE_LIMIT });
-  await expect(waiting.locator('#state-news')).toHaveText('A time is free for you');
+  await expect(waiting.locator('#state-status')).toHaveText('A time is free for you');
   await expectFits(waiting);
   await waiting.locator('.card.offer button').click();
   await headingIs(waiting, 'Your appointment is booked');
@@ -100,7 +100,7 @@ test('something earlier is offered beside an appointment, which stays if it is d
   browser,
 }) => {
   test.slow();
-  const service = await aService({ starts: halfHours(morning(9), 2), isRefilled: true });
+  const service = await aService({ starts: halfHours(morning(9), 2), hasWaitlist: true });
   const [first, later] = [
     await (await browser.newContext()).newPage(),
     await (await browser.newContext({ javaScriptEnabled: false })).newPage(),
@@ -129,8 +129,8 @@ test('who waits for a whole visit is offered all of it as one, in place of a lat
   test.slow();
   const starts = [morning(9), morning(10)];
   const [blood, ecg] = [
-    await aService({ starts, isRefilled: true, doctor: 'Lab' }),
-    await aService({ starts: starts.map((start) => start + 1_800_000), isRefilled: true, doctor: 'Dr. Herz' }),
+    await aService({ starts, hasWaitlist: true, doctor: 'Lab' }),
+    await aService({ starts: starts.map((start) => start + 1_800_000), hasWaitlist: true, doctor: 'Dr. Herz' }),
   ];
   const order = [
     { url: 'after', valueString: blood.name },

@@ -109,11 +109,14 @@ test('more time is offered, and given once, in the last minutes', async ({ page 
   await visit(page, service);
   await page.getByRole('button', { name: '09:00' }).click();
   await page.locator('[name=given]').fill('Lena');
-  const [news, longer] = [page.locator('.hold .news'), page.getByRole('button', { name: 'Keep it longer' })];
+  const [statusLine, longer] = [
+    page.locator('.hold .status-line'),
+    page.getByRole('button', { name: 'Keep it longer' }),
+  ];
   await longer.click();
-  await expect(news).toHaveText(/^The time is now kept until \d\d:\d\d\.$/);
+  await expect(statusLine).toHaveText(/^The time is now kept until \d\d:\d\d\.$/);
   await longer.click();
-  await expect(news).toHaveText(/^It cannot be kept longer/);
+  await expect(statusLine).toHaveText(/^It cannot be kept longer/);
   await expect(page.locator('[name=given]')).toHaveValue('Lena');
   await expectAccessible(page);
 });

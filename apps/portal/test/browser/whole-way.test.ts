@@ -234,7 +234,7 @@ test('a request shows without a reload that it is confirmed, then cancelled: the
   const [asked] = await stored('Appointment', `slot=Slot/${service.slots[0]?.id}`);
   await page.evaluate(() => Object.assign(window, { isSamePage: true }));
   await page.waitForResponse(async (response) => {
-    const { complete, changed } = /\/news\?/.test(response.url()) ? await response.json() : {};
+    const { complete, changed } = /\/updates\?/.test(response.url()) ? await response.json() : {};
     return complete && !changed;
   });
   const read: string[] = [];
@@ -243,7 +243,7 @@ test('a request shows without a reload that it is confirmed, then cancelled: the
   const body = { ...asked, status: 'booked', patientInstruction: 'Come fasting.\n<script>alert(1)</script>' };
   expect((await medplum('front-desk', 'PUT', `/Appointment/${asked?.id}`, { body })).status).toBe(200);
   await expect(page.locator('.state')).toHaveText('Confirmed');
-  await expect(page.locator('#state-news')).toHaveText('Confirmed');
+  await expect(page.locator('#state-status')).toHaveText('Confirmed');
   expect(read).toHaveLength(1);
   await expect(page.locator('.notes')).toHaveText('Come fasting. <script>alert(1)</script>');
   await expect(page.getByRole('link', { name: 'Cancel the appointment' })).toBeFocused();
@@ -270,15 +270,17 @@ test('a page that is cut off says so, and shows what has happened when it is not
   await fillPerson(page);
   await page.getByRole('button', { name: 'Send the request' }).click();
   await expect(page.locator('.state')).toHaveText('Waiting for the clinic');
-  const news = page.locator('#state-news');
-  await page.route(/\/(news|state)(\?|$)/, (route) => route.abort());
-  await later(page, () => expect(news).toHaveText(/^Changes do not appear here at the moment/, { timeout: 1_000 }));
+  const statusLine = page.locator('#state-status');
+  await page.route(/\/(updates|state)(\?|$)/, (route) => route.abort());
+  await later(page, () =>
+    expect(statusLine).toHaveText(/^Changes do not appear here at the moment/, { timeout: 1_000 }),
+  );
   await expectAccessible(page);
-  await page.unroute(/\/(news|state)(\?|$)/);
-  await later(page, () => expect(news).toHaveText('', { timeout: 1_000 }));
+  await page.unroute(/\/(updates|state)(\?|$)/);
+  await later(page, () => expect(statusLine).toHaveText('', { timeout: 1_000 }));
   const [asked] = await stored('Appointment', `slot=Slot/${service.slots[0]?.id}`);
   const body = { ...asked, status: 'booked' };
   expect((await medplum('front-desk', 'PUT', `/Appointment/${asked?.id}`, { body })).status).toBe(200);
   await later(page, () => expect(page.locator('.state')).toHaveText('Confirmed', { timeout: 1_000 }));
-  await expect(news).toHaveText('Confirmed');
+  await expect(statusLine).toHaveText('Confirmed');
 });

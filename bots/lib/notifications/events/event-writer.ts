@@ -50,8 +50,8 @@ export function mayBeNotified(
   if (!state.gone.has(id)) {
     return mayRead(stored, id);
   }
-  const wasTold = knownEvents(state, stored.subscription.id).some(({ appointment }) => appointment === id);
-  return couldRead(stored.row.outboxes.readable, current, wasTold);
+  const wasNotified = knownEvents(state, stored.subscription.id).some(({ appointment }) => appointment === id);
+  return couldRead(stored.row.outboxes.readable, current, wasNotified);
 }
 
 /** How long new attempts are made when other runs are faster, in milliseconds: the Bot has ten seconds. */

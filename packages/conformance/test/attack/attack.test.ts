@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { formatTable } from '../../../../scripts/cli/table.ts';
 import { scaled } from '../../../../test/lib/time-scale.ts';
 import { attack, type Findings, isTestServer } from '../../attack/attack.ts';
-import { resultOf, violationTable } from '../../attack/verdict.ts';
+import { resultOf, violationTable } from '../../attack/violation-table.ts';
 import { type Client, clientOf, type Sent } from '../../client.ts';
 import { otherServer, plainAttack } from './other-server.ts';
 

@@ -5,8 +5,8 @@ import { wholeNumber } from '../../../../scripts/cli/whole-number.ts';
 import type { Mistake } from '../../../../test/simulation/world.ts';
 import { adapters } from '../../attack/adapters.ts';
 import { type Attack, attack, type Findings } from '../../attack/attack.ts';
-import { rules } from '../../attack/judge.ts';
-import { violationTable } from '../../attack/verdict.ts';
+import { rules } from '../../attack/check-history.ts';
+import { violationTable } from '../../attack/violation-table.ts';
 import { loadSimulated, published } from './simulated.ts';
 
 interface Arguments {

@@ -1,7 +1,7 @@
 import type { Format } from '../report.ts';
 import type { Findings } from './attack.ts';
+import { rules, type Violation } from './check-history.ts';
 import type { Operation } from './history.ts';
-import { rules, type Violation } from './judge.ts';
 
 const MAX_TEXT_LENGTH = 60;
 
@@ -18,12 +18,12 @@ export function violationTable({ rule, says, operations }: Violation, format: Fo
   const at = clockOf(operations);
   const rows = operations
     .toSorted((operation, other) => operation.sent - other.sent)
-    .map(({ sent, answered, actor, does, outcome, told }) => [
+    .map(({ sent, answered, actor, does, outcome, responseText }) => [
       `${at(sent)}–${at(answered)}`,
       actor,
       does,
       outcome,
-      short(told),
+      short(responseText),
     ]);
   const table = rows.length > 0 ? [format(['ms', 'who', 'does', 'outcome', 'is told'], rows)] : [];
   return [`${rules[rule]}: broken. ${says}`, ...table].join('\n\n');

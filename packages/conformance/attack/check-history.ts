@@ -18,7 +18,7 @@ export interface Violation {
 }
 
 /** The result for a history: its responses are consistent, contradict each other, or have too many possible orders. */
-type CheckResult =
+type HistoryResult =
   | { readonly kind: 'possible' }
   | { readonly kind: 'impossible'; readonly operations: readonly Operation[] }
   | { readonly kind: 'undecided' };
@@ -119,18 +119,18 @@ const claimsOnly = ({ outcome, sees }: Operation): boolean => outcome === 'refus
  *
  * @see Wing and Gong, Testing and verifying concurrent objects (1993); Lowe, Testing for linearizability (2017)
  */
-function search(history: readonly Operation[], terms: Terms, situations: number): CheckResult['kind'] {
+function search(history: readonly Operation[], terms: Terms, situations: number): HistoryResult['kind'] {
   const operations = history.toSorted((operation, other) => operation.answered - other.answered);
   const seen = new Set<string>();
   const stack: { readonly done: Uint8Array; readonly calendar: Calendar }[] = [
     { done: new Uint8Array(operations.length), calendar: new Map() },
   ];
   for (let looked = 0; ; looked++) {
-    const situation = stack.pop();
-    if (!situation) {
+    const state = stack.pop();
+    if (!state) {
       return 'impossible';
     }
-    const { done, calendar } = situation;
+    const { done, calendar } = state;
     const waiting = operations.flatMap((operation, index) => (done[index] ? [] : [{ operation, index }]));
     const first = Math.min(
       ...waiting.flatMap(({ operation }) => (operation.outcome === 'unknown' ? [] : operation.answered)),
@@ -227,7 +227,11 @@ const freedBy = ({ frees }: Operation, history: readonly Operation[]): Period[] 
  * Judges the history of one Schedule: is there an order in which all responses are true? The result is exact, or
  * `undecided` if there are too many orders. Independent parts are judged separately.
  */
-export function judge(history: readonly Operation[], terms: Terms, { within, situations }: Bounds): CheckResult {
+export function checkHistory(
+  history: readonly Operation[],
+  terms: Terms,
+  { within, situations }: Bounds,
+): HistoryResult {
   const judged = history.filter(
     (operation) => operation.outcome !== 'refused' || !isExcused(operation, history, terms, within),
   );

@@ -26,7 +26,7 @@ import { isForSamePatient, keptParticipants, resubmitted } from './resubmit.ts';
 import type { SelectedSlots } from './select-slots.ts';
 
 /** The resources and the context of a request. */
-export interface Given {
+export interface RequestContext {
   /** The visible resources that the request names or leads to. */
   readonly state: ResourceSet;
   readonly known: Knowledge;
@@ -35,7 +35,7 @@ export interface Given {
 }
 
 /** One appointment to book, united with the stored one, before the calendar is read. */
-export interface Prepared extends Given {
+export interface PreparedAppointment extends RequestContext {
   readonly request: AppointmentRequest;
   readonly resolved: ResolvedParticipants;
   readonly earlier: EarlierAppointments;
@@ -61,40 +61,43 @@ export interface BookingCalendar {
 }
 
 /** The decision about one appointment. */
-export interface Situation extends Prepared, BookingCalendar {
+export interface BookingDecision extends PreparedAppointment, BookingCalendar {
   readonly selected: SelectedSlots;
   readonly result: PolicyResult;
 }
 
-function storedCalendar({ state, known: { nearby }, context: { config } }: Given): Calendar {
+function storedCalendar({ state, known: { nearby }, context: { config } }: RequestContext): Calendar {
   // If a Slot was read twice, the second copy wins: its appointments were read together with it.
   return calendarOf([...resourcesOfType(state, 'Slot'), ...(nearby?.slots ?? [])], config, nearby?.uses);
 }
 
 /** The Schedules that were read, each with the services that it offers. */
-export function schedulesIn({ state }: Pick<Given, 'state'>): ScheduleServices[] {
+export function schedulesIn({ state }: Pick<RequestContext, 'state'>): ScheduleServices[] {
   return resourcesOfType(state, 'Schedule').map((schedule) => servicesOf(schedule, state));
 }
 
 /** The Schedule of a slot with its services, if it was read. */
-export function calendarAt({ resource }: CalendarSlot, { state }: Pick<Given, 'state'>) {
+export function calendarAt({ resource }: CalendarSlot, { state }: Pick<RequestContext, 'state'>) {
   const schedule = scheduleOf(state, resource);
   return schedule && servicesOf(schedule, state);
 }
 
 /** The arguments of `settle` for the booking's calendars. */
-export const settling = (given: Given) => ({
+export const settling = (given: RequestContext) => ({
   termsOf: termsFor(schedulesIn(given), given.context.config),
   newId: given.context.newId,
 });
 
 /** The calendar for the first appointment of a request. All slots that the request gives back are free in it. */
-export function calendarFor(all: readonly Pick<Prepared, 'earlier'>[], given: Given): BookingCalendar {
+export function calendarFor(
+  all: readonly Pick<PreparedAppointment, 'earlier'>[],
+  given: RequestContext,
+): BookingCalendar {
   const { state, known, context } = given;
   const stored = storedCalendar(given);
   const read = [...resourcesOfType(state, 'Task'), ...(known.nearby?.rows ?? [])];
   const rows = new Map(read.map((row) => [`${row.id} ${row.meta?.versionId}`, row]));
-  const reading = { calendar: stored, now: context.now, open: known.announced };
+  const reading = { calendar: stored, now: context.now, open: known.openTimes };
   const ending = [...all.flatMap(({ earlier }) => givingBack(earlier)), ...(known.nearby?.expired ?? [])];
   const ids = ending.flatMap((appointment) => slotsToGiveBack(appointment, stored, context.config));
   return {
@@ -110,7 +113,7 @@ export function calendarFor(all: readonly Pick<Prepared, 'earlier'>[], given: Gi
 const nothing: Submitted = { elements: new Set(), participants: new Set(), extensions: new Set() };
 
 /** The parts that the requestor has sent of the stored appointment. A hold belongs to the requestor entirely. */
-function submittedBefore({ previous }: EarlierAppointments, { context: { config } }: Given) {
+function submittedBefore({ previous }: EarlierAppointments, { context: { config } }: RequestContext) {
   const unnoted = previous && isHold(previous, config) ? allOf(previous) : nothing;
   return previous && (submittedOf(previous, config) ?? unnoted);
 }
@@ -118,7 +121,7 @@ function submittedBefore({ previous }: EarlierAppointments, { context: { config 
 function clinicPart(
   { previous }: EarlierAppointments,
   submitted: Submitted | undefined,
-  { context: { config } }: Given,
+  { context: { config } }: RequestContext,
 ) {
   return previous && submitted && !isHold(previous, config) ? clinicPartOf(previous, submitted) : nothing;
 }
@@ -132,10 +135,10 @@ function withStored(
   { previous }: EarlierAppointments,
   clinic: Submitted,
   { participants }: ResolvedParticipants,
-  { known, context }: Given,
+  { known, context }: RequestContext,
 ): AppointmentRequest {
   const { value } = request.appointment;
-  const binding = known.role === 'repository' ? nothing : clinic;
+  const binding = known.role === 'staff' ? nothing : clinic;
   if (!previous) {
     return request;
   }
@@ -151,7 +154,7 @@ function participantsOf(
   request: AppointmentRequest,
   earlier: EarlierAppointments,
   clinic: Submitted,
-  { state, known, context }: Given,
+  { state, known, context }: RequestContext,
 ): ResolvedParticipants {
   const successor = (id: string) => successorPatientOf(id, earlier, known.patients, context.config.baseUrl);
   const resolved = resolveParticipants(request, state, successor, context);
@@ -170,7 +173,7 @@ function participantsOf(
 }
 
 /** The state with only the appointments that the caller may move or replace. A requestor may change only its own. */
-export function changeable({ state, known: { role }, context: { requestor, config } }: Given): ResourceSet {
+export function changeable({ state, known: { role }, context: { requestor, config } }: RequestContext): ResourceSet {
   const isOthers = (resource: Resource): boolean =>
     resource.resourceType === 'Appointment' && !belongsTo(resource, requestor, config);
   return role === 'requestor' ? new Map([...state].filter(([, one]) => !isOthers(one))) : state;
@@ -180,7 +183,7 @@ export function changeable({ state, known: { role }, context: { requestor, confi
  * Unites one appointment with the stored one, and resolves its participants.
  * @param ifMatch - the version that the appointment to be moved must have
  */
-export function prepare(asked: AppointmentRequest, given: Given, ifMatch?: string): Prepared {
+export function prepare(asked: AppointmentRequest, given: RequestContext, ifMatch?: string): PreparedAppointment {
   const earlier = findEarlierAppointments(asked, changeable(given), given.context, ifMatch);
   const submitted = submittedBefore(earlier, given);
   const clinic = clinicPart(earlier, submitted, given);
@@ -189,7 +192,7 @@ export function prepare(asked: AppointmentRequest, given: Given, ifMatch?: strin
 }
 
 /** The slots that the booking takes its time from; if none could be selected, the named ones. */
-export function slotsConcerned({ request, selected, calendar }: Situation): readonly CalendarSlot[] {
+export function slotsConcerned({ request, selected, calendar }: BookingDecision): readonly CalendarSlot[] {
   return selected.slots.length > 0 ? selected.slots : request.slots.flatMap(({ value }) => calendar.get(value) ?? []);
 }
 
@@ -199,11 +202,11 @@ interface SlotBuffers {
 }
 
 /** The buffers that the booking needs, by the id of the Schedule. */
-export function buffersOf(situation: Situation): Map<string, SlotBuffers> {
-  const { request, selected, context } = situation;
+export function buffersOf(decision: BookingDecision): Map<string, SlotBuffers> {
+  const { request, selected, context } = decision;
   const found = new Map<string, SlotBuffers>();
   for (const slot of selected.slots.toSorted((one, other) => one.start - other.start)) {
-    const calendar = calendarAt(slot, situation);
+    const calendar = calendarAt(slot, decision);
     const types = request.appointment.value.serviceType ?? [];
     const buffers = calendar && neededBuffers(calendar, slot, types, context.config);
     if (buffers && buffers.before + buffers.after > 0 && !found.has(slot.schedule)) {
@@ -223,17 +226,17 @@ export function timeAround(interval: Interval, { schedule }: CalendarSlot, buffe
  * Ids of the slots that the booking gives back: those of moved or replaced appointments, and of expired holds and
  * requests.
  */
-export function givenBackBy({ earlier, known: { nearby } }: Situation): string[] {
+export function givenBackBy({ earlier, known: { nearby } }: BookingDecision): string[] {
   return [...changedBy(earlier), ...(nearby?.expired ?? [])].flatMap(slotIdsOf);
 }
 
 /** The expiry of the caller's own hold or request; `undefined` if it has not expired. */
-export function ownEnding({ earlier: { previous }, context: { now, config } }: Prepared) {
+export function ownEnding({ earlier: { previous }, context: { now, config } }: PreparedAppointment) {
   return previous && endingOf(previous, now, config);
 }
 
 /** Whether staff confirm an appointment by sending it again: it was confirmed, or was not confirmed in time. */
-export function isForStaffToKeep({ earlier: { previous }, context: { now, config } }: Prepared): boolean {
+export function isForStaffToKeep({ earlier: { previous }, context: { now, config } }: PreparedAppointment): boolean {
   return previous !== undefined && (previous.status === 'booked' || hasRunOut('request', previous, now, config));
 }
 

@@ -23,7 +23,7 @@ async function read({ service }: Portal, name: string): Promise<string | 404 | 5
 }
 
 /** `GET /calendar/{secret}.ics`: the calendar feed of a practitioner or a room, authenticated by its secret only. */
-export function feedRoutes(portal: Portal): FastifyPluginAsync {
+export function calendarFeedRoutes(portal: Portal): FastifyPluginAsync {
   return async (scope) => {
     const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);
     const timeWindow = '1 minute';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { checkHistory } from '../../attack/check-history.ts';
 import type { Operation, Terms } from '../../attack/history.ts';
-import { judge } from '../../attack/judge.ts';
 import { type Due, dueFor, missingIn, type NotifiedEvent, wrongIn } from '../../attack/notified.ts';
 
 const one: Terms = { capacity: 1, before: 0, after: 0 };
@@ -14,7 +14,7 @@ const op = (sent: number, answered: number, about: About): Operation => ({
   actor: 'portal',
   does: '',
   outcome: 'done',
-  told: '',
+  responseText: '',
   sent,
   answered,
   ...about,
@@ -95,7 +95,7 @@ const cases: readonly (readonly [string, 'possible' | 'impossible', readonly Ope
 ];
 
 test.each(cases)('%s: %s', (_, kind, history, terms = one) => {
-  expect(judge(history, terms, bounds).kind).toBe(kind);
+  expect(checkHistory(history, terms, bounds).kind).toBe(kind);
 });
 
 test('the shortest history that cannot be true is told, whatever else happened', () => {
@@ -106,14 +106,14 @@ test('the shortest history that cannot be true is told, whatever else happened',
     cancels(index * 10 + 6, index * 10 + 7, `y${index}`),
   ]).flat();
   const twice = [books(200, 210, 'a'), books(201, 211, 'b')];
-  const result = judge([...others, ...twice, books(300, 301, 'c', refused)], one, bounds);
+  const result = checkHistory([...others, ...twice, books(300, 301, 'c', refused)], one, bounds);
   expect(result).toEqual({ kind: 'impossible', operations: twice });
 });
 
 test('too many orders are not decided, and no alarm', () => {
   const many = Array.from({ length: 30 }, (_, index) => books(0, 0, `u${index}`, unknown));
   const history = [...many, books(1, 2, 'a'), cancels(3, 4, 'a'), books(5, 6, 'b'), books(7, 8, 'c')];
-  expect(judge(history, one, { ...bounds, situations: 5 }).kind).toBe('undecided');
+  expect(checkHistory(history, one, { ...bounds, situations: 5 }).kind).toBe('undecided');
 });
 
 const event = (number: number, about = 'Appointment/a', timestamp = '09:00'): NotifiedEvent => ({

@@ -114,22 +114,22 @@ const notify = (body: object | string, authorization?: string) =>
     payload: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
-/** The address at which the page of a fresh booking asks for news. */
-async function waiting(): Promise<{ readonly news: string; readonly browser: ReturnType<typeof aBrowser> }> {
+/** The address at which the page of a fresh booking asks for updates. */
+async function waiting(): Promise<{ readonly updates: string; readonly browser: ReturnType<typeof aBrowser> }> {
   const browser = aBrowser(app, '192.0.2.1');
   const time = 'Slot/a Schedule/s 2040-01-02T09:00:00.000Z 2040-01-02T09:30:00.000Z';
   const { headers } = await browser.send('/portal/hold', { service: '', time });
   const person = { given: 'Kim', family: 'Muster', birthDate: '1990-05-17', phone: '030 123456' };
   const booked = await browser.send(String(headers.location), person);
   const page = await browser.send(String(booked.headers.location));
-  const news = /data-news="([^"]+)"/.exec(page.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
-  return { news, browser };
+  const updates = /data-updates="([^"]+)"/.exec(page.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  return { updates, browser };
 }
 
 test('a page that waits hears of a change through the portal, which asks the clinic for nothing meanwhile', async () => {
-  const { news, browser } = await waiting();
+  const { updates, browser } = await waiting();
   const answerOf = async (url: string): Promise<unknown> => (await browser.send(url)).json();
-  expect(await answerOf(news)).toEqual({ changed: false, complete: false });
+  expect(await answerOf(updates)).toEqual({ changed: false, complete: false });
   await until(() => stored);
   expect(stored).toMatchObject({
     status: 'requested',
@@ -142,10 +142,10 @@ test('a page that waits hears of a change through the portal, which asks the cli
 
   const read = async (): Promise<string> => {
     const part = await browser.send('/portal/appointments/a/state');
-    return /data-news="([^"]+)"/.exec(part.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    return /data-updates="([^"]+)"/.exec(part.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
   };
   // The page was read before notifications began.
-  expect(await answerOf(news)).toEqual({ changed: true, complete: true });
+  expect(await answerOf(updates)).toEqual({ changed: true, complete: true });
   const since = await read();
   asked.length = 0;
   expect(await answerOf(since)).toEqual({ changed: false, complete: true });
@@ -158,9 +158,9 @@ test('a page that waits hears of a change through the portal, which asks the cli
 });
 
 test('nobody without the secret tells the portal anything, and nobody asks about an appointment that was not shown', async () => {
-  const { news, browser } = await waiting();
+  const { updates, browser } = await waiting();
   const answerOf = async (url: string): Promise<unknown> => (await browser.send(url)).json();
-  const before = await answerOf(news);
+  const before = await answerOf(updates);
   const secret = stored?.channel.header?.[0]?.split(': ')[1] ?? '';
   for (const wrong of [undefined, 'Bearer ', `${secret}x`, 'Bearer secret', secret.replace('Bearer', 'Basic')]) {
     expect((await notify(message('event-notification', 3, 'a'), wrong)).statusCode).toBe(401);
@@ -169,20 +169,20 @@ test('nobody without the secret tells the portal anything, and nobody asks about
   expect((await notify('x'.repeat(70_000), secret)).statusCode).toBe(413);
   expect((await notify('{', secret)).statusCode).toBe(400);
   expect((await notify({ resourceType: 'Bundle' }, secret)).statusCode).toBe(400);
-  expect(await answerOf(news)).toEqual(before);
-  const { search } = new URL(news, origin);
-  expect((await browser.send(`/portal/appointments/b/news${search}`)).statusCode).toBe(404);
-  expect((await browser.send('/portal/appointments/a/news')).statusCode).toBe(404);
+  expect(await answerOf(updates)).toEqual(before);
+  const { search } = new URL(updates, origin);
+  expect((await browser.send(`/portal/appointments/b/updates${search}`)).statusCode).toBe(404);
+  expect((await browser.send('/portal/appointments/a/updates')).statusCode).toBe(404);
 });
 
 test('a portal that is started again requests its Subscription anew, with the same secret', async () => {
-  const { news, browser } = await waiting();
-  await browser.send(news);
+  const { updates, browser } = await waiting();
+  await browser.send(updates);
   await until(() => stored);
   const header = stored?.channel.header;
   const { app: again } = await withPortal({ baseUrl: address }, () => undefined);
   asked.length = 0;
-  const { changed } = (await again.inject({ url: news, cookies: Object.fromEntries(browser.cookies) })).json();
+  const { changed } = (await again.inject({ url: updates, cookies: Object.fromEntries(browser.cookies) })).json();
   expect(changed).toBe(true);
   await until(() => asked.includes('PUT /fhir/R4/Subscription/subscription'));
   expect(stored?.channel.header).toEqual(header);
