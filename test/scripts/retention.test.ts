@@ -119,7 +119,7 @@ test('absorbed slots in the past are removed, unless an appointment refers to th
 test('past published slots that nobody has booked are cleared; blocked ones, and what was made by hand, stay', async () => {
   const published = (status: Slot['status'], value: string, fields: Partial<Slot> = {}) =>
     slot({ status, identifier: [{ system: artefactUri(config, 'LocalPublishedSlot'), value }], ...fields });
-  const key = (start: string): string => `offer/1/visit/${start}/1`;
+  const key = (start: string): string => `bookable/1/visit/${start}/1`;
   const kept = [
     await published('busy-unavailable', key('2020-01-01T10:00:00Z')),
     await published('busy', key('2020-01-01T10:30:00Z')),

@@ -25,7 +25,7 @@ export type PublishedKey =
 /** The value of the identifier LocalPublishedSlot. */
 export function formatKey(key: PublishedKey): string {
   return key.kind === 'bookable'
-    ? ['offer', key.schedule, key.service, formatInstant(key.start), key.lane].join('/')
+    ? ['bookable', key.schedule, key.service, formatInstant(key.start), key.lane].join('/')
     : ['closed', key.schedule, formatInstant(key.start), formatInstant(key.end)].join('/');
 }
 

@@ -11,12 +11,12 @@ const buffer = { identifier: [{ system: artefactUri(config, 'LocalBuffer'), valu
 
 describe('what a Slot is', () => {
   it.each<[string, Slot, string]>([
-    ['free', nine(), 'offer'],
+    ['free', nine(), 'bookable'],
     ['taken, never on offer', nine({ status: 'busy' }), 'external'],
     ['blocked, never on offer', nine({ status: 'busy-unavailable' }), 'external'],
-    ['taken, with its origin', nine({ status: 'busy', ...origin('nine') }), 'offer'],
-    ['taken, published', published('nine', '09:00', '09:30', 1, { status: 'busy' }), 'offer'],
-    ['ended', nine({ status: 'entered-in-error', extension: [offered('1', '09:00', '09:30')] }), 'offer'],
+    ['taken, with its origin', nine({ status: 'busy', ...origin('nine') }), 'bookable'],
+    ['taken, published', published('nine', '09:00', '09:30', 1, { status: 'busy' }), 'bookable'],
+    ['withdrawn', nine({ status: 'entered-in-error', extension: [offered('1', '09:00', '09:30')] }), 'bookable'],
     ['entered in error', nine({ status: 'entered-in-error' }), 'ended'],
     ['a buffer', nine({ status: 'busy-unavailable', ...buffer }), 'buffer'],
     ['a buffer that is over', nine({ status: 'entered-in-error', ...buffer }), 'ended'],

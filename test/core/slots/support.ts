@@ -41,7 +41,7 @@ export const inPlace = (lane: string, id: string, start: string, end: string, mo
 export const published = (id: string, start: string, end: string, lane = 1, more: Partial<Slot> = {}): Slot =>
   slot(id, start, end, {
     identifier: [
-      { system: artefactUri(config, 'LocalPublishedSlot'), value: `offer/calendar/visit/${at(start)}/${lane}` },
+      { system: artefactUri(config, 'LocalPublishedSlot'), value: `bookable/calendar/visit/${at(start)}/${lane}` },
     ],
     ...more,
   });

@@ -212,6 +212,6 @@ describe('the order of notifications', () => {
     ]),
   ])('with %s no event is told, and it is told at once', (_, bundle) => {
     const order = orderAfter(since(0));
-    expect(arrived(order, bundle)).toEqual({ order, told: [bundle] });
+    expect(arrived(order, bundle)).toEqual({ order, notified: [bundle] });
   });
 });
