@@ -19,7 +19,7 @@ const shares = {
   /** A response of Medplum to a Bot. */
   exchange: 2 / 5,
   /** The wait of a request for others of the same client. */
-  place: 2 / 3,
+  permitWait: 2 / 3,
   /** The wait of a booking for earlier ones of the same slot. */
   turn: 1 / 3,
 } as const;

@@ -149,7 +149,7 @@ function issuesOfSlots(state: ResourceSet, context: ConsistencyContext): Finding
   const holders = holdersOf(resourcesOfType(state, 'Appointment'));
   const slots = resourcesOfType(state, 'Slot');
   const offers = [...calendarOf(slots, context.config).values()].filter(
-    ({ status, role }) => status !== 'entered-in-error' && role === 'offer',
+    ({ status, role }) => status !== 'entered-in-error' && role === 'bookable',
   );
   return [
     ...slots.flatMap((slot) => issuesOfSlot(slot, holders.get(slot.id ?? '') ?? [], state, context)),

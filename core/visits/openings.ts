@@ -137,7 +137,7 @@ export function bookableSchedules(
       const { services: own } = withServices(schedule, services);
       const { shortest, step, longest = Number.POSITIVE_INFINITY } = granularityOf(schedule, own, config);
       const { policy } = effectivePolicy(schedule, own, config);
-      const most = role === 'repository' ? Number.POSITIVE_INFINITY : Math.max(longest, policy.longest ?? 0);
+      const most = role === 'staff' ? Number.POSITIVE_INFINITY : Math.max(longest, policy.longest ?? 0);
       return [[id, { schedule: { ...schedule, id }, services: own, bounds, longest: most, shortest, step }]];
     }),
   );
@@ -170,7 +170,7 @@ function isFor({ resource, services }: CalendarSlot, pool: Pool, config: PublicC
   const key = publishedKeyOf(resource, config);
   return (
     pool.kind === 'schedules' ||
-    (key?.kind === 'offer'
+    (key?.kind === 'bookable'
       ? key.service === pool.service
       : !services || services.some((concept) => [undefined, pool.service].includes(serviceIdOf(concept))))
   );
@@ -180,7 +180,7 @@ function isFor({ resource, services }: CalendarSlot, pool: Pool, config: PublicC
 function isServed(slot: CalendarSlot, { schedule, services }: Bookable, pool: Pool, frame: Frame): boolean {
   const { payerKind, role, config } = frame;
   const types = serviceTypesIn([[...(slot.services ?? []), ...(schedule.serviceType ?? [])]], [pool]);
-  return !payerKind || role === 'repository' || servesPayerKind(payerKind, slot, types, services, config);
+  return !payerKind || role === 'staff' || servesPayerKind(payerKind, slot, types, services, config);
 }
 
 /** The free Slots of one Schedule for a role, with the buffers of an appointment in them. */
@@ -200,7 +200,7 @@ function rememberedBuffers({ schedule, services }: Bookable, config: PublicConfi
   const known = new Map<string, Buffers>();
   return (slot: CalendarSlot): Buffers => {
     const published = publishedKeyOf(slot.resource, config);
-    const key = published?.kind === 'offer' ? published.service : JSON.stringify(slot.services);
+    const key = published?.kind === 'bookable' ? published.service : JSON.stringify(slot.services);
     const buffers = known.get(key) ?? neededBuffers({ schedule, services }, slot, slot.services ?? [], config);
     known.set(key, buffers);
     return buffers;

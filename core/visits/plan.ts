@@ -2,6 +2,16 @@ import type { Appointment, Bundle, BundleEntry, Extension, Slot } from '@medplum
 import { isHold, isOpenOffer, isPersonalOffer } from '../booking/appointment/expiry.ts';
 import type { BookingContext, Knowledge } from '../booking/booking/apply-policy.ts';
 import {
+  type BookingDecision,
+  calendarAt,
+  calendarFor,
+  changeable,
+  freedForRequest,
+  type PreparedAppointment,
+  prepare,
+  type RequestContext,
+} from '../booking/booking/booking-calendar.ts';
+import {
   appointmentEntries,
   outcomeOf,
   questionnaireResponseEntries,
@@ -14,16 +24,6 @@ import {
 import { calendarAfter, decide, limitIssues } from '../booking/booking/decide.ts';
 import { ambiguousIn, type Following, followingOf, mergedIn } from '../booking/booking/following.ts';
 import { findExistingBooking } from '../booking/booking/idempotency.ts';
-import {
-  calendarAt,
-  calendarFor,
-  changeable,
-  freedForRequest,
-  type Given,
-  type Prepared,
-  prepare,
-  type Situation,
-} from '../booking/booking/situation.ts';
 import type { AppointmentRequest, ParsedRequest } from '../booking/request/request.ts';
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant, parseInstant, timeOf } from '../fhir/instant.ts';
@@ -41,7 +41,7 @@ import { hasBegun, isByItself, otherAppointmentsOf, readStepMark, visitGroupOf, 
 import { isVisit, type StepMark, stepExtension, stepOf, type Visit } from './visit.ts';
 
 /** The decision about one appointment of a request, which may be a step of a visit. */
-interface Step extends Situation {
+interface Step extends BookingDecision {
   /** The requested step, else the stored one. */
   readonly mark: StepMark | undefined;
   /** The services with the visit definitions, as far as they were read. */
@@ -58,14 +58,14 @@ const list = (appointments: readonly Appointment[]): string =>
   appointments.map(({ id }) => `Appointment/${id}`).join(', ');
 
 /** The service of a visit if one of its appointments is booked alone, without being marked as a step. */
-function visitMissed(situation: Step): string | undefined {
-  const { mark, earlier, selected, request, context } = situation;
+function visitMissed(step: Step): string | undefined {
+  const { mark, earlier, selected, request, context } = step;
   if (mark || earlier.previous || context.offer) {
     return undefined;
   }
   const types = request.appointment.value.serviceType ?? [];
   const asking = selected.slots.flatMap((slot) => {
-    const services = calendarAt(slot, situation)?.services ?? [];
+    const services = calendarAt(slot, step)?.services ?? [];
     const meant = servicesFor(slot, types.length > 0 ? types : (slot.services ?? []), services, context.config);
     return meant.length > 0 && meant.every((storedService) => isVisit(storedService, context.config)) ? meant : [];
   });
@@ -73,18 +73,18 @@ function visitMissed(situation: Step): string | undefined {
 }
 
 /** Whether the rules of visits may concern an appointment. */
-const mayBeVisit = (situation: Step): boolean =>
-  situation.mark !== undefined || situation.earlier.besides.length > 0 || visitMissed(situation) !== undefined;
+const mayBeVisit = (step: Step): boolean =>
+  step.mark !== undefined || step.earlier.besides.length > 0 || visitMissed(step) !== undefined;
 
-function missedIssues(situation: Step): Issue[] {
-  const service = visitMissed(situation);
+function missedIssues(step: Step): Issue[] {
+  const service = visitMissed(step);
   const diagnostics = `HealthcareService/${service} takes several appointments: book all of a proposal of $find in one request.`;
-  return service ? [mismatch(diagnostics, `${situation.request.appointment.path}.extension`)] : [];
+  return service ? [mismatch(diagnostics, `${step.request.appointment.path}.extension`)] : [];
 }
 
 /** The appointments of the visit that the request does not move. */
-function staying(situations: readonly Step[]): Appointment[] {
-  const found = situations.flatMap(({ earlier, state, visits, context: { now, config }, rewritten }) =>
+function staying(steps: readonly Step[]): Appointment[] {
+  const found = steps.flatMap(({ earlier, state, visits, context: { now, config }, rewritten }) =>
     [earlier.previous, earlier.replaced].flatMap((appointment) =>
       appointment && (appointment === earlier.previous || isByItself(appointment, visits, config))
         ? otherAppointmentsOf(appointment, state, now, config).filter(({ id = '' }) => !rewritten.includes(id))
@@ -98,11 +98,11 @@ function staying(situations: readonly Step[]): Appointment[] {
  * The future appointments of a visit are moved together unless its service allows single steps. Appointments of one
  * personal offer are accepted together.
  */
-function wholeIssues(situations: readonly Step[]): Issue[] {
-  const left = staying(situations).filter((appointment) =>
-    situations.every(({ context }) => !hasBegun(appointment, context.now)),
+function wholeIssues(steps: readonly Step[]): Issue[] {
+  const left = staying(steps).filter((appointment) =>
+    steps.every(({ context }) => !hasBegun(appointment, context.now)),
   );
-  return situations.flatMap(({ request, earlier: { previous, replaced, besides }, visits, context: { config } }) => {
+  return steps.flatMap(({ request, earlier: { previous, replaced, besides }, visits, context: { config } }) => {
     const isTaken = previous !== undefined && isPersonalOffer(previous, config);
     const isNamed = (id: string | undefined): boolean => request.replaced.some(({ value }) => value === id);
     const isLeft = previous && left.length > 0 && (isTaken || !isByItself(previous, visits, config));
@@ -111,15 +111,15 @@ function wholeIssues(situations: readonly Step[]): Issue[] {
     const ended = `Appointment/${replaced?.id} is one of several of a visit (${list(besides)}): replace it by all appointments of another.`;
     return [
       ...(isLeft ? [mismatch(moved, `${request.appointment.path}.id`)] : []),
-      ...(replaced && besides.some(({ id }) => !isNamed(id)) && situations.length === 1 && !isTaken
+      ...(replaced && besides.some(({ id }) => !isNamed(id)) && steps.length === 1 && !isTaken
         ? [mismatch(ended, request.replaced[0]?.path ?? request.appointment.path)]
         : []),
     ];
   });
 }
 
-function takenBy(situations: readonly Step[]): StepTaken[] {
-  return situations.flatMap(({ mark, request: { interval, appointment }, selected, state }) => {
+function takenBy(steps: readonly Step[]): StepTaken[] {
+  return steps.flatMap(({ mark, request: { interval, appointment }, selected, state }) => {
     const schedules = [...new Set(selected.slots.flatMap(({ resource }) => scheduleOf(state, resource) ?? []))];
     return mark && interval ? [{ ...interval, step: mark.step, schedules, path: appointment.path }] : [];
   });
@@ -138,28 +138,27 @@ function takenByStaying(appointments: readonly Appointment[], { state, context: 
  * The appointments of the visit that stay and restrict the times of the moved ones, without holds. Of a series, only
  * future appointments count. They do not count if they are fewer than the moved ones: then they are exceptions.
  */
-function deciding({ series, service }: Visit, situations: readonly Step[], { context }: Step): Appointment[] {
+function deciding({ series, service }: Visit, steps: readonly Step[], { context }: Step): Appointment[] {
   const { now, config } = context;
-  const left = staying(situations).filter(
+  const left = staying(steps).filter(
     (appointment) => stepOf(appointment, config)?.service === service && !isHold(appointment, config),
   );
   const coming = left.filter((appointment) => !hasBegun(appointment, now));
-  return !series ? left : coming.length < situations.length ? [] : coming;
+  return !series ? left : coming.length < steps.length ? [] : coming;
 }
 
 /** Checks order, gaps, lengths and pools of the requested appointments and, on a move, of those that stay. */
-function stepIssues(visit: Visit, situations: readonly Step[], first: Step): Issue[] {
-  const left = deciding(visit, situations, first);
+function stepIssues(visit: Visit, steps: readonly Step[], first: Step): Issue[] {
+  const left = deciding(visit, steps, first);
   // The staying appointments come first: of two appointments for one step the moved one is at fault.
-  const taken = [...takenByStaying(left, first), ...takenBy(situations)];
+  const taken = [...takenByStaying(left, first), ...takenBy(steps)];
   const { config } = first.context;
-  const isMove =
-    left.length > 0 || situations.every(({ earlier: { previous } }) => previous && !isHold(previous, config));
+  const isMove = left.length > 0 || steps.every(({ earlier: { previous } }) => previous && !isHold(previous, config));
   const isThere = (name: string): boolean => taken.some(({ step }) => step === name);
   // A step that the clinic has removed from a visit is not missing when the rest moves.
   const asked = isMove ? { ...visit, steps: stepsWith(visit.steps, isThere) } : visit;
   // A renamed or removed step can be moved, too: no rule is left for it.
-  const named = situations.flatMap(({ earlier: { previous } }) => (previous && stepOf(previous, config)?.step) ?? []);
+  const named = steps.flatMap(({ earlier: { previous } }) => (previous && stepOf(previous, config)?.step) ?? []);
   const former = isMove ? unknownSteps(visit, named) : [];
   const validated = taken.filter(({ step }) => !former.includes(step));
   const { path } = first.request.appointment;
@@ -175,13 +174,13 @@ function stepIssues(visit: Visit, situations: readonly Step[], first: Step): Iss
   });
 }
 
-function marksIssues(situations: readonly Step[]): Issue[] {
-  const [first] = situations.filter(({ mark }) => mark);
+function marksIssues(steps: readonly Step[]): Issue[] {
+  const [first] = steps.filter(({ mark }) => mark);
   if (!first?.mark) {
     return [];
   }
   const { service } = first.mark;
-  const strays = situations.filter(({ mark }) => mark?.service !== service);
+  const strays = steps.filter(({ mark }) => mark?.service !== service);
   if (strays.length > 0) {
     return strays.map(({ request: { appointment } }) =>
       mismatch('The appointments of one request must be steps of one visit.', `${appointment.path}.extension`),
@@ -189,31 +188,29 @@ function marksIssues(situations: readonly Step[]): Issue[] {
   }
   const visit = visitOf(service, first.visits, first.context.config);
   if (!visit) {
-    const isOld = situations.every(({ earlier: { previous } }) => previous);
+    const isOld = steps.every(({ earlier: { previous } }) => previous);
     const diagnostics = `HealthcareService/${service} asks for no visit that can be booked.`;
     return isOld ? [] : [mismatch(diagnostics, `${first.request.appointment.path}.extension`)];
   }
-  return situations.every(({ selected }) => selected.slots.length > 0) ? stepIssues(visit, situations, first) : [];
+  return steps.every(({ selected }) => selected.slots.length > 0) ? stepIssues(visit, steps, first) : [];
 }
 
 /** Whether the request accepts a personal offer unchanged. The service made it to fit. */
 function isAccepting({ request: { interval, slots }, earlier: { previous }, context }: Step): boolean {
-  const isStanding = previous !== undefined && isOpenOffer(previous, context.now, context.config);
+  const isOpen = previous !== undefined && isOpenOffer(previous, context.now, context.config);
   const ids = previous ? slotIdsOf(previous) : [];
   const isSame = slots.length === ids.length && slots.every(({ value }) => ids.includes(value));
-  return isStanding && isSame && interval?.start === parseInstant(previous.start);
+  return isOpen && isSame && interval?.start === parseInstant(previous.start);
 }
 
 /** Issues of a requestor's appointments as visits. Staff may book and move without these rules. */
-function visitRuleIssues(situations: readonly Step[]): Issue[] {
-  const [first] = situations;
+function visitRuleIssues(steps: readonly Step[]): Issue[] {
+  const [first] = steps;
   if (first?.known.role !== 'requestor' || first.context.offer) {
     return [];
   }
-  const whole = wholeIssues(situations);
-  return situations.every(isAccepting)
-    ? whole
-    : [...situations.flatMap(missedIssues), ...whole, ...marksIssues(situations)];
+  const whole = wholeIssues(steps);
+  return steps.every(isAccepting) ? whole : [...steps.flatMap(missedIssues), ...whole, ...marksIssues(steps)];
 }
 
 /** The resources that decide about a request. */
@@ -270,7 +267,7 @@ export function visitServices(
  * together, else those whose steps the request books again.
  */
 function besidesReplaced(
-  { earlier: { replaced, previous, besides }, ...given }: Prepared,
+  { earlier: { replaced, previous, besides }, ...given }: PreparedAppointment,
   sent: readonly AppointmentRequest[],
   visits: ResourceSet | undefined,
 ): readonly Appointment[] {
@@ -278,7 +275,7 @@ function besidesReplaced(
   if (previous && isPersonalOffer(previous, config)) {
     return besides; // The personal offer names the appointments that it replaces; other steps stay.
   }
-  if (!replaced || given.known.role === 'repository') {
+  if (!replaced || given.known.role === 'staff') {
     return besides;
   }
   const named = new Set([replaced, ...besides].map(({ id }) => id));
@@ -301,7 +298,7 @@ function besidesReplaced(
  * Lets only the first appointment of a request replace an appointment or fulfil a waitlist entry. Several of them can
  * name the same one if they were offered together.
  */
-function endingOnce(all: readonly Prepared[]): Prepared[] {
+function endingOnce(all: readonly PreparedAppointment[]): PreparedAppointment[] {
   const known = new Set<string | undefined>();
   const first = (appointment: Appointment | undefined): Appointment[] => {
     const isFirst = appointment !== undefined && !known.has(appointment.id);
@@ -316,7 +313,7 @@ function endingOnce(all: readonly Prepared[]): Prepared[] {
 }
 
 interface Decided {
-  readonly given: Given;
+  readonly given: RequestContext;
   /** In the order in which they were sent. */
   readonly steps: readonly DecidedStep[];
   /** In the order of their times. */
@@ -336,15 +333,15 @@ function decideEach({ request }: ParsedRequest, { state, visits, known }: Readin
     ids.set(key, id);
     return id;
   };
-  const given: Given = { state, known, context: { ...context, idFor } };
+  const given: RequestContext = { state, known, context: { ...context, idFor } };
   const { appointments: sent = [], ifMatch } = request ?? {};
   const prepared = endingOnce(
     sent
       .map((appointmentRequest, index) => prepare(appointmentRequest, given, index === 0 ? ifMatch : undefined))
       .map((one) => ({ ...one, earlier: { ...one.earlier, besides: besidesReplaced(one, sent, visits) } })),
   );
-  const startOf = ({ request: { interval } }: Prepared): number => interval?.start ?? 0;
-  const made = new Map<Prepared, DecidedStep>();
+  const startOf = ({ request: { interval } }: PreparedAppointment): number => interval?.start ?? 0;
+  const made = new Map<PreparedAppointment, DecidedStep>();
   let calendar = calendarFor(prepared, given);
   for (const one of prepared.toSorted((a, b) => startOf(a) - startOf(b))) {
     const mark = markOf(one.request, one.earlier.previous, context.config);
@@ -355,7 +352,7 @@ function decideEach({ request }: ParsedRequest, { state, visits, known }: Readin
   return { given, steps: prepared.flatMap((one) => made.get(one) ?? []), inTime: [...made.values()] };
 }
 
-const patientsOf = ({ resolved }: Pick<Prepared, 'resolved'>): string =>
+const patientsOf = ({ resolved }: Pick<PreparedAppointment, 'resolved'>): string =>
   [...resolved.participants.map(({ actor }) => actor?.reference), resolved.patient?.reference]
     .filter((one) => one?.startsWith('Patient/') || one?.startsWith('urn:'))
     .toSorted()
@@ -419,7 +416,7 @@ function issuesIn(parsed: ParsedRequest, decided: Decided): Issue[] {
 
 /** The ids of the patients that must be read before a request is decided. */
 export function patientsToRead({ request }: ParsedRequest, { state, known }: Reading, context: BookingContext) {
-  const given: Given = { state, known, context: { ...context, idFor: context.newId } };
+  const given: RequestContext = { state, known, context: { ...context, idFor: context.newId } };
   const all = (request?.appointments ?? []).map((appointmentRequest) => prepare(appointmentRequest, given));
   return { merged: all.flatMap(mergedIn), ambiguous: all.flatMap(ambiguousIn) };
 }
@@ -509,7 +506,7 @@ function ties(step: Step, group: string | undefined, links: readonly Extension[]
 }
 
 /** The ties of a patient's only appointment in a request. It may replace an appointment of a visit. */
-function tiesInPlace(step: Step): Ties {
+function tiesAtTime(step: Step): Ties {
   const { mark, earlier, context } = step;
   const { replaced } = earlier;
   const group = replaced && visitGroupOf(replaced, context.config);
@@ -525,7 +522,7 @@ function tiesInPlace(step: Step): Ties {
 function tiesTogether(inTime: readonly Step[], newId: () => string): [Step, Ties][] {
   const [first] = inTime;
   if (!first || inTime.length === 1) {
-    return inTime.map((step) => [step, tiesInPlace(step)]);
+    return inTime.map((step) => [step, tiesAtTime(step)]);
   }
   const { config } = first.context;
   const [stored] = inTime.flatMap(({ earlier: { previous } }) => (previous && visitGroupOf(previous, config)) ?? []);

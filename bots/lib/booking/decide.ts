@@ -9,10 +9,10 @@ import {
   slotsAtReads,
 } from '../../../core/booking/appointment/reads.ts';
 import type { BookingContext, Histories, Knowledge, Nearby } from '../../../core/booking/booking/apply-policy.ts';
+import { schedulesIn } from '../../../core/booking/booking/booking-calendar.ts';
 import type { Following } from '../../../core/booking/booking/following.ts';
 import { slotsOfVersions } from '../../../core/booking/booking/idempotency.ts';
 import { leadingReads, namedReads, withSlots } from '../../../core/booking/booking/reads.ts';
-import { schedulesIn } from '../../../core/booking/booking/situation.ts';
 import { openTasksOf } from '../../../core/booking/jobs/confirmation-task.ts';
 import type { Role } from '../../../core/booking/policy/caller-role.ts';
 import {
@@ -193,13 +193,13 @@ async function readNamed(
   const { state, counted } = await readState(medplum, request, reader, counts);
   const { merged: mergedIds, ambiguous } = patientsToRead(parsed, { state, known: {} }, context);
   const services = visitServices(request.appointments, state, config);
-  const [visits, patients, authored, announced] = await Promise.all([
+  const [visits, patients, authored, openTimes] = await Promise.all([
     readStateAs(medplum, searchByIds('HealthcareService', services), {}),
     readByIds(medplum, 'Patient', mergedIds).then((found) => readSurvivors(medplum, byId(ofType('Patient', found)))),
     readByIds(medplum, 'Patient', ambiguous),
     readOpenTimes(medplum, lateIn(state, request, context.now)),
   ]);
-  const known: Knowledge = { role: reader.role, announced, ...(mergedIds.length > 0 && { patients }) };
+  const known: Knowledge = { role: reader.role, openTimes, ...(mergedIds.length > 0 && { patients }) };
   return { reading: { state: new Map([...state, ...resourceSet(authored)]), visits, known }, counted };
 }
 

@@ -31,17 +31,17 @@ import { withRequestTasks } from '../jobs/confirmation-task.ts';
 import type { EffectivePolicy } from '../policy/policy.ts';
 import { quotaEntries } from '../policy/quota.ts';
 import type { BookingContext } from './apply-policy.ts';
-import { confirmationOf, storedServiceTypes } from './service-type.ts';
 import {
+  type BookingDecision,
   buffersOf,
   calendarAt,
-  type Given,
   isForStaffToKeep,
-  type Prepared,
-  type Situation,
+  type PreparedAppointment,
+  type RequestContext,
   schedulesIn,
   settling,
-} from './situation.ts';
+} from './booking-calendar.ts';
+import { confirmationOf, storedServiceTypes } from './service-type.ts';
 
 interface Outcome {
   readonly status: 'booked' | 'pending' | 'proposed';
@@ -64,14 +64,14 @@ interface Terms {
 }
 
 /** The terms of appointments, in the order of their times. */
-export function termsOf(situations: readonly Situation[]): Terms {
-  const [first] = situations;
+export function termsOf(decisions: readonly BookingDecision[]): Terms {
+  const [first] = decisions;
   return {
-    policies: situations.flatMap(({ result }) => result.policies),
-    schedules: situations.flatMap((situation) =>
-      situation.selected.slots.flatMap((slot) => calendarAt(slot, situation) ?? []),
+    policies: decisions.flatMap(({ result }) => result.policies),
+    schedules: decisions.flatMap((decision) =>
+      decision.selected.slots.flatMap((slot) => calendarAt(slot, decision) ?? []),
     ),
-    isKept: first?.known.role === 'repository' && situations.every(isForStaffToKeep),
+    isKept: first?.known.role === 'staff' && decisions.every(isForStaffToKeep),
     interval: first?.request.interval,
     previous: first?.earlier.previous,
   };
@@ -81,7 +81,7 @@ export function termsOf(situations: readonly Situation[]): Terms {
  * A hold from now on, for the shortest time in the policies, otherwise for ten minutes. A hold that has not expired can
  * be extended once.
  */
-function held({ policies }: Terms, { earlier: { previous }, context: { now, config } }: Situation): Outcome {
+function held({ policies }: Terms, { earlier: { previous }, context: { now, config } }: BookingDecision): Outcome {
   const lengths = policies.flatMap(({ policy }) => policy.holdFor ?? []);
   const until = now + Math.min(...(lengths.length > 0 ? lengths : [DEFAULT_HOLD]));
   const isProlonging = previous !== undefined && !hasRunOut('hold', previous, now, config);
@@ -92,13 +92,13 @@ function held({ policies }: Terms, { earlier: { previous }, context: { now, conf
  * Decides the status: proposed for a personal offer or a hold, otherwise booked or pending, as the clinic has
  * configured the confirmation.
  */
-export function outcomeOf(situation: Situation, terms: Terms): Outcome {
-  const { purpose, offer, now, config } = situation.context;
+export function outcomeOf(decision: BookingDecision, terms: Terms): Outcome {
+  const { purpose, offer, now, config } = decision.context;
   if (offer) {
     return { status: 'proposed', extension: offerExtensions(offer, config) };
   }
   if (purpose === 'hold') {
-    return held(terms, situation);
+    return held(terms, decision);
   }
   const { policies, schedules, isKept, previous, interval = { start: now, end: now } } = terms;
   return isKept || confirmationOf(schedules, config) === 'automatic'
@@ -108,8 +108,8 @@ export function outcomeOf(situation: Situation, terms: Terms): Outcome {
 
 /** The entries that store the submitted QuestionnaireResponses, with the patient of the booking as subject. */
 export function questionnaireResponseEntries(
-  { answers }: Pick<Situation['request'], 'answers'>,
-  { patient }: Pick<Situation['resolved'], 'patient'>,
+  { answers }: Pick<BookingDecision['request'], 'answers'>,
+  { patient }: Pick<BookingDecision['resolved'], 'patient'>,
   { requestor, config, newId }: Pick<BookingContext, 'requestor' | 'config' | 'newId'>,
 ): BundleEntry[] {
   const profile = artefactUri(config, 'LocalQuestionnaireResponse');
@@ -148,7 +148,10 @@ export interface Ties {
 const noTies: Ties = { identifier: [], extension: [], extensionUrls: [] };
 
 /** The extensions of an appointment: the submitted ones, and references to the appointments that it replaces. */
-function extensionsOf({ request, earlier: { replaced, besides } }: Prepared, { extension, extensionUrls }: Ties) {
+function extensionsOf(
+  { request, earlier: { replaced, besides } }: PreparedAppointment,
+  { extension, extensionUrls }: Ties,
+) {
   const set: Extension[] = [
     ...[replaced, ...besides].flatMap((appointment) =>
       appointment ? [{ url: REPLACES, valueReference: { reference: `Appointment/${appointment.id}` } }] : [],
@@ -177,7 +180,7 @@ const isSameTag = (coding: Coding, other: Coding): boolean =>
 /** The `meta` of the appointment: the submitted one, with the tags, profiles and labels that are already stored. */
 function metaOf(
   sent: Meta | undefined,
-  { earlier: { previous }, context }: Situation,
+  { earlier: { previous }, context }: BookingDecision,
   profiles: readonly string[],
 ): Meta {
   const { tag = [], profile = [], security } = previous?.meta ?? {};
@@ -191,23 +194,23 @@ function metaOf(
 }
 
 function appointmentOf(
-  situation: Situation,
+  decision: BookingDecision,
   outcome: Outcome,
   answers: readonly BundleEntry[],
   ties: Ties,
 ): Appointment {
-  const { request, resolved, selected, context } = situation;
+  const { request, resolved, selected, context } = decision;
   const { id: _, meta, extension: __, ...sent } = request.appointment.value;
   const { interval } = request;
-  const extension = [...extensionsOf(situation, ties), ...outcome.extension];
+  const extension = [...extensionsOf(decision, ties), ...outcome.extension];
   const identifier = identifiersOf(sent, ties);
-  const serviceType = storedServiceTypes(situation);
+  const serviceType = storedServiceTypes(decision);
   const references = answers.flatMap(({ fullUrl }) => (fullUrl ? [{ reference: fullUrl }] : []));
   const supportingInformation = [...(sent.supportingInformation ?? []), ...references];
   const profiles = outcome.status === 'proposed' ? [] : [artefactUri(context.config, 'LocalTermin')];
   return {
     ...sent,
-    meta: metaOf(meta, situation, profiles),
+    meta: metaOf(meta, decision, profiles),
     ...(extension.length > 0 && { extension }),
     ...(identifier.length > 0 && { identifier }),
     ...(serviceType.length > 0 && { serviceType: [...serviceType] }),
@@ -242,14 +245,14 @@ function createEntry(
  * @param answers - the entries of the submitted QuestionnaireResponses
  */
 export function appointmentEntries(
-  situation: Situation,
+  decision: BookingDecision,
   outcome: Outcome,
   answers: readonly BundleEntry[],
   ties: Ties = noTies,
 ): BundleEntry[] {
-  const { earlier, context, resolved, submitted, known } = situation;
+  const { earlier, context, resolved, submitted, known } = decision;
   const { previous, replaced, besides, answered } = earlier;
-  const sent = appointmentOf(situation, outcome, answers, ties);
+  const sent = appointmentOf(decision, outcome, answers, ties);
   // The replacement of a participant whom the clinic added is not the requestor's part, either.
   const before = previous && { ...previous, participant: [...previous.participant, ...(resolved.kept ?? [])] };
   const appointment = withSubmitted(sent, before, context.requestor, context.config, submitted);
@@ -276,7 +279,7 @@ export function appointmentEntries(
  * added.
  * @param taken - its appointments in the order of their times, each in the calendar after the one before
  */
-export function slotEntries(taken: readonly (Situation & { readonly outcome: Outcome })[]): BundleEntry[] {
+export function slotEntries(taken: readonly (BookingDecision & { readonly outcome: Outcome })[]): BundleEntry[] {
   const last = taken.at(-1);
   if (!last) {
     return [];
@@ -288,9 +291,9 @@ export function slotEntries(taken: readonly (Situation & { readonly outcome: Out
     const ids = selected.slots.map(({ id }) => id);
     return status && request.interval ? withTaken(all, ids, request.interval, status) : all;
   }, calendar);
-  const buffers = taken.flatMap((situation) =>
-    [...buffersOf(situation).values()].flatMap(({ slot, buffers: needed }) =>
-      bufferSlots(situation.request.interval ?? { start: 0, end: 0 }, slot, needed, newId, config),
+  const buffers = taken.flatMap((decision) =>
+    [...buffersOf(decision).values()].flatMap(({ slot, buffers: needed }) =>
+      bufferSlots(decision.request.interval ?? { start: 0, end: 0 }, slot, needed, newId, config),
     ),
   );
   const after = new Map([...own, ...buffers.map((buffer) => [buffer.id, buffer] as const)]);
@@ -302,14 +305,14 @@ export function slotEntries(taken: readonly (Situation & { readonly outcome: Out
 }
 
 /** The entries that cancel expired holds and requests. */
-export const takeoverEntries = ({ known: { nearby }, context: { now, config } }: Given): BundleEntry[] =>
+export const takeoverEntries = ({ known: { nearby }, context: { now, config } }: RequestContext): BundleEntry[] =>
   (nearby?.expired ?? []).map((appointment) => updateEntry(appointment, afterItsEnd(appointment, now, config)));
 
 /** The updates of the rows of the quotas that these appointments use. */
 export function usedQuotaEntries(
-  situations: readonly Situation[],
-  { known, context: { config } }: Given,
+  decisions: readonly BookingDecision[],
+  { known, context: { config } }: RequestContext,
 ): BundleEntry[] {
-  const quotas = known.role === 'requestor' ? situations.flatMap(({ result: verdict }) => verdict.quotas) : [];
+  const quotas = known.role === 'requestor' ? decisions.flatMap(({ result: policyResult }) => policyResult.quotas) : [];
   return quotaEntries(known.usage ?? new Map(), quotas, config);
 }

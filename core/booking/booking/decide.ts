@@ -14,14 +14,21 @@ import {
   unreadableResponseIssues,
 } from '../request/supporting-information.ts';
 import { applyPolicy } from './apply-policy.ts';
+import {
+  type BookingCalendar,
+  type BookingDecision,
+  buffersOf,
+  type PreparedAppointment,
+  settling,
+  timeAround,
+} from './booking-calendar.ts';
 import { patientsIn } from './resolve-participants.ts';
 import { isForSamePatient, sizeIssues } from './resubmit.ts';
 import { selectSlots } from './select-slots.ts';
 import { payerKindIssues, serviceTypeIssues } from './service-type.ts';
-import { type BookingCalendar, buffersOf, type Prepared, type Situation, settling, timeAround } from './situation.ts';
 import { granularityIssues, longestIssues, slotIssues } from './slot-issues.ts';
 
-type Rule = (situation: Situation) => readonly Issue[];
+type Rule = (decision: BookingDecision) => readonly Issue[];
 
 const statusRule: Rule = ({
   request: {
@@ -171,34 +178,34 @@ const rules: readonly Rule[] = [
 ];
 
 /** The policies bind requestors, not staff. */
-function policyRules(situation: Situation, isCounted: boolean): readonly Issue[] {
-  const { request, result: verdict, known, context, counted } = situation;
+function policyRules(decision: BookingDecision, isCounted: boolean): readonly Issue[] {
+  const { request, result: policyResult, known, context, counted } = decision;
   if (known.role !== 'requestor') {
     return [];
   }
   const path = `${request.appointment.path}.start`;
-  const standing = situation.earlier.staying.flatMap(({ id }) => id ?? []);
-  const own = [...situation.rewritten, ...(context.offer?.for ?? []), ...standing];
+  const stayingIds = decision.earlier.staying.flatMap(({ id }) => id ?? []);
+  const own = [...decision.rewritten, ...(context.offer?.for ?? []), ...stayingIds];
   const ahead = (quota: Quota): number =>
     counted.filter((quotas) => quotas.some((one) => isSameQuota(one, quota, context.config))).length;
   return [
-    ...longestIssues(situation),
-    ...payerKindIssues(situation),
-    ...verdict.issues,
-    ...(isCounted ? quotaIssues(verdict.quotas, known.usage ?? new Map(), own, path, context, ahead) : []),
+    ...longestIssues(decision),
+    ...payerKindIssues(decision),
+    ...policyResult.issues,
+    ...(isCounted ? quotaIssues(policyResult.quotas, known.usage ?? new Map(), own, path, context, ahead) : []),
   ];
 }
 
 /** The issues of a booking apart from limits. The second reading may resolve issues of slots. */
-const issuesOf = (situation: Situation): Issue[] => rules.flatMap((rule) => rule(situation));
+const issuesOf = (decision: BookingDecision): Issue[] => rules.flatMap((rule) => rule(decision));
 
 /**
  * The limits that a booking exceeds.
  * @param isCounted - whether quotas count: they are not reported beside other issues
  */
-export const limitIssues = (situation: Situation, isCounted: boolean): Issue[] => [
-  ...granularityIssues(situation),
-  ...policyRules(situation, isCounted),
+export const limitIssues = (decision: BookingDecision, isCounted: boolean): Issue[] => [
+  ...granularityIssues(decision),
+  ...policyRules(decision, isCounted),
 ];
 
 /**
@@ -207,25 +214,25 @@ export const limitIssues = (situation: Situation, isCounted: boolean): Issue[] =
  * @see specification sections 3 and 4.4
  */
 export function decide(
-  prepared: Prepared,
+  appointment: PreparedAppointment,
   calendar: BookingCalendar,
-): Situation & { readonly issues: readonly Issue[] } {
-  const { request, state, earlier, resolved, context } = prepared;
+): BookingDecision & { readonly issues: readonly Issue[] } {
+  const { request, state, earlier, resolved, context } = appointment;
   const selected = selectSlots(request, state, calendar.calendar);
   const result = applyPolicy(request, earlier, patientsIn(resolved, { request, state, ...context }), state, context);
-  const situation = { ...prepared, ...calendar, selected, result };
-  return { ...situation, issues: issuesOf(situation) };
+  const decision = { ...appointment, ...calendar, selected, result };
+  return { ...decision, issues: issuesOf(decision) };
 }
 
 /**
  * The calendar for the next appointment of the request. This one has taken its time without buffers: those between
  * appointments of one request count once.
  */
-export function calendarAfter(situation: Situation): BookingCalendar {
-  const { stored, reserved, calendar, rewritten, taken, counted, selected, request } = situation;
+export function calendarAfter(decision: BookingDecision): BookingCalendar {
+  const { stored, reserved, calendar, rewritten, taken, counted, selected, request } = decision;
   const { interval } = request;
   const ids = selected.slots.map(({ id }) => id);
-  const buffers = buffersOf(situation);
+  const buffers = buffersOf(decision);
   const own = selected.slots.map((slot) => ({
     ...slot,
     ...timeAround(interval ?? { start: 0, end: 0 }, slot, buffers),
@@ -235,10 +242,10 @@ export function calendarAfter(situation: Situation): BookingCalendar {
     reserved,
     calendar:
       interval && ids.length > 0
-        ? settle(calendar, withTaken(calendar, ids, interval, 'busy'), { ...settling(situation), stored })
+        ? settle(calendar, withTaken(calendar, ids, interval, 'busy'), { ...settling(decision), stored })
         : calendar,
     rewritten,
     taken: [...taken, ...own],
-    counted: [...counted, situation.result.quotas],
+    counted: [...counted, decision.result.quotas],
   };
 }

@@ -25,12 +25,12 @@ export function permittedStarts({ policy, isReadable }: EffectivePolicy, now: nu
 }
 
 /** The action of a requestor: `take` is `$book` or `$hold`, `cancel` releases time. */
-type PolicyQuestion = 'take' | 'cancel';
+type PolicyAction = 'take' | 'cancel';
 
 /** Checks one rule; `start` and `now` in milliseconds since 1970 UTC. */
-type PolicyReasons = (effective: EffectivePolicy, start: number, now: number, expression: string) => Issue[];
+type PolicyRule = (effective: EffectivePolicy, start: number, now: number, expression: string) => Issue[];
 
-const judgements: Readonly<Record<PolicyQuestion, PolicyReasons>> = {
+const rulesByAction: Readonly<Record<PolicyAction, PolicyRule>> = {
   take: (effective, start, now, expression) => {
     const bounds = permittedStarts(effective, now);
     const { leadTime = 0, window = 0 } = effective.policy;
@@ -72,13 +72,13 @@ const judgements: Readonly<Record<PolicyQuestion, PolicyReasons>> = {
  *   are returned once.
  */
 export function policyIssues(
-  question: PolicyQuestion,
+  question: PolicyAction,
   policies: readonly EffectivePolicy[],
   { start }: Interval,
   now: number,
   expression: string,
 ): Issue[] {
-  const issues = policies.flatMap((policy) => judgements[question](policy, start, now, expression));
+  const issues = policies.flatMap((policy) => rulesByAction[question](policy, start, now, expression));
   return [...new Map(issues.map((issue) => [issue.diagnostics, issue])).values()];
 }
 
@@ -98,7 +98,7 @@ export function permittedIn(
   if (schedule.active === false) {
     return undefined;
   }
-  return role === 'repository' ? everything : permittedStarts(effectivePolicy(schedule, own, config), now);
+  return role === 'staff' ? everything : permittedStarts(effectivePolicy(schedule, own, config), now);
 }
 
 const isUnbounded = ({ earliest, latest }: StartBounds, now: number): boolean =>

@@ -29,7 +29,7 @@ export function checkpointTask({ until, settled }: Recorded, config: PublicConfi
       'All changes up to the start of this period have their events, and all appointments that have not changed since its end',
     executionPeriod: { ...(settled !== undefined && { start: formatInstant(settled) }), end: formatInstant(until) },
   };
-  return newRow('announce', { status: 'in-progress', ...more }, config, stored);
+  return newRow('event-all', { status: 'in-progress', ...more }, config, stored);
 }
 
 /** The moment before which all changes have their events; `undefined` until a run has recorded everything. */
@@ -43,7 +43,7 @@ export const unsettledSince = (stored: Task | undefined, listening: number): num
   Math.max(listening, (settledAt(stored) ?? Number.NEGATIVE_INFINITY) - OVERLAP);
 
 /** The search for the checkpoint. */
-export const checkpointSearch = (config: PublicConfig): string => rowSearch(['announce'], {}, config);
+export const checkpointSearch = (config: PublicConfig): string => rowSearch(['event-all'], {}, config);
 
 /**
  * The search for the appointments whose changes a run must check. Without a checkpoint, it looks back by the overlap

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Appointment, Patient, Resource, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Fragments } from '../../../core/booking/appointment/reads.ts';
 import type { BookingContext, Histories, Knowledge } from '../../../core/booking/booking/apply-policy.ts';
+import { type BookingDecision, calendarFor, prepare } from '../../../core/booking/booking/booking-calendar.ts';
 import { decide } from '../../../core/booking/booking/decide.ts';
-import { calendarFor, prepare, type Situation } from '../../../core/booking/booking/situation.ts';
 import type { Role } from '../../../core/booking/policy/caller-role.ts';
 import { parseBookRequest } from '../../../core/booking/request/request.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
@@ -96,7 +96,7 @@ export function plan(
 }
 
 /** What one appointment is judged by, with nothing known besides what the caller can see, unless it is given. */
-export function situation(body: unknown, state: ResourceSet = stateOf(), known: Knowledge = {}): Situation {
+export function situation(body: unknown, state: ResourceSet = stateOf(), known: Knowledge = {}): BookingDecision {
   const [one] = parseBookRequest(body, config).request?.appointments ?? [];
   if (!one) {
     throw new Error('The request cannot be read.');

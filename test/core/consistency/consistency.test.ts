@@ -199,7 +199,9 @@ describe('taken time', () => {
   /** A Slot that was published for a place. */
   const published = (id: string, status: Slot['status'], from: string, to: string, lane = 1) =>
     slot(id, status, from, to, {
-      identifier: [{ system: artefactUri(config, 'LocalPublishedSlot'), value: `bookable/1/service/${at(from)}/${lane}` }],
+      identifier: [
+        { system: artefactUri(config, 'LocalPublishedSlot'), value: `bookable/1/service/${at(from)}/${lane}` },
+      ],
     });
 
   const external = slot('taking', 'busy', '09:00', '09:30');

@@ -91,7 +91,7 @@ it('what a search for free Slots offers can be booked, and what can be booked is
     schedules: fc.tuple(schedule('a'), schedule('b'), schedule('c')),
     services: fc.tuple(service('one'), service('two')),
     slots: fc.tuple(slot('1'), slot('2'), slot('3'), slot('4')),
-    role: fc.constantFrom<Role>('requestor', 'repository'),
+    role: fc.constantFrom<Role>('requestor', 'staff'),
   });
   const seen = { offered: 0, withheld: 0 };
   fc.assert(
