@@ -13,17 +13,18 @@ import { Registry } from 'prom-client';
 import type { BookingConfig } from '../core/config/config.ts';
 import { type Admission, createAdmission } from './admission/admission.ts';
 import { type TrustedProxies, type TrustProxy, trustedProxies } from './admission/client-address.ts';
+import { createClientPermits } from './admission/client-permits.ts';
 import { createRateLimit } from './admission/rate-limit.ts';
 import { furtherRule } from './admission/route-rules.ts';
 import { createBookingQueue } from './booking-queue.ts';
 import { botsInGateway, type HostedBots } from './bots/in-gateway.ts';
 import { botsInMedplum } from './bots/in-medplum.ts';
-import { defaultLimits, type GatewayContext, type GatewayLimits, type SealingOptions } from './context.ts';
+import type { GatewayContext, SealingOptions } from './context.ts';
 import { representationOrDefault } from './handler.ts';
 import { addCors } from './http/cors.ts';
 import { problem } from './http/errors.ts';
 import { defaultRepresentation, type FhirResponse, send } from './http/response.ts';
-import { maxWithoutEffect, mostSubscriptionChanges } from './interactions/limiting-changes.ts';
+import { changesPerMinute, defaultLimits, type GatewayLimits } from './limits.ts';
 import { type Addresses, createAddresses } from './medplum/address-rewriting.ts';
 import { createUpstream, type Upstream } from './medplum/client.ts';
 import { createCallers } from './medplum/current-profile.ts';
@@ -109,9 +110,12 @@ function createContext({
     searches: createCollapsing(all.collapseMs),
     leads: createLeads(now),
     turns: createBookingQueue(all.turnMs),
-    changes: createRateLimit(config.requestors.maxBookingsPerMinute, now),
-    subscriptionChanges: createRateLimit(mostSubscriptionChanges(config), now),
-    withoutEffect: createRateLimit(maxWithoutEffect(config), now),
+    changes: createRateLimit(changesPerMinute(config), now),
+    changePermits: createClientPermits({
+      running: all.concurrentChanges,
+      waiting: all.waitingRequests,
+      patienceMs: all.largeWaitMs,
+    }),
     bindingTokens: createBindingTokens(sealing.keys, now),
     accessTokens: createAccessTokens(tokens, sealing.unsealed, now),
     sealing: { ...sealing, tokens },

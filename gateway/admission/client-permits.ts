@@ -7,7 +7,7 @@ interface ClientPermitLimits {
 }
 
 /** Gives each client its own places, so that no client can take those of the others. */
-interface ClientPermits {
+export interface ClientPermits {
   /**
    * Takes a place as soon as one is free.
    *

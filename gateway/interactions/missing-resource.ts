@@ -6,10 +6,9 @@ import type { FhirRequest } from '../handler.ts';
 import { problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 import type { MedplumResponse, UpstreamFailure } from '../medplum/client.ts';
-import { nameOf } from '../medplum/current-profile.ts';
 import { upstreamProblem } from '../medplum/errors.ts';
 import type { ServedTypeName } from '../served-types.ts';
-import { countWithoutEffect } from './limiting-changes.ts';
+import { countRead } from './limiting-changes.ts';
 
 /**
  * Returns the response to a read that Medplum has refused. If the missing resource belonged to the requestor and was
@@ -31,9 +30,9 @@ export async function missingResource(
   if (!isUnknown || !isDeletable(type) || caller?.role !== 'requestor') {
     return upstreamProblem(answer, context.config);
   }
-  const asked = countWithoutEffect(nameOf(caller), 'asked', context);
-  if (typeof asked === 'number') {
-    return problem('too-many-requests', undefined, { 'retry-after': String(asked) });
+  const refused = countRead(caller, context);
+  if (refused) {
+    return refused;
   }
   const parameter = [
     { name: 'type', valueCode: type },

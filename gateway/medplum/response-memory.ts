@@ -5,9 +5,7 @@ import { createClientPermits } from '../admission/client-permits.ts';
 export interface MemoryLimits {
   /** Bytes of one request's answers beyond which it is large. */
   readonly largeBytes: number;
-  /** Large requests of one client that are carried out at the same time. */
-  readonly largePerClient: number;
-  /** Large requests of all clients that are carried out at the same time. */
+  /** Large requests of all clients that are carried out at the same time; one client has half of them. */
   readonly large: number;
   /** How long a large request waits for others, in milliseconds. */
   readonly largeWaitMs: number;
@@ -54,9 +52,9 @@ interface State {
 }
 
 export function createResponseMemory(limits: MemoryLimits): ResponseMemory {
-  const { largeBytes, largePerClient, large, largeWaitMs, requestTimeoutMs } = limits;
+  const { largeBytes, large, largeWaitMs, requestTimeoutMs } = limits;
   const waiting = Number.POSITIVE_INFINITY;
-  const own = createClientPermits({ running: largePerClient, waiting, patienceMs: largeWaitMs });
+  const own = createClientPermits({ running: Math.max(1, Math.floor(large / 2)), waiting, patienceMs: largeWaitMs });
   const total = createClientPermits({ running: large, waiting, patienceMs: largeWaitMs });
   const current = new AsyncLocalStorage<State>();
   const take = async (client: string): Promise<(() => void) | undefined> => {

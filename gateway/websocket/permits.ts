@@ -1,10 +1,4 @@
-import type { GatewayLimits } from '../context.ts';
-
-/** The limits of places for websockets. */
-type WebsocketLimits = Pick<
-  GatewayLimits,
-  'websockets' | 'websocketsPerClient' | 'unboundWebsockets' | 'unboundWebsocketsPerAddress'
->;
+import type { GatewayLimits } from '../limits.ts';
 
 /** A place among the unbound websockets; another one may have had to make room. */
 interface EnteredWebsocket<Socket> {
@@ -62,15 +56,19 @@ function createGroups<Socket>() {
 }
 
 /** Makes the places of a gateway. */
-export function createWebsocketPermits<Socket>(limits: WebsocketLimits): WebsocketPermits<Socket> {
+export function createWebsocketPermits<Socket>({
+  websockets,
+}: Pick<GatewayLimits, 'websockets'>): WebsocketPermits<Socket> {
+  const tenth = (of: number): number => Math.max(1, Math.floor(of / 10));
+  const waiting = Math.max(1, Math.floor(websockets / 5));
   const bound = createGroups<Socket>();
   const unbound = createGroups<Socket>();
   return {
     enter: (socket, address) => {
-      if (unbound.sizeOf(address) >= limits.unboundWebsocketsPerAddress) {
+      if (unbound.sizeOf(address) >= tenth(waiting)) {
         return undefined;
       }
-      const displaced = unbound.size() >= limits.unboundWebsockets ? unbound.oldestOfLargest() : undefined;
+      const displaced = unbound.size() >= waiting ? unbound.oldestOfLargest() : undefined;
       if (displaced !== undefined) {
         unbound.remove(displaced);
       }
@@ -81,7 +79,7 @@ export function createWebsocketPermits<Socket>(limits: WebsocketLimits): Websock
       if (bound.has(socket)) {
         return true;
       }
-      if (bound.size() >= limits.websockets || bound.sizeOf(client) >= limits.websocketsPerClient) {
+      if (bound.size() >= websockets || bound.sizeOf(client) >= tenth(websockets)) {
         return false;
       }
       unbound.remove(socket);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { parseJson } from '../../core/fhir/resource.ts';
-import { fixedLimits } from '../../gateway/context.ts';
+import { fixedLimits } from '../../gateway/limits.ts';
 import type { HttpResponse } from '../medplum/http.ts';
 import { isTooOld, tooOld, versionIn } from '../medplum/version.ts';
 import {

@@ -1,7 +1,8 @@
 import { pino } from 'pino';
 import type { TrustedProxies } from '../../gateway/admission/client-address.ts';
 import { trustedProxies } from '../../gateway/admission/client-address.ts';
-import type { GatewayLimits, SealingOptions } from '../../gateway/context.ts';
+import type { SealingOptions } from '../../gateway/context.ts';
+import type { GatewayLimits } from '../../gateway/limits.ts';
 import type { MetricsAddress } from '../../gateway/operations/metrics.ts';
 import { type CredentialKeys, parseCredentialKeys } from '../../gateway/sealing/credential-keys.ts';
 
@@ -13,12 +14,8 @@ export const limitVariables = {
   LIMIT_REQUESTS_PER_ADDRESS: 'requestsPerMinuteAndAddress',
   LIMIT_ATTEMPTS_PER_ADDRESS: 'attemptsPerMinuteAndAddress',
   LIMIT_CONCURRENT_PER_CLIENT: 'concurrentRequests',
-  LIMIT_WAITING_PER_CLIENT: 'waitingRequests',
   LIMIT_CONNECTIONS_TO_MEDPLUM: 'connections',
   LIMIT_WEBSOCKETS: 'websockets',
-  LIMIT_WEBSOCKETS_PER_CLIENT: 'websocketsPerClient',
-  LIMIT_UNBOUND_WEBSOCKETS: 'unboundWebsockets',
-  LIMIT_UNBOUND_WEBSOCKETS_PER_ADDRESS: 'unboundWebsocketsPerAddress',
   LIMIT_BODY_BYTES: 'bodyBytes',
 } as const satisfies Record<string, keyof GatewayLimits>;
 

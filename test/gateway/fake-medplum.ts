@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach } from '@jest/globals';
 import fastify, { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify';
 import { resolveConfig } from '../../core/config/resolve.ts';
-import type { GatewayLimits } from '../../gateway/context.ts';
+import type { GatewayLimits } from '../../gateway/limits.ts';
 import { buildGateway, type GatewayOptions } from '../../gateway/server.ts';
 import { atEnd } from '../lib/at-end.ts';
 import { keysOf } from './sealing/keys.ts';

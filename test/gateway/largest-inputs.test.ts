@@ -15,7 +15,7 @@ import { parseReply } from '../../core/messages/reply.ts';
 import { parseSubmission } from '../../core/notifications/subscription/submission.ts';
 import { parseFind } from '../../core/visits/request.ts';
 import { furtherRoutes } from '../../gateway/admission/route-rules.ts';
-import { fixedLimits } from '../../gateway/context.ts';
+import { fixedLimits } from '../../gateway/limits.ts';
 import { extensionUrls } from '../../packages/web/refusal.ts';
 import { web } from '../../scripts/gateway/web.ts';
 import { atEnd } from '../lib/at-end.ts';

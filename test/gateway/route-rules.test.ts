@@ -7,7 +7,7 @@ import { portal } from '../../apps/portal/server.ts';
 import { aClinic, builtFiles, settings } from '../../apps/portal/test/installed.ts';
 import { createRateLimit } from '../../gateway/admission/rate-limit.ts';
 import { furtherRoutes } from '../../gateway/admission/route-rules.ts';
-import type { GatewayLimits } from '../../gateway/context.ts';
+import type { GatewayLimits } from '../../gateway/limits.ts';
 import { extensionUrls } from '../../packages/web/refusal.ts';
 import { web } from '../../scripts/gateway/web.ts';
 import { atEnd } from '../lib/at-end.ts';

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
-import type { GatewayLimits } from '../../../gateway/context.ts';
+import type { GatewayLimits } from '../../../gateway/limits.ts';
 import { until } from '../../lib/until.ts';
 import { bearer, type FakeMedplum, fhirJson, gatewayTo, startFakeMedplum } from '../fake-medplum.ts';
 

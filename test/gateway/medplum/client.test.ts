@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { defaultLimits } from '../../../gateway/context.ts';
+import { defaultLimits } from '../../../gateway/limits.ts';
 import { createUpstream, type UpstreamLimits } from '../../../gateway/medplum/client.ts';
 import { createResponseMemory } from '../../../gateway/medplum/response-memory.ts';
 import { until } from '../../lib/until.ts';
@@ -176,7 +176,6 @@ const allHaveRun = async (): Promise<void> => new Promise((resolve) => setImmedi
 const memoryOf = (more: Partial<Parameters<typeof createResponseMemory>[0]> = {}) =>
   createResponseMemory({
     largeBytes: 100,
-    largePerClient: 1,
     large: 1,
     largeWaitMs: 5_000,
     requestTimeoutMs: 10_000,

@@ -7,7 +7,8 @@ import type { Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { WebSocket } from 'ws';
-import { defaultLimits, type GatewayContext, type GatewayLimits } from '../../../gateway/context.ts';
+import type { GatewayContext } from '../../../gateway/context.ts';
+import { defaultLimits, type GatewayLimits } from '../../../gateway/limits.ts';
 import { createAddresses } from '../../../gateway/medplum/address-rewriting.ts';
 import { parseCredentialKeys } from '../../../gateway/sealing/credential-keys.ts';
 import { type Binding, createBindingTokens } from '../../../gateway/websocket/binding-token.ts';
@@ -189,12 +190,13 @@ describe('server', () => {
     });
 
     test('one client has so many that are bound, others are not kept out by it', async () => {
-      await start({ websocketsPerClient: 1 });
+      await start({ websockets: 10 });
       await bound('one');
-      const [second, other] = [await connect(), await connect()];
+      const second = await connect();
       second.socket.send(bind(aBinding('two')));
       await until(() => second.closed !== undefined);
       expect(second.closed).toBe(1013);
+      const other = await connect();
       other.socket.send(bind({ ...aBinding('three'), client: 'ClientApplication/portal-b-id' }));
       await until(() => medplum.received.length === 2);
       expect(other.closed).toBeUndefined();
@@ -344,7 +346,7 @@ describe('lifetime', () => {
   });
 
   async function start(limits: Partial<GatewayLimits> = {}): Promise<void> {
-    gateway = gatewayTo(medplum, limits);
+    gateway = gatewayTo(medplum, limits, { trustProxy: 1 });
     address = await gateway.listen({ port: 0, host: '127.0.0.1' });
   }
 
@@ -354,8 +356,9 @@ describe('lifetime', () => {
     closed?: readonly [code: number, reason: string];
   }
 
-  async function open(path = '/fhir/R4/ws'): Promise<Opened> {
-    const opened: Opened = { socket: new WebSocket(`${address.replace('http', 'ws')}${path}`) };
+  async function open(path = '/fhir/R4/ws', from = '192.0.2.1'): Promise<Opened> {
+    const headers = { 'x-forwarded-for': from };
+    const opened: Opened = { socket: new WebSocket(`${address.replace('http', 'ws')}${path}`, { headers }) };
     opened.socket.on('close', (code, reason) => {
       opened.closed = [code, reason.toString()];
     });
@@ -414,7 +417,7 @@ describe('lifetime', () => {
     });
 
     test('if one address has too many without a token', async () => {
-      await start({ unboundWebsocketsPerAddress: 1 });
+      await start({ websockets: 50 });
       const first = await open();
       const second = await open();
       await until(() => second.closed !== undefined);
@@ -423,9 +426,9 @@ describe('lifetime', () => {
     });
 
     test('if it waits longest where too many wait', async () => {
-      await start({ unboundWebsockets: 1 });
+      await start({ websockets: 5 });
       const first = await open();
-      const second = await open();
+      const second = await open('/fhir/R4/ws', '192.0.2.2');
       await until(() => first.closed !== undefined);
       expect([first.closed, second.closed]).toEqual([[1013, 'No token yet, and others are waiting'], undefined]);
       second.socket.terminate();
@@ -445,7 +448,10 @@ describe('lifetime', () => {
 
   describe('a broken frame', () => {
     test.each([true, false])('ends the websocket alone (refused: %s)', async (isRefused) => {
-      await start({ unboundWebsocketsPerAddress: isRefused ? 0 : 10 });
+      await start({ websockets: 50 });
+      if (isRefused) {
+        await openSilently();
+      }
       const { socket: raw } = await openSilently();
       raw.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
       await new Promise((resolve) => raw.once('close', resolve));
