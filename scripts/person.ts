@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { mapConcurrently } from '../bots/lib/read.ts';
+import { mapConcurrently } from '../bots/lib/concurrency.ts';
 import type { BookingConfig } from '../core/config/config.ts';
 import { isId } from '../core/fhir/reference.ts';
 import { exportBundle } from '../core/person/export.ts';

@@ -1,7 +1,7 @@
 import type { MedplumClient, WithId } from '@medplum/core';
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
-import { mapConcurrently } from '../bots/lib/read.ts';
+import { mapConcurrently } from '../bots/lib/concurrency.ts';
 import {
   emptiedSlotsQuery,
   endedJobsQuery,

@@ -37,9 +37,10 @@ import {
 import { type Requestor, unavailable, unavailableFor } from '../lib/booking/decide.ts';
 import { readSchedules } from '../lib/booking/related-reads.ts';
 import { callerOf, changesAll, readRights } from '../lib/caller.ts';
+import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { RATE_LIMIT, retryOvertaken, sendBundle, writeUnlessOvertaken } from '../lib/medplum.ts';
-import { mapConcurrently, ofType, ReadError, readAll, readByIds, readStateAs } from '../lib/read.ts';
+import { ofType, ReadError, readAll, readByIds, readStateAs } from '../lib/read.ts';
 import { carryOut } from '../lib/rows.ts';
 import { withoutListed } from '../lib/visits/affected-visits.ts';
 

@@ -4,11 +4,12 @@ import { formatInstant } from '../../core/fhir/instant.ts';
 import { idIn } from '../../core/fhir/reference.ts';
 import { testMail } from '../../core/messages/message.ts';
 import { dueThreads } from '../../core/messages/thread.ts';
+import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { followAppointment } from '../lib/messages/follow.ts';
 import { sendMessage } from '../lib/messages/send.ts';
 import { messageReturned } from '../lib/messages/undelivered.ts';
-import { mapConcurrently, ofType, readInTransaction } from '../lib/read.ts';
+import { ofType, readInTransaction } from '../lib/read.ts';
 import { checkpointSearch, moveCheckpoint, reachedIn } from '../lib/rows.ts';
 
 /** How far a run looks back behind the one before, in milliseconds: a change that was under way then is stored by now. */

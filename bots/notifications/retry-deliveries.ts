@@ -24,6 +24,7 @@ import {
 } from '../../core/notifications/delivery/retention.ts';
 import { creation, rowSearch } from '../../core/rows/row.ts';
 import { chunks } from '../../core/rows/search.ts';
+import { mapConcurrently } from '../lib/concurrency.ts';
 import { config } from '../lib/config.ts';
 import { isRateLimit } from '../lib/medplum.ts';
 import { followDeletions } from '../lib/notifications/events/deletions.ts';
@@ -38,7 +39,7 @@ import {
   type SubscriptionOutbox,
   writeOutboxes,
 } from '../lib/notifications/outbox-store.ts';
-import { mapConcurrently, ofType, readAll, readFormer, readInTransaction, readLeaving } from '../lib/read.ts';
+import { ofType, readAll, readFormer, readInTransaction, readLeaving } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
 /** What a run started by the clock begins with. */

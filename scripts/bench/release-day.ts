@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Patient, Slot } from '@medplum/fhirtypes';
 import type { Command } from 'commander';
-import { mapConcurrently } from '../../bots/lib/read.ts';
+import { mapConcurrently } from '../../bots/lib/concurrency.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { formatInstant } from '../../core/fhir/instant.ts';
 import { isResource } from '../../core/fhir/resource.ts';

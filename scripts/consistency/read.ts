@@ -1,5 +1,5 @@
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
-import { mapConcurrently } from '../../bots/lib/read.ts';
+import { mapConcurrently } from '../../bots/lib/concurrency.ts';
 import { mayBecome } from '../../core/booking/appointment/status.ts';
 import { type BookingConfig, EXTERNAL_TAG } from '../../core/config/config.ts';
 import { isResource } from '../../core/fhir/resource.ts';

@@ -14,7 +14,7 @@ import type {
   ResourceType,
   Task,
 } from '@medplum/fhirtypes';
-import { mapConcurrently } from '../../bots/lib/read.ts';
+import { mapConcurrently } from '../../bots/lib/concurrency.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';

@@ -52,10 +52,10 @@ import {
 } from '../../../core/visits/plan.ts';
 import { releaseRows } from '../../../core/waitlist/release.ts';
 import { readRole } from '../caller.ts';
+import { mapConcurrently } from '../concurrency.ts';
 import { config } from '../config.ts';
 import { isRateLimit, newId, RATE_LIMIT, sendTransaction } from '../medplum.ts';
 import {
-  mapConcurrently,
   ofType,
   ReadError,
   readByIds,

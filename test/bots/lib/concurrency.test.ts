@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { mapConcurrently } from '../../../bots/lib/read.ts';
+import { mapConcurrently } from '../../../bots/lib/concurrency.ts';
 
 /** Something that is done about items; it notes how many are being processed at the same time at most. */
 function counting(failing: readonly number[] = []) {

@@ -6,9 +6,10 @@ import type { Change } from '../../../../core/notifications/events/appointment-e
 import { tagTokens } from '../../../../core/notifications/events/concern.ts';
 import { type Event, eventKey, eventResource } from '../../../../core/notifications/events/event.ts';
 import { couldRead, readableQuery } from '../../../../core/notifications/events/read-access.ts';
+import { mapConcurrently } from '../../concurrency.ts';
 import { config } from '../../config.ts';
 import { backOff } from '../../medplum.ts';
-import { mapConcurrently, ofType, readInTransaction } from '../../read.ts';
+import { ofType, readInTransaction } from '../../read.ts';
 import { type OutboxRow, type SubscriptionOutbox, writeOutboxes } from '../outbox-store.ts';
 import { type EventState, knownEvents, missingEvents, readEventState } from './event-state.ts';
 
