@@ -5,6 +5,7 @@ import { syncAppointment } from '../lib/booking/slot-sync.ts';
 import { type Changed, recordChange } from '../lib/notifications/events/deletions.ts';
 import { openRowsFor } from '../lib/notifications/outbox-store.ts';
 import { readAhead } from '../lib/read.ts';
+import { carryOut } from '../lib/rows.ts';
 
 /**
  * Follows what clinic staff do with an appointment in Medplum: a confirmation makes its slots busy, a cancellation or
@@ -24,12 +25,7 @@ export async function handler(client: MedplumClient, { input }: BotEvent<Changed
   ]);
   // A call with only an id repairs the slots: without a change, nobody is notified.
   const isChange = appointment.meta !== undefined;
-  const done = await Promise.allSettled([
-    syncAppointment(medplum, appointment),
-    ...(isChange ? [recordChange(medplum, input)] : []),
-  ]);
-  const failures = done.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []));
-  if (failures.length > 0) {
-    throw new Error(failures.join('\n'));
-  }
+  // The events come last: the Slots of a moved appointment belong to the same event.
+  const acts = [() => syncAppointment(medplum, appointment), () => recordChange(medplum, input)];
+  await carryOut(isChange ? acts : acts.slice(0, 1), Number.POSITIVE_INFINITY);
 }

@@ -1,9 +1,11 @@
 import type { Appointment, Bundle } from '@medplum/fhirtypes';
 import { isHold, isPersonalOffer } from '../../booking/appointment/expiry.ts';
+import type { BookingConfig } from '../../config/config.ts';
 import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
+import { isSameJson } from '../../fhir/json.ts';
 import { isResource } from '../../fhir/resource.ts';
-import { belongsTo, changedBy } from '../../fhir/tags.ts';
+import { belongsTo, changedBy, isByService } from '../../fhir/tags.ts';
 import { type FormerOf, matchesFilter } from '../subscription/filter.ts';
 import type { SubscriptionParameters } from '../subscription/subscription-parameters.ts';
 import { type Topic, type TopicName, type Transition, topics } from '../subscription/topics.ts';
@@ -12,6 +14,8 @@ import { type Event, type EventFacts, eventKey } from './event.ts';
 /** A change of an appointment with its author. */
 export interface Change extends Transition {
   readonly by: string | undefined;
+  /** The versions of the change before its Slots followed. */
+  readonly earlier?: readonly Appointment[];
 }
 
 /** A Subscription with its subscriber. */
@@ -51,25 +55,35 @@ export function versionsIn({ entry = [] }: Bundle, now: number): Version[] {
   });
 }
 
+/** Whether the service has only given an appointment other Slots: they follow the change before. */
+function isFollowUp(version: Appointment, previous: Appointment, config: BookingConfig): boolean {
+  const rest = (appointment: Appointment) => ({ ...appointment, slot: undefined, meta: undefined });
+  const { author } = version.meta ?? {};
+  const isUnmarked =
+    author !== undefined &&
+    changedBy(version.meta, previous.meta?.versionId, config) === author.reference?.split('/')[1];
+  return isUnmarked && isByService(version.meta, config) && isSameJson(rest(version), rest(previous));
+}
+
 /**
  * The changes of an appointment, the oldest first. The author of a deletion is unknown. If older `versions` exist
  * (`isCut`), the oldest one has no known change.
  */
-export function changesOf(versions: readonly Version[], config: PublicConfig, isCut = false): Change[] {
-  const oldest = isCut ? versions.length - 1 : undefined;
-  return versions
-    .flatMap((version, index): Change[] => {
-      const before = versions[index + 1];
-      const previous = isDeletion(before) ? undefined : before;
-      if (index === oldest) {
-        return [];
-      }
-      if (!isDeletion(version)) {
-        return [{ previous, current: version, by: changedBy(version.meta, previous?.meta?.versionId, config) }];
-      }
-      return previous ? [{ previous, current: previous, by: undefined, deleted: version.deleted }] : [];
-    })
-    .reverse();
+export function changesOf(versions: readonly Version[], config: BookingConfig, isCut = false): Change[] {
+  const changes: Change[] = [];
+  let previous: Appointment | undefined;
+  for (const [index, version] of versions.toReversed().entries()) {
+    const last = changes.at(-1);
+    if (isDeletion(version)) {
+      changes.push(...(previous ? [{ previous, current: previous, by: undefined, deleted: version.deleted }] : []));
+    } else if (last && previous === last.current && !last.deleted && isFollowUp(version, previous, config)) {
+      changes.splice(-1, 1, { ...last, current: version, earlier: [...(last.earlier ?? []), previous] });
+    } else if (index > 0 || !isCut) {
+      changes.push({ previous, current: version, by: changedBy(version.meta, previous?.meta?.versionId, config) });
+    }
+    previous = isDeletion(version) ? undefined : version;
+  }
+  return changes;
 }
 
 function isRequestor(by: string | undefined, appointment: Appointment, config: PublicConfig): boolean {
@@ -111,7 +125,7 @@ function isEventFor(change: Change, { owner, settings, since, formerOf }: Subscr
   );
 }
 
-function eventFor({ previous, current, deleted }: Change): EventFacts {
+function eventFor({ previous, deleted }: Change, current: Appointment): EventFacts {
   const kind = previous === undefined ? 'create' : 'update';
   return {
     timestamp: deleted ?? current.meta?.lastUpdated ?? '',
@@ -136,7 +150,8 @@ export function newEvents(
 ): Event[] {
   return changes
     .filter((change) => isEventFor(change, subscriber, config))
-    .map(eventFor)
-    .filter((event) => !known.has(eventKey(event)))
-    .map((event, index) => ({ ...event, number: last + index + 1 }));
+    .filter((change) =>
+      [change.current, ...(change.earlier ?? [])].every((version) => !known.has(eventKey(eventFor(change, version)))),
+    )
+    .map((change, index) => ({ ...eventFor(change, change.current), number: last + index + 1 }));
 }

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, BundleEntry, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { eventually } from '../../lib/until.ts';
 import { aPatient, book, proposed, succeeded } from '../fixtures.ts';
@@ -62,36 +62,58 @@ it('subscribers are notified of every change by the repository', async () => {
   expect(numbersAt(listener)).toEqual([1, 2]);
 });
 
-it('subscribers are notified once of a move by staff, with its time, and not as of a cancellation', async () => {
-  const [listener, cancellations] = [await aListener(), await aListener()];
-  await subscribed(listener, { content: 'full-resource' });
-  await subscribed(cancellations, { topic: 'appointment-cancel' });
-  const { id = '', slot: [slot] = [] } = await aBooking('automatic');
-  const [own, stored] = [
-    succeeded('Slot', await medplum('front-desk', 'GET', `/${slot?.reference}`)),
-    succeeded('Appointment', await medplum('front-desk', 'GET', `/Appointment/${id}`)),
-  ];
-  const later = (instant: string) => new Date(Date.parse(instant) + 3_600_000).toISOString();
-  const time = { start: later(own.start), end: later(own.end) };
-  const fullUrl = 'urn:uuid:00000000-0000-4000-8000-000000000001';
-  const made = { resourceType: 'Slot', schedule: own.schedule, status: 'busy', ...time };
-  const moved = { ...stored, ...time, slot: [{ reference: fullUrl }] };
-  const entry = [
-    { request: { method: 'DELETE', url: `Slot/${own.id}` } },
-    { fullUrl, resource: made, request: { method: 'POST', url: 'Slot' } },
-    { resource: moved, request: { method: 'PUT', url: `Appointment/${id}` } },
-  ];
-  const response = await medplum('front-desk', 'POST', '', {
-    body: { resourceType: 'Bundle', type: 'transaction', entry },
-  });
-  expect(response.status).toBe(200);
-  const [told] = await events(listener, 1);
-  expect(told && eventEntries(told.bundle)[0]?.resource).toMatchObject({ id, status: 'booked', ...time });
-  await cancel(stored);
-  await events(cancellations, 1);
-  await events(listener, 2);
-  expect([listener, cancellations].map(numbersAt)).toEqual([[1, 2], [1]]);
-});
+/** The ways in which staff move an appointment in Medplum: with its Slots, or its time alone. */
+const moves = {
+  'with its Slots': (own: Slot, moved: Appointment): BundleEntry[] => {
+    const fullUrl = 'urn:uuid:00000000-0000-4000-8000-000000000001';
+    const { start = '', end = '' } = moved;
+    return [
+      { request: { method: 'DELETE', url: `Slot/${own.id}` } },
+      {
+        fullUrl,
+        resource: { resourceType: 'Slot', schedule: own.schedule, status: 'busy', start, end },
+        request: { method: 'POST', url: 'Slot' },
+      },
+      {
+        resource: { ...moved, slot: [{ reference: fullUrl }] },
+        request: { method: 'PUT', url: `Appointment/${moved.id}` },
+      },
+    ];
+  },
+  'by its time alone': (_: Slot, moved: Appointment): BundleEntry[] => [
+    { resource: moved, request: { method: 'PUT', url: `Appointment/${moved.id}` } },
+  ],
+};
+
+it.each(Object.entries(moves))(
+  'subscribers are notified once of a move by staff, %s, and not as of a cancellation',
+  async (_, entriesFor) => {
+    const [listener, cancellations] = [await aListener(), await aListener()];
+    await subscribed(listener, { content: 'full-resource' });
+    await subscribed(cancellations, { topic: 'appointment-cancel' });
+    const { id = '', slot: [slot] = [] } = await aBooking('automatic');
+    const [own, stored] = [
+      succeeded('Slot', await medplum('front-desk', 'GET', `/${slot?.reference}`)),
+      succeeded('Appointment', await medplum('front-desk', 'GET', `/Appointment/${id}`)),
+    ];
+    const later = (instant: string) => new Date(Date.parse(instant) + 3_600_000).toISOString();
+    const time = { start: later(own.start), end: later(own.end) };
+    const body = { resourceType: 'Bundle', type: 'transaction', entry: entriesFor(own, { ...stored, ...time }) };
+    expect((await medplum('front-desk', 'POST', '', { body })).status).toBe(200);
+    const [told] = await events(listener, 1);
+    const notified = told && eventEntries(told.bundle)[0]?.resource;
+    expect(notified).toMatchObject({ id, status: 'booked', ...time });
+    const current = succeeded('Appointment', await medplum('front-desk', 'GET', `/Appointment/${id}`));
+    expect(current.slot).toEqual(notified?.resourceType === 'Appointment' && notified.slot);
+    expect(succeeded('Slot', await medplum('front-desk', 'GET', `/${current.slot?.[0]?.reference}`))).toMatchObject(
+      time,
+    );
+    await cancel(current);
+    await events(cancellations, 1);
+    await events(listener, 2);
+    expect([listener, cancellations].map(numbersAt)).toEqual([[1, 2], [1]]);
+  },
+);
 
 it('the requestor is notified of an appointment that staff create for it', async () => {
   const listener = await aListener();
