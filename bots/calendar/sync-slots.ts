@@ -6,6 +6,7 @@ import { type Changed, recordChange } from '../lib/notifications/events/deletion
 import { openRowsFor } from '../lib/notifications/outbox-store.ts';
 import { readAhead } from '../lib/read.ts';
 import { carryOut } from '../lib/rows.ts';
+import { checkVisit } from '../lib/visits/affected-visits.ts';
 
 /**
  * Follows what clinic staff do with an appointment in Medplum: a confirmation makes its slots busy, a cancellation or
@@ -26,6 +27,10 @@ export async function handler(client: MedplumClient, { input }: BotEvent<Changed
   // A call with only an id repairs the slots: without a change, nobody is notified.
   const isChange = appointment.meta !== undefined;
   // The events come last: the Slots of a moved appointment belong to the same event.
-  const acts = [() => syncAppointment(medplum, appointment), () => recordChange(medplum, input)];
+  const acts = [
+    () => syncAppointment(medplum, appointment),
+    () => recordChange(medplum, input),
+    () => checkVisit(medplum, appointment),
+  ];
   await carryOut(isChange ? acts : acts.slice(0, 1), Number.POSITIVE_INFINITY);
 }

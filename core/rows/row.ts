@@ -38,9 +38,9 @@ const kinds = {
     isPassing: true,
   },
   collision: {
-    display: 'An appointment whose time something else takes: staff decide',
+    display: 'An appointment whose time something else takes, or that no longer fits its visit: staff decide',
     person: 'reference',
-    forStaff: 'Resolve a double booking',
+    forStaff: 'Resolve a double booking, or a visit that no longer fits',
     isPassing: true,
   },
   message: { display: 'The messages to a person about an appointment', person: 'reference', isPassing: true },

@@ -39,10 +39,12 @@ function resourceOf(slot: CalendarSlot, before: Calendar, config: PublicConfig):
   return isOffer ? bookableSlotResource(slot, config) : { ...withoutNewId(slot), status: slot.status };
 }
 
-/** The changes that turn a stored calendar into another one, without deletions. New void Slots are not stored. */
+/** The changes that turn a calendar into another one, without deletions. New void Slots are not stored. */
 export function slotChanges(before: Calendar, after: Calendar, config: PublicConfig): SlotChange[] {
   return [...after.values()]
-    .filter((slot) => isChanged(slot, before.get(slot.id)) && !(slot.isNew && slot.status === 'entered-in-error'))
+    .filter(
+      (slot) => isChanged(slot, before.get(slot.id)) && (before.has(slot.id) || slot.status !== 'entered-in-error'),
+    )
     .map((slot) => ({
       stored: before.get(slot.id)?.resource,
       resource: resourceOf(slot, before, config),

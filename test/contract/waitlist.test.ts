@@ -1,15 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Appointment } from '@medplum/fhirtypes';
+import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { eventually } from '../lib/until.ts';
-import { aPatient, aSchedule, book, parameters, stored, succeeded } from './fixtures.ts';
+import { aPatient, aSchedule, book, minutes, parameters, stored, succeeded } from './fixtures.ts';
 import { heldUntil, hold } from './holds/fixtures.ts';
 import { medplum, refusalOf, request, resourceIn } from './http.ts';
 import { config } from './installation.ts';
 import { cancellation, patch } from './patch/fixtures.ts';
 import { aSlotIn, length, whole } from './policy/fixtures.ts';
 import { runBot } from './requests/fixtures.ts';
+import { edit, moveAnew } from './status/fixtures.ts';
 import {
   accepting,
   aFullClinic,
@@ -208,6 +209,24 @@ describe('freed time', () => {
     expect(given.status).toBe('cancelled');
     expect((await offerFor(next.entry, next.patient)).start).toBe(standing.start);
     expect(await statusesOf(schedule)).toEqual(['busy', 'busy-tentative']);
+  });
+
+  it.each<[string, (id: string, to: Slot) => Promise<{ status: number }>]>([
+    ['its time', (id, { start, end }) => edit(id, { start, end })],
+    [
+      'its Slots',
+      (id, { start, end, schedule }) => {
+        const [from, to] = [start, end].map((moment) => (Date.parse(moment) - Date.parse(minutes(0))) / 60_000);
+        const own = { resourceType: 'Schedule' as const, id: schedule.reference?.split('/')[1] ?? '', actor: [] };
+        return moveAnew(id, { from: from ?? 0, to: to ?? 0, slots: [[own, from ?? 0, to ?? 0]] });
+      },
+    ],
+  ])('is offered when staff move an appointment away from it, by %s', async (_, move) => {
+    const { service, schedule, booked } = await aFullClinic();
+    const { entry, patient } = await aWaiting(service);
+    const later = await aSlotIn(72, schedule);
+    expect((await move(booked.id ?? '', later)).status).toBe(200);
+    expect((await offerFor(entry, patient)).start).toBe(booked.start);
   });
 
   it('is offered by no policy but one that says so, nor shorter ahead than it says', async () => {

@@ -2,10 +2,12 @@ import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
 import type { Absent } from '../../../core/absence/plan.ts';
 import { isAffected } from '../../../core/absence/rows.ts';
+import { decisionTask } from '../../../core/booking/appointment/collision.ts';
+import { canBeMoved } from '../../../core/booking/appointment/status.ts';
 import { parseInstant, timeOf } from '../../../core/fhir/instant.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { payerKindsOf } from '../../../core/fhir/scheduling/slot-marks.ts';
-import { resourceSet } from '../../../core/rows/resource-set.ts';
+import { findResource, resourceSet } from '../../../core/rows/resource-set.ts';
 import { chunks, searchByIds } from '../../../core/rows/search.ts';
 import { slotIdsOf } from '../../../core/slots/slot.ts';
 import { type Interval, overlaps } from '../../../core/time/interval.ts';
@@ -18,6 +20,7 @@ import { stepOf, type Visit } from '../../../core/visits/visit.ts';
 import { config } from '../config.ts';
 import { newId } from '../medplum.ts';
 import { ofType, readByIds, readInBatch } from '../read.ts';
+import { writeRows } from '../rows.ts';
 import { groupSearch } from './dependent-appointments.ts';
 import { findVisits, processorTime, type Wish } from './visits.ts';
 
@@ -92,6 +95,8 @@ interface AffectedVisits {
   readonly isMore: (appointment: Appointment) => boolean;
   /** Whether an appointment may be at a time in some Schedules: as a step of its visit, the rest of which stays. */
   readonly fits: (appointment: Appointment, time: Interval, schedules: readonly Schedule[]) => boolean;
+  /** Whether the order and the gaps of its visit are kept by an appointment as it is stored. */
+  readonly isInOrder: (appointment: Appointment) => boolean;
   /** All of the visit of which an appointment is a step, where another one can take its place: nothing of it has begun. */
   readonly wholeOf: (appointment: Appointment) => Whole | undefined;
 }
@@ -160,14 +165,18 @@ export async function readAffectedVisits(
     const own = slotIdsOf(appointment).flatMap((id) => schedulesIn(found.find((slot) => slot.id === id)));
     return time ? taken(appointment, time, own, STAYS) : [];
   };
+  const fitsRest = (appointment: Appointment, moved: StepTaken | undefined): boolean => {
+    const mark = stepOf(appointment, config);
+    const visit = mark && visitOf(mark.service, known, config);
+    const others = othersOf(appointment).flatMap(staying);
+    return !visit || visit.series !== undefined || !moved || stepFits(visit, moved, others, config.timeZone);
+  };
   return {
     isMore: (appointment) => othersOf(appointment).some((other) => isAffected(other, found, absent)),
-    fits: (appointment, time, schedules) => {
-      const mark = stepOf(appointment, config);
-      const visit = mark && visitOf(mark.service, known, config);
-      const [moved] = taken(appointment, time, schedules, 'moved');
-      const others = othersOf(appointment).flatMap(staying);
-      return !visit || visit.series !== undefined || !moved || stepFits(visit, moved, others, config.timeZone);
+    fits: (appointment, time, schedules) => fitsRest(appointment, taken(appointment, time, schedules, 'moved')[0]),
+    isInOrder: ({ id = '' }) => {
+      const current = findResource(state, 'Appointment', id);
+      return !current || !canBeMoved(current) || fitsRest(current, staying(current)[0]);
     },
     wholeOf: (appointment) => {
       const mark = stepOf(appointment, config);
@@ -189,3 +198,14 @@ const schedulesIn = (slot: Slot | undefined): Schedule[] => {
   const id = idIn(slot?.schedule, 'Schedule');
   return id ? [{ resourceType: 'Schedule', id, actor: [] }] : [];
 };
+
+/** Asks staff about a visit of which they have changed a step, if its steps no longer fit each other. */
+export async function checkVisit(medplum: MedplumClient, appointment: Appointment): Promise<void> {
+  if (!stepOf(appointment, config)) {
+    return;
+  }
+  const { isInOrder } = await readAffectedVisits(medplum, [appointment], [], Date.now());
+  const description = 'The steps of this visit no longer have their order or their gaps: move or cancel one of them.';
+  const task = decisionTask(appointment, { description }, config);
+  await (isInOrder(appointment) || writeRows(medplum, [task], `The visit of Appointment/${appointment.id}`));
+}

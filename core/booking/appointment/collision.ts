@@ -1,14 +1,13 @@
 import type { Appointment, BundleEntry, Slot, Task } from '@medplum/fhirtypes';
 import type { BookingConfig } from '../../config/config.ts';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
-import { idIn } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { isBuffer, isOverbooking, overbookingMark } from '../../fhir/scheduling/slot-marks.ts';
 import { ownerOf } from '../../fhir/tags.ts';
 import { creation, newRow, rowSearch } from '../../rows/row.ts';
 import { type CalendarSlot, calendarOf, isBooked, slotIdsOf, takesTimeOf } from '../../slots/slot.ts';
 import { overlaps } from '../../time/interval.ts';
-import { timeText } from '../jobs/confirmation-task.ts';
+import { patientOf, timeText } from '../jobs/confirmation-task.ts';
 import { hasEnded, reasonOf } from './expiry.ts';
 import { holdsSlots, isOpen } from './status.ts';
 
@@ -104,23 +103,23 @@ export function givenWay({ appointment }: Pick<Collision, 'appointment'>, config
   return { ...appointment, status: 'cancelled', cancelationReason: reasonOf('slot-not-free', text, config) };
 }
 
-/** The open Task that asks staff to decide about a collision. Each appointment has one at most. */
-export function collisionTask(
+/** The open Task that asks staff to decide about an appointment. Each appointment has one at most. */
+export function decisionTask(appointment: Appointment, more: Partial<Task>, config: BookingConfig): BundleEntry {
+  const focus = { reference: `Appointment/${appointment.id}` };
+  const patient = patientOf(appointment);
+  const query = rowSearch(['collision'], { focus: focus.reference, status: 'requested' }, config);
+  const task = { status: 'requested' as const, priority: 'urgent' as const, focus, ...(patient && { for: patient }) };
+  return creation(newRow('collision', { ...task, ...more }, config), query);
+}
+
+/** The Task about a Slot on the time of an appointment. */
+export const collisionTask = (
   { appointment, externalSlot }: Omit<Collision, 'isBlock'>,
   config: BookingConfig,
-): BundleEntry {
-  const focus = { reference: `Appointment/${appointment.id}` };
-  const patient = appointment.participant.map(({ actor }) => actor).find((actor) => idIn(actor, 'Patient'));
-  const more: Partial<Task> = {
-    priority: 'urgent',
-    description: `Slot/${externalSlot.id} (${externalSlot.resource.status}), ${timeText(externalSlot.resource, config.timeZone)}, takes time of this appointment: move or cancel one of them.`,
-    focus,
-    ...(patient && { for: patient }),
-    reasonReference: { reference: `Slot/${externalSlot.id}` },
-  };
-  const query = rowSearch(['collision'], { focus: focus.reference, status: 'requested' }, config);
-  return creation(newRow('collision', { status: 'requested', ...more }, config), query);
-}
+): BundleEntry => {
+  const description = `Slot/${externalSlot.id} (${externalSlot.resource.status}), ${timeText(externalSlot.resource, config.timeZone)}, takes time of this appointment: move or cancel one of them.`;
+  return decisionTask(appointment, { description, reasonReference: { reference: `Slot/${externalSlot.id}` } }, config);
+};
 
 /** Rank of an appointment: a confirmed one wins over a request, and a request over a hold. */
 const rankOf = ({ status }: Appointment): number => (status === 'proposed' ? 0 : status === 'pending' ? 1 : 2);

@@ -498,7 +498,9 @@ export function slotEntriesOf(
   });
   return [
     ...calendarEntries(before, settled, config).map((entry) => onlyOnce(entry, system)),
-    ...(ids.length > 0 ? onReleased(slotChanges(before, settled, config), schedules, now, config) : []),
+    ...(ids.length > 0
+      ? onReleased(slotChanges(withSlots(before, deleted), settled, config), schedules, now, config)
+      : []),
   ];
 }
 

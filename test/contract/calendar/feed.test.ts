@@ -5,6 +5,7 @@ import { aPatient, aSchedule, book, stored, succeeded } from '../fixtures.ts';
 import { medplum, request } from '../http.ts';
 import { base, config, type Role } from '../installation.ts';
 import { aSlotIn, whole } from '../policy/fixtures.ts';
+import { edit } from '../status/fixtures.ts';
 
 /** What staff want of the link of a calendar. */
 async function feed({ id }: Schedule, valueCode: 'look' | 'make' | 'end', names = false, role: Role = 'front-desk') {
@@ -57,6 +58,9 @@ describe('the feed of a calendar', () => {
     expect(await read(link, { 'if-none-match': first.etag })).toMatchObject({ status: 304, text: '' });
     const { link: named } = await feed(schedule, 'make', true);
     expect((await read(named)).text).toMatch(/SUMMARY:.*Kim Muster/);
+    const [start, end] = [72, 73].map((hours) => new Date(Math.ceil(Date.now() / 1_000) * 1_000 + hours * 3_600_000));
+    expect((await edit(id, { start: `${start?.toISOString()}`, end: `${end?.toISOString()}` })).status).toBe(200);
+    expect((await read(named)).text).toContain(`DTSTART:${start?.toISOString().replace(/[-:]|\.000/g, '')}`);
   });
 
   it('has one link, of which no secret is kept; a new one and its end close the one before', async () => {

@@ -1,44 +1,12 @@
 import { expect, it } from '@jest/globals';
-import type { Appointment, Schedule, Slot } from '@medplum/fhirtypes';
+import type { Schedule } from '@medplum/fhirtypes';
 import { until } from '../../lib/until.ts';
 import { aSchedule, aSlot, book, minutes, proposed, slotsOf } from '../fixtures.ts';
 import { issuesOf, medplum } from '../http.ts';
-import type { Role } from '../installation.ts';
 import { aBooking } from '../patch/fixtures.ts';
-import { edit, inMedplum } from './fixtures.ts';
+import { edit, inMedplum, moveAnew, type Target } from './fixtures.ts';
 
 type Booking = Awaited<ReturnType<typeof aBooking>> & { readonly other: Schedule };
-
-/** Where an appointment is to be: its time, and the Slots that are made for it. */
-interface Target {
-  readonly from: number;
-  readonly to: number;
-  readonly slots: readonly (readonly [schedule: Schedule, from: number, to: number])[];
-}
-
-/** Moves an appointment as Medplum's `$reschedule` and its app do: other Slots in place of its own, in one transaction. */
-async function moveAnew(id: string, { from, to, slots }: Target, role: Role = 'front-desk') {
-  const appointment = await inMedplum(id);
-  const made = slots.map(([schedule, start, end], index) => {
-    const resource: Slot = {
-      resourceType: 'Slot',
-      schedule: { reference: `Schedule/${schedule.id}` },
-      status: 'busy',
-      start: minutes(start),
-      end: minutes(end),
-    };
-    const fullUrl = `urn:uuid:00000000-0000-4000-8000-00000000000${index}`;
-    return { fullUrl, resource, request: { method: 'POST', url: 'Slot' } };
-  });
-  const slot = made.map(({ fullUrl }) => ({ reference: fullUrl }));
-  const resource: Appointment = { ...appointment, start: minutes(from), end: minutes(to), slot };
-  const entry = [
-    ...(appointment.slot ?? []).map(({ reference }) => ({ request: { method: 'DELETE', url: reference } })),
-    ...made,
-    { resource, request: { method: 'PUT', url: `Appointment/${id}` } },
-  ];
-  return medplum(role, 'POST', '', { body: { resourceType: 'Bundle', type: 'transaction', entry } });
-}
 
 const anew = (target: (booking: Booking) => Target) => (booking: Booking) => moveAnew(booking.id, target(booking));
 

@@ -5,9 +5,21 @@ import { isResource } from '../../../core/fhir/resource.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
 import { eventually } from '../../lib/until.ts';
 import { timesIn } from '../alternatives/fixtures.ts';
-import { aPatient, aSchedule, aSlot, book, minutes, proposed, several, slotsOf, succeeded } from '../fixtures.ts';
+import {
+  aPatient,
+  aSchedule,
+  aSlot,
+  book,
+  minutes,
+  proposed,
+  several,
+  slotsOf,
+  stored,
+  succeeded,
+} from '../fixtures.ts';
 import { type Answer, issuesOf, medplum, refusalOf, request, resourceIn } from '../http.ts';
 import { config, type Role } from '../installation.ts';
+import { edit } from '../status/fixtures.ts';
 import { aFullClinic, join, waiting } from '../waitlist/fixtures.ts';
 
 const step = (name: string, { id }: Schedule, ...more: Extension[]): Extension => ({
@@ -106,6 +118,23 @@ describe('a visit', () => {
       [second?.id, minutes(120)],
     ]);
     expect(await statusesOf(schedules)).toEqual(['busy 0-30', 'free 60-90', 'busy 120-150']);
+  });
+
+  it('keeps its other steps when staff move one, and staff are asked about those that no longer fit', async () => {
+    const { steps, later, schedules } = await aVisit();
+    const [first, second] = appointmentsIn(await book(several(...steps)));
+    const { start, end } = later;
+    const asked = () => stored('Task', `focus=Appointment/${first?.id},Appointment/${second?.id}&status=requested`);
+    expect((await edit(second?.id ?? '', { start, end })).status).toBe(200);
+    await eventually(() => statusesOf(schedules)).is((found) => found.join() === 'busy 0-30,free 60-90,busy 120-150');
+    expect(await asked()).toEqual([]);
+    expect((await edit(first?.id ?? '', { start: minutes(200), end: minutes(230) })).status).toBe(200);
+    const [task] = await eventually(asked).is((found) => found.length > 0);
+    expect([task?.description, task?.focus?.reference]).toEqual([
+      expect.stringContaining('visit'),
+      `Appointment/${first?.id}`,
+    ]);
+    expect(await Promise.all([first, second].map(statusOf))).toEqual(['booked', 'booked']);
   });
 
   it('has no step in whose place freed time of something else would come', async () => {
