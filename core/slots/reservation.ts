@@ -11,8 +11,8 @@ import { type Calendar, type CalendarSlot, isTaken, takesTimeOf } from './slot.t
 export const RESERVED_FOR = 5_000;
 
 /**
- * The additional duration for a stored appointment, in milliseconds. If the job that gives it its Slots
- * is lost, a scheduled Bot makes up for it, once a minute.
+ * How long a reservation is kept after its end, in milliseconds. It counts only if its appointment was stored: if the job
+ * that gives it its Slots is lost, a scheduled Bot makes up for it, once a minute.
  */
 const FOLLOWED_WITHIN = 85_000;
 
@@ -77,15 +77,15 @@ const appointmentOf = ({ id }: Act): string | undefined => /^Appointment\/(.+)$/
 /** Whether the act stores an appointment. */
 export const isOfAppointment = (act: Act): boolean => appointmentOf(act) !== undefined;
 
-const isKept = (reservation: Reservation, now: number): boolean =>
-  now < reservation.until + (isOfAppointment(reservation) ? FOLLOWED_WITHIN : 0);
-
-/** The reservations in a row, without the expired ones. */
+/**
+ * The reservations in a row, without those that nobody needs any more. One that has expired still says where a new Slot
+ * lies: the guard of the appointment that names it may be asked late.
+ */
 export function reservationsIn(row: Task | undefined, now: number, config: PublicConfig): Reservation[] {
   const found = (row?.extension ?? []).flatMap((extension) =>
     extension.url === uriOf(config) ? (reservationIn(extension) ?? []) : [],
   );
-  return found.filter((reservation) => isKept(reservation, now));
+  return found.filter(({ until }) => now < until + FOLLOWED_WITHIN);
 }
 
 /** A row with other reservations. Its identifiers name their resources, by which the guard of the same act finds it. */

@@ -139,9 +139,7 @@ async function attempt(
   const reserved = reservedSlots(schedule, others, { calendar, now, open: await readOpenTimes(medplum, late) });
   const ownLanes = new Map(
     all
-      .filter(
-        (reservation) => now < reservation.until && reservation.author === act.author && !isOfAppointment(reservation),
-      )
+      .filter((reservation) => reservation.author === act.author && !isOfAppointment(reservation))
       .flatMap(({ slots: [id], lane }) => (id !== undefined && lane !== undefined ? [[id, lane] as const] : [])),
   );
   const externals = wanted
@@ -291,7 +289,9 @@ export async function withdraw(
       const entries = ofType('Task', found).flatMap((row): BundleEntry[] => {
         const reservations = reservationsIn(row, Date.now(), config);
         const kept = reservations.filter((reservation) => !isMeant(reservation));
-        return kept.length < reservations.length ? [reservationEntry(row, kept, config)] : [];
+        return reservations.some((one) => isMeant(one) && (isOfAppointment(one) || Date.now() < one.until))
+          ? [reservationEntry(row, kept, config)]
+          : [];
       });
       const written = entries.length === 0 || (await writeUnlessOvertaken(medplum, entries, `The rows of ${act.id}`));
       return written !== undefined;
