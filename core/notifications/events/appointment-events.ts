@@ -3,8 +3,8 @@ import { isHold, isPersonalOffer } from '../../booking/appointment/expiry.ts';
 import type { BookingConfig } from '../../config/config.ts';
 import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { isSameJson } from '../../fhir/json.ts';
-import { isResource } from '../../fhir/resource.ts';
+
+import { isResource, isSameJson } from '../../fhir/resource.ts';
 import { belongsTo, changedBy, isByService } from '../../fhir/tags.ts';
 import { type FormerOf, matchesFilter } from '../subscription/filter.ts';
 import type { SubscriptionParameters } from '../subscription/subscription-parameters.ts';
