@@ -1,6 +1,6 @@
 import type { Appointment, Extension, Parameters } from '@medplum/fhirtypes';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
-import { RECURRENCE_ID } from '../../core/fhir/reserved.ts';
+import { RECURRENCE_ID, REPLACES } from '../../core/fhir/reserved.ts';
 import { extensionIn, listOf, partsOf } from './elements.ts';
 import type { ExtensionUrls } from './refusal.ts';
 
@@ -22,6 +22,10 @@ export function stepIn(
   const name = mark.find((one) => one.url === 'step')?.valueString;
   return service !== undefined && name !== undefined ? { name, service } : undefined;
 }
+
+/** The id of the appointment that stays until the person of a waitlist entry takes an earlier time. */
+export const currentAppointmentOf = ({ extension }: Appointment): string | undefined =>
+  extensionIn(extension, REPLACES)?.valueReference?.reference?.split('/')[1];
 
 const offerParts = ({ extension }: Appointment, { offer }: Pick<ExtensionUrls, 'offer'>) => partsOf(extension, offer);
 

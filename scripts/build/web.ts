@@ -14,6 +14,7 @@ const entryOf = /^apps\/([\w-]+)\/client\/main\.tsx?$/;
 /** Sources of the output. Scripts for browsers may import the rules of `core`. */
 const inputs = [
   'apps/*/!(test)/**/*',
+  'packages/web/!(test)/**/*',
   'packages/web/*.ts',
   'core/**/*.ts',
   'package-lock.json',
@@ -72,7 +73,7 @@ async function compress(file: string, content: Uint8Array): Promise<void> {
   ]);
 }
 
-function pagesOf({ outputs }: Metafile): Record<string, { script: string; style?: string }> {
+function pagesOf(outputs: Metafile['outputs']): Record<string, { script: string; style?: string }> {
   const pages = Object.entries(outputs).flatMap(([path, { entryPoint, cssBundle }]) => {
     const application = entryOf.exec(entryPoint ?? '')?.[1];
     const style = cssBundle && { style: basename(cssBundle) };
@@ -81,15 +82,14 @@ function pagesOf({ outputs }: Metafile): Record<string, { script: string; style?
   return Object.fromEntries(pages);
 }
 
-async function buildAll(files: readonly string[], output: string) {
-  const entries = files.filter((file) => entryOf.test(file));
+/** Builds one application. Each has its own copy of the typeface: it is served from its own folder. */
+function buildOne(file: string, output: string) {
   return build({
     write: false,
-    entryPoints: entries.map((file) => ({ in: file, out: `${entryOf.exec(file)?.[1]}/main` })),
-    outdir: output,
-    entryNames: '[dir]/[name]-[hash]',
-    // The folder of the only application that has a style sheet.
-    assetNames: 'front-desk/[name]-[hash]',
+    entryPoints: [{ in: file, out: 'main' }],
+    outdir: join(output, entryOf.exec(file)?.[1] ?? ''),
+    entryNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
     loader: { '.woff2': 'file' },
     bundle: true,
     minify: true,
@@ -135,15 +135,17 @@ export async function buildWeb(output = WEB_OUTPUT): Promise<Record<string, numb
     return undefined;
   }
   await removeOthers(output, Array.isArray(last.files) ? last.files : []);
-  const { metafile, outputFiles } = await buildAll(files, output);
+  const all = await Promise.all(files.filter((file) => entryOf.test(file)).map((file) => buildOne(file, output)));
+  const outputFiles = all.flatMap((result) => result.outputFiles);
   await Promise.all(outputFiles.map(({ path, contents }) => put(path, contents)));
   await Promise.all(
     outputFiles.filter(({ path }) => compressible.test(path)).map(({ path, contents }) => compress(path, contents)),
   );
-  const built = Object.entries(metafile.outputs);
+  const outputs = Object.assign({}, ...all.map(({ metafile }) => metafile.outputs)) as Metafile['outputs'];
+  const built = Object.entries(outputs);
   const names = built.map(([path]) => basename(path));
   // The manifest is written last: its files exist, even while several processes build.
-  await put(manifest, JSON.stringify({ digest, pages: pagesOf(metafile), files: names }));
+  await put(manifest, JSON.stringify({ digest, pages: pagesOf(outputs), files: names }));
   return Object.fromEntries(built.map(([path, { bytes }]) => [path, bytes]));
 }
 

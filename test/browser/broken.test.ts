@@ -154,7 +154,7 @@ test('broken resources stop no page of the portal, and are shown as what they ar
   await expect(page.getByRole('link', { name: /A broken service/ })).toBeVisible();
   await page.goto(`${origin}${link}`);
   await expect(page.locator('.state')).toHaveText('Waiting for the clinic');
-  await expect(page.locator('dl')).toContainText('09:00–09:30');
+  await expect(page.locator('#state')).toContainText('09:00–09:30');
   await expectAccessible(page);
   await page.goto(`${origin}/portal/appointments`);
   await expect(page.locator('.cards li')).toHaveCount(1);

@@ -200,6 +200,9 @@ addEventListener('pageshow', ({ persisted }) => {
     location.reload();
   }
 });
+if (location.hash === '#people') {
+  document.querySelector('.person[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+}
 const { sites } = document.body.dataset;
 if (sites) {
   tellHeight(sites.split(' '));

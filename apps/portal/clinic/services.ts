@@ -251,7 +251,7 @@ function combine(offers: readonly BookableService[]): BookableService[] {
     const known = found.get(offer.key);
     found.set(offer.key, known ? { ...known, schedules: [...known.schedules, ...offer.schedules] } : offer);
   }
-  return [...found.values()].toSorted((a, b) => a.name.localeCompare(b.name));
+  return [...found.values()].toSorted((a, b) => a.name.localeCompare(b.name) || a.key.localeCompare(b.key));
 }
 
 /** The bookable services by name, and the clinic that provides them. */

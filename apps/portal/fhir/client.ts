@@ -113,6 +113,9 @@ async function send(call: Call, tokens: AccessTokens, signal: AbortSignal): Prom
   }
 }
 
+/** FHIR's code for a cancellation by the patient. */
+const byPatient = { system: 'http://terminology.hl7.org/CodeSystem/appointment-cancellation-reason', code: 'pat' };
+
 interface Visitor {
   readonly tokens: AccessTokens;
   readonly isEnough: () => Promise<boolean>;
@@ -198,7 +201,10 @@ export function bookingService(options: ServiceOptions, visitor?: Visitor): Book
         {
           method: 'PATCH',
           url: `${baseUrl}/Appointment/${id}`,
-          body: JSON.stringify([{ op: 'replace', path: '/status', value: 'cancelled' }]),
+          body: JSON.stringify([
+            { op: 'replace', path: '/status', value: 'cancelled' },
+            { op: 'add', path: '/cancelationReason', value: { coding: [byPatient] } },
+          ]),
           headers: {
             'content-type': 'application/json-patch+json',
             ...(meta?.versionId && { 'if-match': `W/"${meta.versionId}"` }),

@@ -1,8 +1,8 @@
 import { type Content, type Html, html } from '../../../packages/web/html.ts';
 import type { BookableService } from '../clinic/services.ts';
 import type { Reply, Visit } from '../http/visit.ts';
-import type { RefusalReason, State } from '../texts/texts.ts';
-import type { AppointmentView } from '../visit/appointment.ts';
+import type { RefusalReason, State, Texts } from '../texts/texts.ts';
+import { type AppointmentView, openOf } from '../visit/appointment.ts';
 import { type ChosenTime, formatTime } from '../visit/chosen-time.ts';
 import { bookingFields, chosenSteps, otherTimes, refusalNote } from './taken.ts';
 
@@ -34,6 +34,19 @@ ${step.where && html`<br>${step.where}${mapLink(visit, step.map)}`}${step.state 
   return steps.length > 0 && html`<h2>${texts.visit.steps}</h2><ol>${items}</ol>`;
 }
 
+const timesOf = (visit: Visit, views: readonly AppointmentView[]): Html =>
+  html`<ol>${views.map((view) => html`<li>${when(visit, view)}</li>`)}</ol>`;
+
+/** The appointments of a series, each with its page. */
+function seriesPart(visit: Visit, { id, series }: AppointmentView): Html | false {
+  const { texts, portal } = visit;
+  const items = series?.all.map(
+    (view) =>
+      html`<li><a href="${portal.options.path}/appointments/${view.id}"${view.id === id && html` aria-current="true"`}>${when(visit, view)}</a>${view.state !== 'confirmed' && html` · ${texts.states[view.state]}`}</li>`,
+  );
+  return items !== undefined && html`<section><h2>${texts.series.list}</h2><ol>${items}</ol></section>`;
+}
+
 /**
  * The state of an appointment with its details. The script replaces it after a change; `watch` is the URL that reports
  * one.
@@ -41,9 +54,9 @@ ${step.where && html`<br>${step.where}${mapLink(visit, step.map)}`}${step.state 
 export function statePart(visit: Visit, view: AppointmentView, watch: string): Html {
   const { texts, clock } = visit;
   const { state } = view;
-  const notes: Readonly<Partial<Record<State, string>>> = texts.stateNotes;
+  const label = view.isByClinic ? 'refused' : state;
+  const notes: Readonly<Partial<Record<State | 'refused', string>>> = texts.stateNotes;
   const rows: [string, Content][] = [
-    [texts.appointment.when, when(visit, view)],
     [texts.wait.place, view.position],
     [texts.appointment.what, view.steps.length === 0 && view.what],
     [texts.appointment.withWhom, view.withWhom],
@@ -59,8 +72,9 @@ export function statePart(visit: Visit, view: AppointmentView, watch: string): H
   const isOpen = state === 'asked' || state === 'confirmed';
   const isWatched = isOpen || state === 'waiting';
   return html`<section id="state" class="card" data-state="${state}"${isWatched && html` data-watch="${visit.portal.options.path}/appointments/${view.id}/state" data-updates="${watch}"`}>
-<p class="state ${state}">${texts.states[state]}</p>
-${notes[state] && html`<p>${notes[state]}</p>`}
+<p class="state ${state}">${texts.states[label]}</p>
+${notes[label] && html`<p>${notes[label]}</p>`}
+<p class="when"><strong>${when(visit, view)}</strong></p>
 ${state === 'waiting' && html`<p>${view.isNotified ? texts.wait.notified : texts.wait.hear}</p>`}
 <dl>${rows.map(([name, value]) => value && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
 ${stepsPart(visit, view)}
@@ -100,7 +114,7 @@ export function isOutcome(text: string): text is AppointmentOutcome {
 /** The actions that the appointment allows. The script replaces them together with the state. */
 export function actionsPart({ texts, say, clock, portal }: Visit, view: AppointmentView): Html {
   const { book, wait } = texts;
-  const isVisit = view.steps.length > 0;
+  const [isVisit, isSeries] = [view.steps.length > 0, openOf(view).length > 0];
   const appointment = { ...texts.appointment, ...(isVisit && texts.visit) };
   const own = `${portal.options.path}/appointments/${view.id}`;
   const move =
@@ -110,13 +124,14 @@ export function actionsPart({ texts, say, clock, portal }: Visit, view: Appointm
   const isLimited = openUntil !== undefined && openUntil !== start;
   const limit = isLimited && `${clock.longDay(openUntil)}, ${clock.time(openUntil)}`;
   return html`<div id="actions"><p class="actions">
-${view.start !== undefined && view.state !== 'cancelled' && !view.offer && html`<a href="${own}/calendar.ics" class="button" download>${appointment.calendar}</a>`}
+${view.start !== undefined && view.state !== 'cancelled' && !view.offer && html`<a href="${own}/calendar.ics" class="button${view.isOpen && ' primary'}" download>${appointment.calendar}</a>`}
 ${view.isOpen && move && html`<a href="${move}" class="button">${appointment.move}</a>`}
-${view.isOpen && view.series?.key && html`<a href="${portal.options.path}/times?${new URLSearchParams({ service: view.series.key, move: view.id, all: 'usual' }).toString()}" class="button">${texts.visit.moveSeries}</a>`}
+${isSeries && view.isOpen && view.series?.key && html`<a href="${portal.options.path}/times?${new URLSearchParams({ service: view.series.key, move: view.id, all: 'usual' }).toString()}" class="button">${texts.visit.moveSeries}</a>`}
 ${view.isOpen && html`<a href="${own}/cancel" class="button">${appointment.cancel}</a>`}
+${isSeries && html`<a href="${own}/cancel?all=1" class="button">${texts.series.cancel}</a>`}
 ${view.isOpen && view.hasWaitlist && html`<a href="${portal.options.path}/wait?current=${view.id}" class="button">${wait.earlier}</a>`}
 ${view.state === 'waiting' && html`<a href="${own}/cancel" class="button">${wait.leave}</a>`}
-${view.isUnanswered && html`<a href="${portal.options.path}/" class="button">${book}</a>`}
+${view.state === 'cancelled' && !view.wish && html`<a href="${portal.options.path}/${view.serviceKey && `times?${new URLSearchParams({ service: view.serviceKey }).toString()}`}" class="button">${book}</a>`}
 </p>${limit && html`<p class="note">${say(view.isOpen ? appointment.openUntil : appointment.openNoMore, { time: limit })}</p>`}${view.isOpen && isVisit && !move && html`<p class="note">${texts.visit.noMove}</p>`}</div>`;
 }
 
@@ -147,28 +162,32 @@ export interface AppointmentPage {
   readonly watch: string;
   readonly offers: readonly AppointmentView[];
   readonly outcome?: AppointmentOutcome | undefined;
+  /** Whether the outcome is about the whole series. */
+  readonly isAll?: boolean;
   readonly refusal?: RefusalReason | undefined;
 }
 
 export function appointmentPage(
   visit: Visit,
   view: AppointmentView,
-  { link, watch, offers, outcome, refusal }: AppointmentPage,
+  { link, watch, offers, outcome, isAll, refusal }: AppointmentPage,
 ): Reply {
   const { texts, portal } = visit;
   const { appointment } = texts;
   const own = `${portal.options.path}/appointments/${view.id}`;
   const title = outcome
-    ? { ...appointment, ...texts.wait, ...(view.steps.length > 0 && texts.visit) }[outcome]
+    ? { ...appointment, ...texts.wait, ...(view.steps.length > 0 && texts.visit), ...(isAll && texts.series) }[outcome]
     : view.wish
       ? texts.wait.list
       : appointment.title;
   const body = html`<h1 tabindex="-1"${outcome && html` autofocus`} data-later="${appointment.title}">${title}</h1>
+${(outcome === 'booked' || outcome === 'asked') && html`<p>${view.isNotified ? appointment.notified : appointment.notNotified}</p>`}
 ${refusalNote(visit, refusal)}
 ${offersPart(visit, [view, ...offers])}
 ${statePart(visit, view, watch)}
 <p role="status" class="status-line" id="state-status" data-behind="${appointment.behind}"></p>
 ${actionsPart(visit, view)}
+${seriesPart(visit, view)}
 <noscript><p><a href="${own}">${appointment.refresh}</a></p></noscript>
 ${linkBox(visit, link)}`;
   return { kind: 'page', title, body, ...(refusal && { status: 409, isProblem: true }) };
@@ -187,8 +206,9 @@ ${refusalNote(visit, 'heldOver')}
 const passing: readonly RefusalReason[] = ['unknown', 'busy', 'changed', 'visitorLimit'];
 
 function questionOf(
-  { appointment, wait, offer, visit }: Visit['texts'],
+  { appointment, wait, offer, visit }: Texts,
   { state, offer: offered, steps }: AppointmentView,
+  all: Texts['series'] | undefined,
 ) {
   if (state === 'waiting') {
     return { cancelTitle: wait.leaveTitle, cancelQuestion: wait.leaveQuestion, yes: wait.leaveYes };
@@ -199,22 +219,35 @@ function questionOf(
         cancelQuestion: offered?.isForAbsence ? offer.absenceQuestion : offer.declineQuestion,
         yes: offer.decline,
       }
-    : { ...appointment, ...(steps.length > 0 && visit), yes: appointment.cancelYes };
+    : { ...appointment, ...(steps.length > 0 && visit), ...all, yes: appointment.cancelYes };
 }
 
-/** Asks before an appointment is cancelled, a waitlist entry is removed or a personal offer is declined. */
-export function cancelPage(visit: Visit, view: AppointmentView, refusal?: RefusalReason): Reply {
+/**
+ * Asks before an appointment is cancelled, a waitlist entry is removed or a personal offer is declined.
+ *
+ * @param all - the appointments of a series that are cancelled together
+ */
+export function cancelPage(
+  visit: Visit,
+  view: AppointmentView,
+  refusal: RefusalReason | undefined,
+  all: readonly AppointmentView[],
+): Reply {
   const { texts, portal } = visit;
   const { appointment } = texts;
-  const { cancelTitle: title, cancelQuestion: question, yes } = questionOf(texts, view);
+  const {
+    cancelTitle: title,
+    cancelQuestion: question,
+    yes,
+  } = questionOf(texts, view, all.length > 0 ? texts.series : undefined);
   const own = `${portal.options.path}/appointments/${view.id}`;
   // Only a temporary refusal leaves the button for another attempt.
   const isPossible = refusal === undefined || passing.includes(refusal);
   const body = html`<h1>${title}</h1>
 ${refusalNote(visit, refusal)}
-<p class="when">${when(visit, view)}${view.what && html`<br>${view.what}`}</p>
+${all.length > 0 ? timesOf(visit, all) : html`<p class="when">${when(visit, view)}${view.what && html`<br>${view.what}`}</p>`}
 ${!refusal && html`<p>${question}</p>`}
-<form method="post" action="${own}/cancel" class="actions" data-wait="${texts.details.wait}">
+<form method="post" action="${own}/cancel${all.length > 0 && '?all=1'}" class="actions" data-wait="${texts.details.wait}">
 ${isPossible && html`<button class="danger">${refusal ? texts.again : yes}</button>`}
 <a href="${own}" class="button">${isPossible && !view.offer ? appointment.keep : appointment.title}</a></form>`;
   return { kind: 'page', title, body, ...(refusal && { status: 409, isProblem: true }) };
@@ -223,7 +256,7 @@ ${isPossible && html`<button class="danger">${refusal ? texts.again : yes}</butt
 /** The appointment to be moved. */
 export interface Movable
   extends Pick<AppointmentView, 'start' | 'end'>,
-    Partial<Pick<AppointmentView, 'what' | 'withWhom' | 'steps'>> {
+    Partial<Pick<AppointmentView, 'what' | 'withWhom' | 'steps' | 'series'>> {
   readonly own: string;
   readonly service?: BookableService | undefined;
 }
@@ -242,14 +275,17 @@ export function movePage(
   const appointment = { ...texts.appointment, moveTitle: isSeries ? texts.visit.moveSeriesTitle : moveTitle };
   const what = [view.what, view.withWhom].filter((one) => one).join(', ');
   const schedule = service?.schedules.find(({ reference }) => reference === time.schedule);
+  const moved = isSeries
+    ? view.series?.all.filter(({ step }) => time.steps?.some(({ name }) => name === step?.name))
+    : undefined;
   const others = refusal?.alternatives;
   const isPossible = refusal === undefined || refusal.alternatives !== undefined || passing.includes(refusal.reason);
   const body = html`<h1>${appointment.moveTitle}</h1>
 ${refusalNote(visit, refusal?.reason)}
 <form method="post" action="${own}/move" data-wait="${texts.details.wait}">${service && bookingFields(service)}
 <dl>${what && html`<div><dt>${appointment.what}</dt><dd>${what}</dd></div>`}
-<div><dt>${appointment.from}</dt><dd>${when(visit, view)}</dd></div>
-${!others && html`<div><dt>${appointment.to}</dt><dd><strong>${when(visit, time)}</strong>${schedule?.name && html`<br>${schedule.name}`}${chosenSteps(visit, time)}</dd></div>`}</dl>
+<div><dt>${appointment.from}</dt><dd>${moved ? timesOf(visit, moved) : when(visit, view)}</dd></div>
+${!others && html`<div><dt>${appointment.to}</dt><dd>${!isSeries && html`<strong>${when(visit, time)}</strong>`}${schedule?.name && html`<br>${schedule.name}`}${chosenSteps(visit, time)}</dd></div>`}</dl>
 ${!others && schedule?.isRequest && html`<p class="note">${texts.details.askNote}</p>`}
 ${others && otherTimes(visit, others, service)}
 <p class="actions">${isPossible && !others && html`<button name="time" value="${formatTime(time)}" class="primary">${refusal ? texts.again : appointment.moveTo}</button>`}

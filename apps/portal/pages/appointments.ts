@@ -20,7 +20,7 @@ function list(visit: Visit, title: string, views: readonly AppointmentView[]): H
 <span>${[view.steps.length === 0 && view.what, view.withWhom, view.forWhom].filter((one) => one).join(' · ')}</span>
 ${view.steps.map((step) => html`<span>${stepLine(visit, view, step)}</span>`)}
 ${view.position && html`<span>${texts.wait.place}: ${view.position}</span>`}
-<span class="state ${view.state}">${texts.states[view.state]}</span></a></li>`,
+<span class="state ${view.state}">${texts.states[view.isByClinic ? 'refused' : view.state]}</span></a></li>`,
   );
   return views.length > 0 && html`<h2>${title}</h2><ul class="cards">${items}</ul>`;
 }
@@ -54,7 +54,8 @@ ${hasLeft && html`<p role="status">${texts.leave.done}</p>`}
 /** Asks before the session and the input are removed from the device. */
 export function leavePage(visit: Visit, link: PersonalLink | undefined): Reply {
   const { texts, portal } = visit;
-  const { title, note, typed, yes } = texts.leave;
+  const { note, typed, yes, ...leave } = texts.leave;
+  const title = link ? leave.title : leave.forget;
   const { path } = portal.options;
   const body = html`<h1>${title}</h1>
 <p>${link ? note : typed}</p>

@@ -14,6 +14,8 @@ import { chosenSteps, otherTimes, refusalNote } from './taken.ts';
 export interface KnownPatient {
   readonly id: string;
   readonly name: string;
+  /** Whether the visitor booked for this patient as for themselves. */
+  readonly isSelf?: boolean | undefined;
 }
 
 /** The content of the page for a patient's details. */
@@ -79,7 +81,7 @@ export function personLabels({ texts: { details } }: Visit): Readonly<Record<str
  */
 export function whoFields(visit: Visit, { known, state }: Pick<DetailsPage, 'known' | 'state'>): Html {
   const { details } = visit.texts;
-  const isOnly = known.length === 0;
+  const [isOnly, isOther] = [known.length === 0, known.some(({ isSelf }) => isSelf)];
   const option = (value: string, name: string, kind: 'patient' | 'related' | 'own'): Html =>
     html`<input type="radio" name="for" id="for-${value}" value="${value}" class="${kind}"${flag('checked', state.form.get('for') === value)}>
 <label for="for-${value}">${name}</label>`;
@@ -100,14 +102,14 @@ export function whoFields(visit: Visit, { known, state }: Pick<DetailsPage, 'kno
       ...(type !== 'date' && { maxLength: personFields[name] }),
     });
   // Autofill knows the person at the browser, not the person they book for.
-  const isOther = relations.some((relation) => state.form.get('for') === relation);
-  const filled = (token: string): string => (isOther ? 'off' : token);
+  const isRelated = relations.some((relation) => state.form.get('for') === relation);
+  const filled = (token: string): string => (isRelated ? 'off' : token);
   return html`<fieldset class="group known"><legend>${details.person}</legend>
-${known.map(({ id, name }) => option(id, name, 'patient'))}${option('', isOnly ? details.me : details.someoneElse, 'own')}
+${known.map(({ id, name }) => option(id, name, 'patient'))}${option('', isOther ? details.someoneElse : details.me, 'own')}
 ${relations.map((relation) => option(relation, details[relation], 'related'))}
 <fieldset class="group related"><legend>${details.you}</legend>
 ${field('ownGiven', details.given, 'text', 'given-name', false)}${field('ownFamily', details.family, 'text', 'family-name', false)}</fieldset>
-<div class="person"><fieldset class="group"><legend>${details.patient}</legend>
+<div class="person"><fieldset class="group"><legend><span class="for-own">${isOther ? details.patient : details.you}</span><span class="for-child">${details.ofChild}</span><span class="for-care">${details.ofCare}</span></legend>
 ${field('given', details.given, 'text', filled('given-name'), isOnly)}${field('family', details.family, 'text', filled('family-name'), isOnly)}${field('birthDate', details.birthDate, 'date', filled('bday'), isOnly)}</fieldset>
 <fieldset class="group"><legend>${details.contact}</legend><p class="note">${details.contactHint}</p>
 ${field('email', details.email, 'email', 'email', false)}${field('phone', details.phone, 'tel', 'tel', false)}</fieldset></div></fieldset>`;

@@ -79,7 +79,7 @@ ${address && html`<p>${name}, ${address}${mapLink(visit, map)}</p>`}
 ${phoneLine(visit, phone)}
 <p class="zone" data-zone="${timeZone}">${say(texts.zone, { zone: timeZone, name: clock.zoneName(portal.now()) })}</p>
 ${(imprint || privacy) && html`<p>${imprint && html`<a href="${imprint}"${target}>${texts.imprint}</a>`} ${privacy && html`<a href="${privacy}"${target}>${texts.privacy}</a>`}</p>`}
-${hasSomething(visit) && html`<p><a href="${path}/leave">${texts.leave.title}</a></p>`}
+${hasSomething(visit) && html`<p><a href="${path}/leave">${isEmpty(visit.session) ? texts.leave.forget : texts.leave.title}</a></p>`}
 </footer>`;
 }
 

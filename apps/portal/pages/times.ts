@@ -23,12 +23,13 @@ interface TimesPage {
   readonly isFirst: boolean;
   /** Practitioners by actor. */
   readonly doctors: ReadonlyMap<string, Doctor>;
-  /** Whether the span is a month; `first` is its first day. */
+  /** Whether the days are shown as months. */
   readonly isMonth: boolean;
   /** The people to choose from, by next bookable time, and the search for their names. */
   readonly people: readonly Person[];
   readonly who: string;
-  readonly first: string;
+  /** The first days of the shown months. */
+  readonly months: readonly string[];
   /** First day of the span, if it is not today. */
   readonly from: string | undefined;
   readonly today: string;
@@ -63,17 +64,18 @@ const hiddenFields = (page: TimesPage, query: Query = {}): Content =>
   );
 
 /** Maximum of people with a card, and of those in the list below; the search finds all. */
-const MAX_CARDS = 12;
+export const MAX_CARDS = 12;
 const MAX_OTHERS = 30;
 
 type Person = { readonly schedule: BookableSchedule; readonly next: FreeTime | undefined };
 
-/** The people of a service whose names match a search, by next bookable time. */
+/** The people of a service whose names match a search, by next bookable time; few of them also by name. */
 export function peopleOf({ schedules }: BookableService, times: readonly FreeTime[], who: string): Person[] {
   const first = new Map(times.toReversed().map((time) => [time.schedule.reference, time]));
   return schedules
     .filter(({ name }) => name !== '' && hasWords(name, who))
     .map((schedule) => ({ schedule, next: first.get(schedule.reference) }))
+    .toSorted((a, b) => (schedules.length > MAX_CARDS ? 0 : a.schedule.name.localeCompare(b.schedule.name)))
     .toSorted((a, b) => (a.next?.start ?? Number.MAX_VALUE) - (b.next?.start ?? Number.MAX_VALUE));
 }
 
@@ -97,7 +99,7 @@ function personCard(visit: Visit, page: TimesPage, { name, actor }: BookableSche
   return html`${picture && html`<img src="${address}" width="48" height="48" alt="" loading="lazy">`}<span><strong dir="auto">${name}</strong>
 ${workplace && html`<span class="note">${workplace}</span>`}
 ${doctor && languages.length > 0 && html`<span class="note">${say(texts.times.speaks, { languages: languagesOf(visit, doctor) })}</span>`}
-<span class="note">${time ? say(texts.times.nextFree, { time }) : page.schedule === undefined && texts.times.notFree}</span></span>`;
+<span class="note">${time ? say(texts.times.nextFree, { time }) : page.service.schedules.length <= MAX_CARDS && texts.times.notFree}</span></span>`;
 }
 
 function personSearch({ texts, portal }: Visit, page: TimesPage): Html | false {
@@ -109,20 +111,17 @@ function personSearch({ texts, portal }: Visit, page: TimesPage): Html | false {
 }
 
 /** The links keep the selected day. */
-function personChoice(visit: Visit, page: TimesPage): Html | false {
+function personChoice(visit: Visit, page: TimesPage): Html {
   const { texts } = visit;
   const { schedule: chosen, people, from, day, who } = page;
   const option = (schedule: string | undefined, content: Content): Html =>
-    html`<li><a href="${address(visit, page, { schedule, from, day })}" class="day person"${schedule === chosen?.reference && html` aria-current="true"`}>${content}</a></li>`;
+    html`<li><a href="${address(visit, page, { schedule, from, day })}#people" class="day person"${schedule === chosen?.reference && html` aria-current="true"`}>${content}</a></li>`;
   const cards = new Set(withCard(people, chosen));
   const others = people.filter(({ schedule }) => !cards.has(schedule)).slice(0, MAX_OTHERS);
   const nextOf = (schedule: BookableSchedule) => people.find((person) => person.schedule === schedule)?.next;
-  return (
-    hasPeople(page) &&
-    html`<section aria-labelledby="people-title" class="people"><h2 id="people-title">${texts.times.withWhom}</h2>
+  return html`<section id="people" aria-labelledby="people-title" class="people"><h2 id="people-title">${texts.times.withWhom}</h2>
 ${personSearch(visit, page)}<ul>${option(undefined, texts.times.anyone)}${[...cards].map((schedule) => option(schedule.reference, personCard(visit, page, schedule, nextOf(schedule))))}</ul>
-${others.length > 0 && html`<details${who !== '' && html` open`}><summary>${texts.times.more}</summary><ul>${others.map(({ schedule }) => option(schedule.reference, schedule.name))}</ul></details>`}</section>`
-  );
+${others.length > 0 && html`<details${who !== '' && html` open`}><summary>${texts.times.more}</summary><ul>${others.map(({ schedule }) => option(schedule.reference, schedule.name))}</ul></details>`}</section>`;
 }
 
 /** Number of the earliest times, which are listed if the day has more times than MANY. */
@@ -166,9 +165,9 @@ ${content}
 </form>`;
 }
 
-function monthGrid(visit: Visit, page: TimesPage): Html {
+function monthGrid(visit: Visit, page: TimesPage, first: string): Html {
   const { texts, say, clock } = visit;
-  const { first, days, day, from } = page;
+  const { days, day, from } = page;
   const start = clock.startOf(first);
   const isOfMonth = (one: string): boolean => one.slice(0, 7) === first.slice(0, 7);
   const dates = Array.from({ length: 31 }, (_, index) => clock.dayOf(clock.startOf(first, index))).filter(isOfMonth);
@@ -184,7 +183,9 @@ function monthGrid(visit: Visit, page: TimesPage): Html {
     }</td>`;
   };
   const cells = [...Array.from({ length: empty }, () => undefined), ...dates];
-  const weeks = Array.from({ length: Math.ceil(cells.length / 7) }, (_, week) => cells.slice(week * 7, week * 7 + 7));
+  const weeks = Array.from({ length: Math.ceil(cells.length / 7) }, (_, week) =>
+    cells.slice(week * 7, week * 7 + 7),
+  ).filter((week) => week.some((one) => one !== undefined && one >= page.today));
   return html`<table class="month"><caption>${clock.month(start)}</caption>
 <thead><tr>${clock.weekdays.map(([long, narrow]) => html`<th scope="col" aria-label="${long}">${narrow}</th>`)}</tr></thead>
 <tbody>${weeks.map((week) => html`<tr>${week.map(cell)}</tr>`)}</tbody></table>`;
@@ -199,9 +200,17 @@ function dateChoice(visit: Visit, page: TimesPage): Html {
 <p><a href="${other}">${isMonth ? texts.times.twoWeeks : texts.times.month}</a></p>`;
 }
 
+function otherDays(visit: Visit, page: TimesPage): Html {
+  const { texts } = visit;
+  const { earlier, later } = page;
+  return html`<p class="pager">${earlier !== undefined && html`<a href="${address(visit, page, { from: earlier })}" rel="prev">${texts.times.earlier}</a>`}
+${later !== undefined && html`<a href="${address(visit, page, { from: later })}" rel="next">${texts.times.later}</a>`}</p>
+${dateChoice(visit, page)}`;
+}
+
 function dayList(visit: Visit, page: TimesPage): Html {
   const { texts, say, clock } = visit;
-  const { days, day, from, earlier, later } = page;
+  const { days, day, from, isMonth, months } = page;
   const items = [...days].map(
     ([
       one,
@@ -211,10 +220,7 @@ function dayList(visit: Visit, page: TimesPage): Html {
   );
   return html`<section aria-labelledby="days-title">
 <h2 id="days-title">${texts.times.days}</h2>
-${page.isMonth ? monthGrid(visit, page) : days.size > 0 && html`<ul class="days">${items}</ul>`}
-<p class="pager">${earlier !== undefined && html`<a href="${address(visit, page, { from: earlier })}" rel="prev">${texts.times.earlier}</a>`}
-${later !== undefined && html`<a href="${address(visit, page, { from: later })}" rel="next">${texts.times.later}</a>`}</p>
-${dateChoice(visit, page)}
+${isMonth ? months.map((first) => monthGrid(visit, page, first)) : days.size > 0 && html`<ul class="days">${items}</ul>`}
 </section>`;
 }
 
@@ -301,18 +307,17 @@ export function timesPage(visit: Visit, page: TimesPage): Reply {
   const nothing = next
     ? html`<p>${texts.times.none}</p><p><a href="${address(visit, page, { from: clock.dayOf(next.start) })}">${say(texts.times.next, { day: clock.longDay(next.start) })}</a></p>`
     : html`<p>${earlier === undefined ? texts.times.noneAtAll : texts.times.noneLater}</p>`;
+  const calendar = html`${earliestTimes(visit, page)}${days.size === 0 ? html`<div>${nothing}</div>` : html`${dayList(visit, page)}${timeList(visit, page)}`}`;
+  const more = html`<section>${otherDays(visit, page)}${waitLink(visit, page)}</section>`;
   const body = html`${move === undefined && html`<p class="step">${say(texts.step, { step: 2, steps: 3 })}</p>`}
 <h1>${title}</h1>
 <p class="chosen">${page.service.name}${move === undefined && html` <a href="${portal.options.path}/${service.payer && `?payer=${encodeURIComponent(service.payer.valueCoding?.code ?? '')}`}">${texts.times.otherService}</a>`}</p>
 ${move && html`<p>${texts.appointment.isMoved}: ${when(visit, move)}</p>`}
 ${payerChoice(visit, page.payers, service.payer, (payer) => address(visit, page, { payer }))}
-${earliestTimes(visit, page)}
-${personChoice(visit, page)}
-${days.size === 0 && nothing}
-<div class="columns">
-${dayList(visit, page)}
-${timeList(visit, page)}
-</div>
-${waitLink(visit, page)}`;
+${
+  hasPeople(page)
+    ? html`<div class="columns">${personChoice(visit, page)}<div>${calendar}${more}</div></div>`
+    : html`<div class="columns">${calendar}</div>${more}`
+}`;
   return { kind: 'page', title, body, isPublic: move === undefined };
 }

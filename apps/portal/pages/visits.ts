@@ -39,6 +39,8 @@ interface VisitsPage {
   readonly from: string | undefined;
   readonly earlier: string | undefined;
   readonly later: string | undefined;
+  /** The start after which the later visits begin, if the page has no room for all of its span. */
+  readonly after: number | undefined;
   readonly next: number | undefined;
   readonly move: AppointmentView | undefined;
   readonly rest: RestOfSeries | undefined;
@@ -52,8 +54,16 @@ function address(
   { service, move, without, rest }: VisitsPage,
   from: string | undefined,
   all = allOf(rest),
+  after?: number,
 ): string {
-  const known = { service: service.key, payer: service.payer?.valueCoding?.code, move: move?.id, all, from };
+  const known = {
+    service: service.key,
+    payer: service.payer?.valueCoding?.code,
+    move: move?.id,
+    all,
+    from,
+    after: after?.toString(),
+  };
   const named = Object.entries(known).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const left = without.map((name): [string, string] => ['without', name]);
   return `${portal.options.path}/times?${new URLSearchParams([...named, ...left]).toString()}`;
@@ -134,7 +144,7 @@ ${isCutShort && html`<p class="note">${texts.visit.tooMany}</p>`}`
     : nothing
 }
 <p class="pager">${earlier !== undefined && html`<a href="${address(visit, page, earlier)}" rel="prev">${texts.times.earlier}</a>`}
-${later !== undefined && html`<a href="${address(visit, page, later)}" rel="next">${texts.times.later}</a>`}</p>
+${later !== undefined && html`<a href="${address(visit, page, later, undefined, page.after)}" rel="next">${texts.times.later}</a>`}</p>
 ${wishForm(visit, page)}
 ${waitLink(visit, page)}`;
   return { kind: 'page', title, body, isPublic: move === undefined };

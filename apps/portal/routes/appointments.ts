@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Appointment } from '@medplum/fhirtypes';
 import { isId } from '../../../core/fhir/reference.ts';
 import { DAY, firstLocalTime } from '../../../core/time/time-zone.ts';
-import { groupOf, isOccurrence, offeredFor } from '../../../packages/web/appointments.ts';
+import { currentAppointmentOf, groupOf, isOccurrence, offeredFor } from '../../../packages/web/appointments.ts';
 import { extensionIn, listOf } from '../../../packages/web/elements.ts';
 import { html } from '../../../packages/web/html.ts';
 import type { ChosenStep } from '../../../packages/web/refusal.ts';
@@ -27,7 +27,7 @@ import { appointmentsPage, leavePage, noSessionPage } from '../pages/appointment
 import { failureOf, failurePage } from '../pages/failure.ts';
 import type { RestOfSeries } from '../pages/visits.ts';
 import { isEmpty, LINK_AFTER, MAX as MAX_LINKED, sealLink, withMore } from '../session/session.ts';
-import { type AppointmentView, comingOf, isHold, patientsOf, viewOf, visitView } from '../visit/appointment.ts';
+import { type AppointmentView, comingOf, isHold, openOf, patientsOf, viewOf, visitView } from '../visit/appointment.ts';
 import { fileOf } from '../visit/calendar-file.ts';
 import { type ChosenTime, lengthOf, parseTime } from '../visit/chosen-time.ts';
 import { moveRequest, moveVisitRequest } from '../visit/requests.ts';
@@ -76,15 +76,16 @@ export async function search(
 
 function occurrence(one: Own, steps: readonly Own[], group: string, services: readonly BookableService[]): Own {
   const { step } = one.view;
-  const open = steps.filter(({ view }) => view.isOpen);
   const key = services.find(({ visit }) => visit?.series && visit.service === step?.service)?.key;
   // The waitlist accepts a whole series, not one appointment of it.
   return {
     ...one,
     steps,
-    view: { ...one.view, hasWaitlist: false, series: { group, key: open.length > 1 ? key : undefined } },
+    view: { ...one.view, hasWaitlist: false, series: { group, key, all: steps.map(({ view }) => view) } },
   };
 }
+
+const byStart = (one: Own, other: Own): number => (one.view.start ?? 0) - (other.view.start ?? 0);
 
 /** Combines visits and adds the rest of a series: access to one includes the others of the same patient. */
 async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly Own[] | Refusal> {
@@ -107,7 +108,7 @@ async function withVisits(visit: Visit, own: readonly Own[]): Promise<readonly O
   const shown = new Map<string, Own>();
   for (const one of own) {
     const group = keyOf(one);
-    const steps = group === undefined ? [] : found.filter((other) => keyOf(other) === group);
+    const steps = group === undefined ? [] : found.filter((other) => keyOf(other) === group).toSorted(byStart);
     const isOffered = one.view.offer && steps.every(({ view }) => view.offer);
     if (group !== undefined && isOccurrence(one.appointment) && !isOffered) {
       for (const other of [one, ...steps]) {
@@ -136,13 +137,13 @@ async function offersTo(visit: Visit, own: readonly Own[]): Promise<Own[] | Refu
 }
 
 async function withPosition({ portal }: Visit, { appointment, view }: Own): Promise<AppointmentView> {
-  if (view.state !== 'waiting') {
-    return view;
-  }
   const { extensions, messages } = portal.options;
+  const isNotified = listOf(appointment.extension).some(({ url, valueBoolean }) => url === messages && valueBoolean);
+  if (view.state !== 'waiting') {
+    return { ...view, isNotified };
+  }
   const found = await portal.service.wait({ resourceType: 'Appointment', id: view.id });
   const position = isRefusal(found) ? undefined : extensionIn(found.extension, extensions.position);
-  const isNotified = listOf(appointment.extension).some(({ url, valueBoolean }) => url === messages && valueBoolean);
   return { ...view, position: position?.valuePositiveInt, isNotified };
 }
 
@@ -212,7 +213,7 @@ async function linkTo({ portal }: Visit, all: readonly AppointmentView[], email:
   return {
     url: `${options.origin}${options.path}/link?${new URLSearchParams({ t: text }).toString()}`,
     until: end + LINK_AFTER,
-    count: views.length,
+    count: views.filter(({ wish }) => !wish).length || 1,
     email,
     clinic: (await clinic()).name,
   };
@@ -262,7 +263,11 @@ async function offersFor(visit: Visit, own: Own): Promise<AppointmentView[]> {
   );
 }
 
-async function pageOf(visit: Visit, own: Own, more: Pick<AppointmentPage, 'outcome' | 'refusal'>): Promise<Reply> {
+async function pageOf(
+  visit: Visit,
+  own: Own,
+  more: Pick<AppointmentPage, 'outcome' | 'isAll' | 'refusal'>,
+): Promise<Reply> {
   const [link, watch, view, offers] = await Promise.all([
     linkOf(visit, own),
     watchOf(visit, own.view),
@@ -272,10 +277,16 @@ async function pageOf(visit: Visit, own: Own, more: Pick<AppointmentPage, 'outco
   return appointmentPage(visit, view, { link, watch, offers, ...more });
 }
 
+/** Whether a request is about the whole series of its appointment. */
+const isAll = ({ query }: Visit): boolean => query.get('all') !== '';
+
 /** `GET /appointments/:id` */
 export const showAppointment = forOwn((visit, own) => {
   const outcome = visit.query.get('outcome');
-  return pageOf(visit, own, { outcome: isOutcome(outcome) ? outcome : undefined });
+  return pageOf(visit, own, {
+    outcome: isOutcome(outcome) ? outcome : undefined,
+    isAll: isAll(visit) && own.view.series !== undefined,
+  });
 });
 
 /** `POST /appointments/:id/accept`: books a personal offer. */
@@ -329,7 +340,8 @@ export const showCalendarFile = forOwn(async (visit, { appointment, view, steps 
   const { options } = visit.portal;
   const times = [appointment, ...steps.map((one) => one.appointment)].map(({ meta }) => meta?.lastUpdated ?? '');
   const changed = times.map((time) => Date.parse(time)).filter((time) => time > 0);
-  const text = fileOf(view.steps.length > 0 ? view.steps : [view], visit.texts, {
+  const all = view.series?.all ?? view.steps;
+  const text = fileOf(all.length > 0 ? all : [view], visit.texts, {
     clinic: (await visit.portal.clinic()).name,
     host: new URL(options.origin).hostname,
     url: `${options.origin}${options.path}/appointments/${view.id}`,
@@ -342,18 +354,24 @@ export const showCalendarFile = forOwn(async (visit, { appointment, view, steps 
 
 /** `GET /appointments/:id/cancel`: asks first, or says that it is too late. */
 export const askCancel = forOwn(async (visit, { view }) =>
-  cancelPage(visit, view, view.openUntil !== undefined && !view.isOpen ? 'cancelTooLate' : undefined),
+  cancelPage(
+    visit,
+    view,
+    view.openUntil !== undefined && !view.isOpen && !isAll(visit) ? 'cancelTooLate' : undefined,
+    isAll(visit) ? openOf(view) : [],
+  ),
 );
 
 /**
- * Cancels an appointment, or all open steps of a visit. The first step comes first, because its cancellation period
+ * Cancels an appointment, all open steps of a visit, or `all` of a series. The first step comes first, because its cancellation period
  * ends first. The service may cancel the other steps with it; the remaining ones are cancelled one by one.
  */
 async function cancelAll(
   { portal, session }: Visit,
   { appointment, view, steps = [] }: Own,
+  all: readonly AppointmentView[],
 ): Promise<Refusal | undefined> {
-  const ids = comingOf(view.steps, portal.now()).map(({ id }) => id);
+  const ids = (all.length > 0 ? all : comingOf(view.steps, portal.now())).map(({ id }) => id);
   const [first = appointment] = steps.filter((one) => one.view.id === ids[0]).map((one) => one.appointment);
   const response = await portal.service.cancel(first);
   if (isRefusal(response)) {
@@ -374,22 +392,39 @@ async function cancelAll(
   return undefined;
 }
 
+/** Ends the waiting for something earlier than a cancelled appointment, and the personal offers in its place. */
+async function endDependents(visit: Visit, appointment: Appointment, ids: readonly string[]): Promise<void> {
+  const { portal } = visit;
+  const isDependent = (one: Appointment): boolean =>
+    [currentAppointmentOf(one), ...offeredFor(one, portal.options.extensions)].some((id) => id && ids.includes(id));
+  const patient = patientsOf(appointment).join(',');
+  const found = patient === '' ? [] : await search(visit, { patient, status: 'waitlist,proposed' }, isDependent);
+  for (const dependent of isRefusal(found) ? [] : found) {
+    await portal.service.cancel(dependent.appointment);
+  }
+}
+
 /** `POST /appointments/:id/cancel`. Repeating it has no effect. */
 export const cancel = forOwn(async (visit, found) => {
   const { view } = found;
   const own = `${visit.portal.options.path}/appointments`;
-  const to = view.offer ? own : `${own}/${view.id}?outcome=${view.wish ? 'left' : 'cancelled'}`;
-  if (view.state === 'cancelled') {
+  const all = isAll(visit) ? openOf(view) : [];
+  const outcome = view.wish ? 'left' : `cancelled${isAll(visit) ? '&all=1' : ''}`;
+  const to = view.offer ? own : `${own}/${view.id}?outcome=${outcome}`;
+  const ids = [view, ...view.steps, ...all].map(({ id }) => id);
+  if (isAll(visit) ? all.length === 0 : view.state === 'cancelled') {
+    await endDependents(visit, found.appointment, ids);
     return { kind: 'redirect', to };
   }
-  const refusal = await cancelAll(visit, found);
+  const refusal = await cancelAll(visit, found, all);
   if (refusal) {
-    return cancelPage(visit, view, reasonOf(refusal));
+    return cancelPage(visit, view, reasonOf(refusal), all);
   }
   // The portal is not notified of its own changes.
-  for (const { id } of [view, ...view.steps]) {
+  for (const id of ids) {
     visit.portal.updates.note(id);
   }
+  await endDependents(visit, found.appointment, ids);
   return { kind: 'redirect', to };
 });
 
@@ -486,7 +521,7 @@ export const move = forOwn((visit, { appointment, view, steps = [] }) => {
       for (const one of [view, ...steps.map((step) => step.view)]) {
         portal.updates.note(one.id);
       }
-      return { kind: 'redirect', to: `${movable.own}?outcome=moved` };
+      return { kind: 'redirect', to: `${movable.own}?outcome=moved${isWhole && view.series ? '&all=1' : ''}` };
     },
   );
 });

@@ -48,10 +48,15 @@ export function submissionOf(
  * The access rights that a session gains by a response: the appointment and the created Patient. The patient counts
  * only while the record has the identifier of the request (`knownPatients`), as appointments can be edited.
  */
-export function gainedBy({ form }: Visit, { patient, name }: Submission, answer: Appointment): Partial<Session> {
+export function gainedBy(
+  { form, session }: Visit,
+  { patient, name }: Submission,
+  answer: Appointment,
+): Partial<Session> {
   const [id] = patientsOf(answer);
   const mark = typeof patient === 'string' ? undefined : patient.identifier?.at(-1)?.value;
-  const patients = id && mark ? [{ id, mark, name, email: form.get('email') }] : [];
+  const isSelf = form.get('for') === '' && !session.patients.some((one) => one.isSelf);
+  const patients = id && mark ? [{ id, mark, name, email: form.get('email'), isSelf }] : [];
   return { patients, appointments: [answer.id ?? ''] };
 }
 
@@ -138,7 +143,7 @@ async function bookFrom(visit: Visit, booking: UnderWay, page: DetailsPage): Pro
   const isSeries = booked.length > 1 && booking.service.visit?.series !== undefined;
   return {
     kind: 'redirect',
-    to: `${portal.options.path}/appointments${isSeries ? '' : `/${id}?outcome=${outcome}`}`,
+    to: `${portal.options.path}/appointments/${id}?outcome=${outcome}${isSeries ? '&all=1' : ''}`,
     session,
     draft: null,
   };

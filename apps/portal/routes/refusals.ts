@@ -60,6 +60,18 @@ async function inCalendars({ service }: Portal, times: readonly Omit<ChosenTime,
   });
 }
 
+/** The same time in another calendar of the service. */
+async function withColleague(
+  client: Portal['service'],
+  service: BookableService,
+  { schedule, start, steps }: ChosenTime,
+): Promise<readonly ChosenTime[]> {
+  const others = steps ? [] : service.schedules.filter(({ reference }) => reference !== schedule);
+  const found = others.length > 0 ? await readTimes(client, service, others, [start, start + 1], 1) : undefined;
+  const [first] = found && !isRefusal(found) ? found.times : [];
+  return first ? [{ ...first, schedule: first.schedule.reference }] : [];
+}
+
 /**
  * Alternatives to a refused time or visit: from the refusal, else the nearest free ones.
  *
@@ -79,7 +91,8 @@ export async function alternativesTo(
   const fitting = all.filter(({ steps }) => (steps === undefined) === (time.steps === undefined));
   const named = await inCalendars(visit.portal, fitting.slice(0, OFFERED));
   if (named.length > 0) {
-    return named;
+    const same = await withColleague(client, service, time);
+    return [...same, ...named.filter(({ slot }) => slot !== same[0]?.slot)].slice(0, OFFERED);
   }
   if (time.steps) {
     return otherVisits(visit, service, time, OFFERED);

@@ -7,7 +7,7 @@ import { isRefusal } from '../fhir/client.ts';
 import type { PageHandler, Visit } from '../http/visit.ts';
 import { failureOf, failurePage } from '../pages/failure.ts';
 import { servicesPage } from '../pages/services.ts';
-import { peopleOf, timesPage, withCard } from '../pages/times.ts';
+import { MAX_CARDS, peopleOf, timesPage, withCard } from '../pages/times.ts';
 import { findOwn, restOfSeries } from './appointments.ts';
 import { movedBy } from './message.ts';
 import { showVisits } from './visits.ts';
@@ -142,8 +142,13 @@ export const showTimes: PageHandler = async (visit) => {
   const from = isDay(asked) && asked > today && asked < last ? asked : today;
   const isMonth = query.get('view') === 'month';
   const start = isMonth && monthOf(from) > today ? monthOf(from) : isMonth ? today : from;
-  const end = isMonth ? clock.startOf(monthOf(from, 1)) : clock.startOf(from, SPAN);
-  const found = await readTimes(portal.service, service, schedules, [Math.max(now, clock.startOf(start)), end]);
+  // The end of a month has few days: the next one is shown, too.
+  const isEnding = isMonth && clock.startOf(monthOf(start, 1)) - clock.startOf(start) < SPAN * DAY;
+  const months = isEnding ? [monthOf(start), monthOf(start, 1)] : [monthOf(start)];
+  const end = isMonth ? clock.startOf(monthOf(start, months.length)) : clock.startOf(from, SPAN);
+  // Of few people, the next time of each is shown, whoever is chosen.
+  const read = service.schedules.length <= MAX_CARDS ? service.schedules : schedules;
+  const found = await readTimes(portal.service, service, read, [Math.max(now, clock.startOf(start)), end]);
   if (isRefusal(found)) {
     return failurePage(visit, failureOf(found));
   }
@@ -155,7 +160,10 @@ export const showTimes: PageHandler = async (visit) => {
     .toSorted()
     .join(' ');
   const doctors = await portal.doctors({ ...service, key, schedules: shown }, portal.service);
-  const days = byDay(visit, found.times);
+  const days = byDay(
+    visit,
+    found.times.filter((time) => schedules.includes(time.schedule)),
+  );
   const dates = [...days.keys()];
   const day = dates.find((date) => date >= query.get('day')) ?? dates[0];
   const before = isMonth ? monthOf(from, -1) : clock.dayOf(clock.startOf(from, -SPAN));
@@ -169,7 +177,7 @@ export const showTimes: PageHandler = async (visit) => {
     people,
     who,
     isMonth,
-    first: isMonth ? monthOf(from) : from,
+    months,
     isFirst: query.get('day') === '',
     today,
     last,

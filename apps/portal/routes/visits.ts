@@ -95,7 +95,9 @@ export async function showVisits(
   const optional = service.visit?.optional ?? [];
   const isLeft = (name: string): boolean => move?.steps.every(({ step }) => step?.name !== name) ?? false;
   const without = move ? optional.filter(isLeft) : optional.filter((name) => query.all('without').includes(name));
-  const start = Math.max(now, clock.startOf(from));
+  const after = Number(query.get('after'));
+  const isAfter = Number.isSafeInteger(after) && clock.dayOf(after) === from;
+  const start = Math.max(now, clock.startOf(from), isAfter ? after + 1 : 0);
   const end = clock.startOf(from, SPAN);
   const moved = query.get('all') === 'stays' ? [...(rest?.moved ?? []), ...(rest?.stays ?? [])] : rest?.moved;
   const only = moved?.flatMap(({ step }) => step?.name ?? []);
@@ -106,6 +108,8 @@ export async function showVisits(
   const later = { from: end, to: end + AHEAD * DAY, without, only, count: 1 };
   const next = found.visits.length > 0 || found.isCutShort ? undefined : await findVisits(portal, service, later);
   const before = clock.dayOf(clock.startOf(from, -SPAN));
+  // A page that is full ends before its span: the next one begins after its last visit.
+  const lastStart = found.visits.length >= SHOWN ? Math.max(...found.visits.map(({ time }) => time.start)) : undefined;
   return visitsPage(visit, {
     service,
     ...found,
@@ -115,7 +119,8 @@ export async function showVisits(
     last,
     from: from > today ? from : undefined,
     earlier: from > today ? (before > today ? before : today) : undefined,
-    later: clock.dayOf(end) < last ? clock.dayOf(end) : undefined,
+    later: clock.dayOf(lastStart ?? end) < last ? clock.dayOf(lastStart ?? end) : undefined,
+    after: lastStart,
     next: next && !isRefusal(next) ? next.visits[0]?.time.start : undefined,
     move,
     rest: rest && moved && { moved, stays: rest.stays.filter((view) => !moved.includes(view)) },

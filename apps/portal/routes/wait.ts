@@ -72,7 +72,8 @@ async function askedFor(visit: Visit): Promise<Asked | Reply> {
   };
 }
 
-function daysIn({ clock, portal }: Visit, form: FormValues) {
+/** `before`: the start of the current appointment, whose own time is never offered back. */
+function daysIn({ clock, portal }: Visit, form: FormValues, before = Number.POSITIVE_INFINITY) {
   const problems = new Map<string, FieldProblem>();
   const [first, last] = [form.get('first'), form.get('last')];
   for (const [name, day] of Object.entries({ first, last })) {
@@ -84,17 +85,19 @@ function daysIn({ clock, portal }: Visit, form: FormValues) {
     return { problems, wish: { start: 0, end: 0 } };
   }
   const now = portal.now();
-  const wish = { start: Math.max(now, clock.startOf(first)), end: clock.startOf(last, 1) };
+  const wish = { start: Math.max(now, clock.startOf(first)), end: Math.min(clock.startOf(last, 1), before) };
   if (wish.start >= wish.end || wish.end > now + AHEAD * DAY) {
     problems.set('last', 'days');
   }
   return { problems, wish };
 }
 
-function sameAs({ portal }: Visit, { extension }: Appointment, patient: string, name: string | undefined): Submission {
+function sameAs({ portal }: Visit, current: Appointment, patient: string, name: string | undefined): Submission {
   const { messages } = portal.options;
-  const isNotified = listOf(extension).some(({ url, valueBoolean }) => url === messages && valueBoolean === true);
-  const nothing = { relatedPerson: undefined, comment: '', answers: undefined };
+  const isNotified = listOf(current.extension).some(
+    ({ url, valueBoolean }) => url === messages && valueBoolean === true,
+  );
+  const nothing = { relatedPerson: undefined, comment: current.comment ?? '', answers: undefined };
   return { ...nothing, patient, name: name ?? '', messages: isNotified ? messages : undefined };
 }
 
@@ -113,7 +116,7 @@ export const joinWaitlist: PageHandler = async (visit) => {
   }
   const { page, current } = asked;
   const known = page.known.find(({ id }) => id === form.get('for'));
-  const days = daysIn(visit, form);
+  const days = daysIn(visit, form, page.current?.start);
   const person = current ? [] : personProblems(form, clock.dayOf(portal.now()), known !== undefined);
   const answers = page.questions && readAnswers(page.questions, form, portal.options.timeZone);
   const problems = new Map([...days.problems, ...person, ...(answers?.problems ?? [])]);
@@ -129,7 +132,7 @@ export const joinWaitlist: PageHandler = async (visit) => {
     identifier: identifierOf(portal, key),
     wish: days.wish,
     actor: page.schedule?.actor ?? '',
-    current: current?.id,
+    current,
   };
   const submission =
     current && patient !== undefined

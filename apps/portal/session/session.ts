@@ -13,6 +13,8 @@ interface OwnPatient {
   readonly mark: string;
   readonly name: string;
   readonly email: string;
+  /** Whether the visitor booked for themselves. */
+  readonly isSelf?: boolean;
 }
 
 /** The access rights of a browser. */

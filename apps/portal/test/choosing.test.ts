@@ -2,7 +2,8 @@
 import { expect, test } from '@jest/globals';
 import { aBrowser, bundle, withPortal } from './installed.ts';
 
-const now = Date.parse('2040-01-02T07:00:00Z');
+const begin = Date.parse('2040-01-02T07:00:00Z');
+let now = begin;
 const coding = { system: 'urn:s', code: 'c' };
 const HALF_HOUR = 1_800_000;
 
@@ -128,6 +129,10 @@ test('a month has its days with free times as links; a chosen date begins the li
   expect(month.body).toContain('<caption>February 2040</caption>');
   expect(month.body.match(/<td>/g)).toHaveLength(29 + 2);
   expect(month.body).toMatch(/<a href="[^"]*view=month[^"]*" aria-label="Friday, 3 February 2040, 3 times"/);
+  now = Date.parse('2040-01-30T07:00:00Z');
+  const ending = await get('&view=month');
+  now = begin;
+  expect(ending.body).toMatch(/<caption>January 2040.*<caption>February 2040/s);
   const later = await get('&from=2040-01-20');
   expect(later.body).toContain('value="2040-01-20"');
   expect(later.body).not.toContain('12 Jan');

@@ -64,7 +64,7 @@ async function aVisitor() {
 
 test('the page of times leads to it where the clinic keeps a waitlist; elsewhere there is none', async () => {
   const { send } = aBrowser(app, '192.0.2.1');
-  expect((await send('/portal/times?service=urn%3As%7Cc')).body).toContain('Tell me if a time becomes free');
+  expect((await send('/portal/times?service=urn%3As%7Cc')).body).toContain('Wait for a time that becomes free');
   expect((await send('/portal/times?service=urn%3As%7Cother')).body).not.toContain('/portal/wait');
   for (const service of ['urn%3As%7Cother', 'nothing', '']) {
     expect((await send(`/portal/wait?service=${service}`)).statusCode).toBe(404);

@@ -16,8 +16,12 @@ export interface AppointmentView {
   readonly serviceKey: string | undefined;
   /** The step of a visit, and the id of the visit's service. */
   readonly step: { readonly name: string; readonly service: string } | undefined;
-  /** The identifier of the series, and its service key if several of its appointments are open. */
-  readonly series?: { readonly group: string; readonly key: string | undefined };
+  /** The identifier of the series, the key of its service, and its appointments by start. */
+  readonly series?: {
+    readonly group: string;
+    readonly key: string | undefined;
+    readonly all: readonly AppointmentView[];
+  };
   readonly payer: string | undefined;
   readonly withWhom: string | undefined;
   readonly where: string | undefined;
@@ -30,6 +34,8 @@ export interface AppointmentView {
   readonly reason: string | undefined;
   /** Deadline of the clinic's response to a request, in milliseconds since 1970 UTC. */
   readonly answerBy: number | undefined;
+  /** Whether the clinic, and not the patient, ended it. */
+  readonly isByClinic: boolean;
   /** Whether the deadline passed without a response. */
   readonly isUnanswered: boolean;
   /**
@@ -124,6 +130,7 @@ export function viewOf(
   const [type] = listOf(appointment.serviceType);
   const coding = listOf(type?.coding)[0];
   const { cancelationReason: reason } = appointment;
+  const ended = codesIn(reason);
   const offer = offerIn(appointment, urls, now);
   const state = offer ? 'offered' : (states[appointment.status] ?? 'unclear');
   const schedule = scheduleOf(appointment, slots, services);
@@ -150,7 +157,8 @@ export function viewOf(
     notes: textOf(appointment.patientInstruction),
     reason: state === 'cancelled' ? (textOf(reason?.text) ?? textOf(listOf(reason?.coding)[0]?.display)) : undefined,
     answerBy: state === 'asked' ? parseInstant(answer?.valueInstant) : undefined,
-    isUnanswered: state === 'cancelled' && codesIn(reason).includes('confirmation-expired'),
+    isByClinic: state === 'cancelled' && reason !== undefined && !ended.includes('pat'),
+    isUnanswered: state === 'cancelled' && ended.includes('confirmation-expired'),
     openUntil,
     isOpen: openUntil !== undefined && openUntil > now,
     hasWaitlist: schedule?.hasWaitlist ?? false,
@@ -164,6 +172,12 @@ const least = (times: readonly (number | undefined)[]): number | undefined => {
   const known = times.filter((time) => time !== undefined);
   return known.length > 0 ? Math.min(...known) : undefined;
 };
+
+/** The appointments of a series that can still be moved and cancelled, if there are several. */
+export function openOf({ series }: Pick<AppointmentView, 'series'>): readonly AppointmentView[] {
+  const open = series?.all.filter(({ isOpen }) => isOpen) ?? [];
+  return open.length > 1 ? open : [];
+}
 
 /** The future steps of a visit whose status allows moves and cancellations. */
 export const comingOf = (steps: readonly AppointmentView[], now: number): AppointmentView[] =>

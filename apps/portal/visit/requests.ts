@@ -124,8 +124,8 @@ export interface Waiting {
   readonly wish: { readonly start: number; readonly end: number };
   /** Reference of the practitioner; empty: any. */
   readonly actor: string;
-  /** Id of the current appointment, kept until an earlier time is booked. */
-  readonly current: string | undefined;
+  /** The current appointment, kept until an earlier time is booked. */
+  readonly current: Appointment | undefined;
 }
 
 /** The body of `$waitlist`. */
@@ -140,9 +140,11 @@ export function waitRequest(waiting: Waiting, submission: Submission): Parameter
     ...(service.coding && { serviceType: [{ coding: [service.coding], text: service.name }] }),
     requestedPeriod: [{ start: formatInstant(wish.start), end: formatInstant(wish.end) }],
     ...(extension.length > 0 && { extension }),
+    ...(submission.comment && { comment: submission.comment }),
+    ...(current?.supportingInformation && { supportingInformation: current.supportingInformation }),
     participant: [person, ...(actor ? [{ actor: { reference: actor }, status: 'accepted' as const }] : [])],
   };
-  const stands = current ? [{ name: 'standing-appt-id', valueUri: `Appointment/${current}` }] : [];
+  const stands = current ? [{ name: 'current-appt-id', valueUri: `Appointment/${current.id}` }] : [];
   return asParameters([entry], [...parameter, ...stands]);
 }
 

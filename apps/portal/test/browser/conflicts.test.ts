@@ -40,12 +40,28 @@ test('of two browsers on one time one holds it, and the other gets the next best
   await fillPerson(refused, 'Lou');
   await refused.getByRole('button', { name: 'Book this appointment' }).click();
   await expect(refused.locator('.state')).toHaveText('Confirmed');
-  await expect(refused.locator('dl')).toContainText('10:00–10:30');
+  await expect(refused.locator('#state')).toContainText('10:00–10:30');
   await expect(refused.locator('dl')).toContainText('Lou Muster');
   const taken = await Promise.all(
     service.slots.map(({ id }) => stored('Appointment', `slot=Slot/${id}&status=booked`)),
   );
   expect(taken.map(({ length }) => length)).toEqual([0, 1, 1, 0]);
+});
+
+test('where a time is gone, the same time with a colleague is offered first', async ({ browser }) => {
+  const service = await aService({ starts: halfHours(morning(9), 4) });
+  await aService({ starts: halfHours(morning(9), 4), like: service.schedule, doctor: 'Dr. Kollege' });
+  const [first, second] = [await browser.newPage(), await browser.newPage()];
+  const time = (page: Page) => page.locator('#group-0 + ul').getByRole('button', { name: '10:00' });
+  await expect(async () => {
+    await visit(first, service);
+    await expect(first.locator('.person')).toHaveCount(3, { timeout: 500 });
+  }).toPass();
+  await visit(second, service);
+  await time(first).click();
+  await first.waitForURL(/details/);
+  await time(second).click();
+  await expect(second.locator('.alternatives button').first()).toHaveText(/^10:00.*Dr\. /);
 });
 
 test('a time that was lost while the form was filled in costs nothing that was typed', async ({ page }) => {
@@ -75,7 +91,7 @@ test('a time that was lost while the form was filled in costs nothing that was t
   await expectAccessible(page);
   await page.getByRole('button', { name: /^09:30/ }).click();
   await expect(page.locator('.state')).toHaveText('Confirmed');
-  await expect(page.locator('dl')).toContainText('09:30–10:00');
+  await expect(page.locator('#state')).toContainText('09:30–10:00');
   await expect(page.locator('dl')).toContainText('Second floor, please');
 });
 
@@ -106,5 +122,5 @@ test('a time that was taken while it was looked at cannot be moved to; another i
   await expectAccessible(page);
   await page.getByRole('button', { name: /^10:30/ }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your appointment was moved.');
-  await expect(page.locator('dl')).toContainText('10:30–11:00');
+  await expect(page.locator('#state')).toContainText('10:30–11:00');
 });

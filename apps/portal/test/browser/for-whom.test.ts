@@ -18,7 +18,9 @@ test('somebody books for a child: what was typed stays, and the clinic knows who
   await expect(page.locator('[name=ownGiven]')).toHaveAttribute('autocomplete', 'given-name');
   await fillPerson(page, 'Emil', 'Klein');
   await page.locator('button.primary').click();
-  await expect(page.getByRole('alert')).toContainText('You who book: First name');
+  await expect(page.getByRole('alert')).toContainText('About you: First name');
+  await expect(page.locator('.person legend').first()).toHaveText(/Your child/);
+  await expect(page.locator('.person .for-own')).toBeHidden();
   await page.locator('[name=ownGiven]').fill('Paula');
   await page.locator('[name=ownFamily]').fill('Groß');
   await expectAccessible(page);
@@ -41,9 +43,10 @@ test('somebody books for a child: what was typed stays, and the clinic knows who
     telecom: [{ system: 'email', value: 'kim@example.org' }],
   });
 
-  // Who books again chooses the child, and says nothing twice.
+  // Who books again chooses the child, and says nothing twice; or books for herself.
   await visit(page, service);
   await page.getByRole('button', { name: '09:30' }).click();
+  await expect(page.getByRole('radio', { name: 'For me', exact: true })).toBeVisible();
   await page.getByRole('radio', { name: 'Emil Klein' }).check();
   await expect(page.locator('[name=given], [name=ownGiven]').filter({ visible: true })).toHaveCount(0);
   await page.locator('button.primary').click();

@@ -61,7 +61,7 @@ for (const [index, language] of languages.entries()) {
     await expectSmall(page);
     await take('times');
     await page.getByRole('link', { name: texts.times.month }).click();
-    await expect(page.locator('table.month')).toBeVisible();
+    await expect(page.locator('table.month').last()).toBeVisible();
     await page.locator('.language summary').click();
     await expectSmall(page);
     await visit(page, second);

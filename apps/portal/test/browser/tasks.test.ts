@@ -63,7 +63,7 @@ test('the tasks of a patient cost few clicks', async ({ page }) => {
     await click(page.getByRole('link', { name: 'Move' }));
     await click(button(page, '10:30'));
     await click(button(page, 'Move to this time'));
-    await expect(page.locator('dl')).toContainText('10:30–11:00');
+    await expect(page.locator('#state')).toContainText('10:30–11:00');
   });
   await measure('cancel', async ({ click }) => {
     await click(page.getByRole('link', { name: 'Cancel the appointment' }));

@@ -93,10 +93,15 @@ test('a series whose third time is taken is proposed with another one, booked, a
   await offered.getByRole('button').click();
   await fillPerson(page, 'Vera', 'Muster');
   await page.locator('button.primary').click();
-  await expect(page).toHaveURL(/\/portal\/appointments$/);
-  await expect(page.locator('.cards .state')).toHaveText(['Confirmed', 'Confirmed', 'Confirmed']);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your appointments are booked');
+  await expect(page.locator('p.link')).toBeVisible();
+  await expectFits(page);
+  const file = await page.request.get(`${page.url().replace(/\?.*/, '')}/calendar.ics`);
+  expect((await file.text()).match(/UID:/g)).toHaveLength(3);
 
-  await page.locator('.cards a').nth(2).click();
+  const own = page.getByRole('heading', { name: 'All appointments of this series' }).locator('..').getByRole('link');
+  await expect(own).toHaveCount(3);
+  await own.nth(2).click();
   await page.getByRole('link', { name: 'Move', exact: true }).click();
   await page.getByRole('link', { name: 'Go to the next free time' }).click();
   await page.locator('.time').click();
@@ -104,6 +109,27 @@ test('a series whose third time is taken is proposed with another one, booked, a
   await expect(page.locator('#state')).toContainText('10:00–10:30');
   await page.goto(`${origin}/portal/appointments`);
   await expect(page.locator('.cards .state')).toHaveText(['Confirmed', 'Confirmed', 'Confirmed']);
+
+  await page.locator('.cards a').first().click();
+  await page.getByRole('link', { name: 'Cancel all that are to come' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Cancel these appointments?');
+  await expect(page.locator('main ol li')).toHaveText([/09:00/, /09:00/, /10:00/]);
+  await page.locator('button.danger').click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your appointments were cancelled.');
+  expect((await slotsOf(exercise.schedule)).filter((one) => !one.startsWith('free'))).toEqual([]);
+});
+
+test('of a series with more times than a page shows, the later ones follow without a gap', async ({ browser }) => {
+  const nine = morning(9);
+  const starts = halfHours(nine, 12).flatMap((start) => [start, start + 7 * DAY]);
+  const series = await aSeries(2, await aService({ starts, doctor: 'Kim Turner' }));
+  const page = await aPage(browser);
+  await visit(page, series);
+  const offered = page.locator('.cards > .card h2');
+  await expect(offered).toHaveCount(10);
+  await expect(offered.last()).toContainText('13:30');
+  await page.getByRole('link', { name: 'Later days' }).click();
+  await expect(offered.first()).toContainText('14:00');
 });
 
 test('the rest of a series is moved at once, what was moved by itself stays, and one link leads to all of it', async ({
@@ -120,6 +146,8 @@ test('the rest of a series is moved at once, what was moved by itself stays, and
   await page.locator('.cards > .card').first().getByRole('button').click();
   await fillPerson(page, 'Vera', 'Muster');
   await page.locator('button.primary').click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your appointments are booked');
+  await page.goto(`${origin}/portal/appointments`);
   await expect(page.locator('.cards a')).toHaveCount(14);
 
   // The fourth to another hour of its day.
@@ -140,9 +168,13 @@ test('the rest of a series is moved at once, what was moved by itself stays, and
   await expect(offered).toContainText('13 of 13 appointments are at their usual time.');
   await offered.getByRole('button').click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Move these appointments?');
-  await expect(page.locator('dd ol li')).toHaveCount(13);
+  const [from, to] = [page.locator('dd ol').first(), page.locator('dd ol').last()];
+  await expect(to.locator('li')).toHaveCount(13);
+  const days = (await from.locator('li').allTextContents()).map((text) => Date.parse(text.replace(/,[^,]*$/, '')));
+  expect(days).toHaveLength(13);
+  expect(days).toEqual(days.toSorted((one, other) => one - other));
   await page.getByRole('button', { name: 'Move to this time' }).click();
-  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your appointment was moved.');
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your appointments were moved.');
   const taken = (await slotsOf(exercise.schedule)).filter((one) => !one.startsWith('free'));
   expect(taken).toHaveLength(14);
 

@@ -13,6 +13,7 @@ import {
   visit,
 } from '../../../../test/browser/clinic.ts';
 import { test } from '../../../../test/browser/test.ts';
+import { stored } from '../../../../test/contract/fixtures.ts';
 import { config } from '../../../../test/contract/installation.ts';
 import { MINUTE_LIMIT } from '../../../../test/lib/time-scale.ts';
 
@@ -28,7 +29,7 @@ async function bookFirst(page: Page, service: TestService): Promise<void> {
 
 async function join(page: Page, service: Pick<TestService, 'address'>): Promise<void> {
   await visit(page, service);
-  await page.getByRole('link', { name: 'Tell me if a time becomes free' }).click();
+  await page.getByRole('link', { name: 'Wait for a time that becomes free' }).click();
   await fillPerson(page, 'Kim', 'Muster');
 }
 
@@ -108,7 +109,7 @@ test('something earlier is offered beside an appointment, which stays if it is d
   await bookFirst(first, service);
   await bookFirst(later, service);
   const own = later.url();
-  await later.getByRole('link', { name: 'Tell me if something earlier is free' }).click();
+  await later.getByRole('link', { name: 'Wait for an earlier time' }).click();
   await later.locator('button.primary').click();
   await headingIs(later, 'You are on the waitlist');
 
@@ -121,6 +122,42 @@ test('something earlier is offered beside an appointment, which stays if it is d
   await later.locator('button.danger').click();
   await headingIs(later, 'My appointments');
   await expect(later.locator('.state')).toHaveText(['Confirmed', 'On the waitlist']);
+});
+
+test('who moves to later is not offered the time just left, keeps the note, and by cancelling waits no more', async ({
+  browser,
+}) => {
+  test.slow();
+  const service = await aService({ starts: [morning(9), morning(10), morning(11)], hasWaitlist: true });
+  const [first, page] = [await browser.newPage(), await browser.newPage()];
+  await bookFirst(first, service);
+  await visit(page, service);
+  await page.locator('.time').first().click();
+  await fillPerson(page, 'Ina', 'Frei');
+  await page.locator('[name=comment]').fill('By wheelchair');
+  await page.locator('button.primary').click();
+  const own = page.url().replace(/\?.*/, '');
+  await page.getByRole('link', { name: 'Wait for an earlier time' }).click();
+  await page.locator('button.primary').click();
+  await headingIs(page, 'You are on the waitlist');
+  await page.goto(own);
+  await page.getByRole('link', { name: 'Move', exact: true }).click();
+  await page.locator('.time').first().click();
+  await page.getByRole('button', { name: 'Move to this time' }).click();
+  await headingIs(page, 'Your appointment was moved.');
+  await cancel(first);
+  await seeOffer(page);
+  await expect(page.locator('.card.offer')).toContainText('09:00–09:30');
+  expect((await stored('Appointment', `slot=Slot/${service.slots[0]?.id}&status=proposed`))[0]?.comment).toBe(
+    'By wheelchair',
+  );
+  await page.goto(own);
+  await page.getByRole('link', { name: 'Cancel the appointment' }).click();
+  await page.locator('button.danger').click();
+  await headingIs(page, 'Your appointment was cancelled.');
+  await page.goto(`${origin}/portal/appointments`);
+  await expect(page.locator('.state')).toHaveText(['Cancelled']);
+  await expect(page.locator('.card.offer')).toHaveCount(0);
 });
 
 test('who waits for a whole visit is offered all of it as one, in place of a later one, and takes it', async ({
@@ -153,7 +190,7 @@ test('who waits for a whole visit is offered all of it as one, in place of a lat
     await page.locator('button.primary').click();
     await expect(page.locator('.state')).toHaveText('Confirmed');
   }
-  await later.getByRole('link', { name: 'Tell me if something earlier is free' }).click();
+  await later.getByRole('link', { name: 'Wait for an earlier time' }).click();
   await later.locator('button.primary').click();
   await headingIs(later, 'You are on the waitlist');
   await join(waiting, whole);

@@ -45,7 +45,7 @@ test.describe('without scripts', () => {
     await page.getByRole('link', { name: 'Move' }).click();
     await page.getByRole('button', { name: '10:00' }).click();
     await page.getByRole('button', { name: 'Move to this time' }).click();
-    await expect(page.locator('dl')).toContainText('10:00–10:30');
+    await expect(page.locator('#state')).toContainText('10:00–10:30');
     await page.getByRole('link', { name: 'Cancel the appointment' }).click();
     await page.getByRole('button', { name: 'Yes, cancel it' }).click();
     await expect(page.locator('.state')).toHaveText('Cancelled');
