@@ -5,11 +5,15 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from '@jest/globals';
+import type { Patient } from '@medplum/fhirtypes';
 import { frontDesk } from '../../apps/front-desk/server.ts';
+import { hasWords } from '../../apps/portal/clinic/services.ts';
 import { clinicPage } from '../../apps/portal/preview.ts';
+import { isEnabled } from '../../apps/portal/questionnaire/enable-when.ts';
 import { portal } from '../../apps/portal/server.ts';
 import { aClinic, builtFiles, settings } from '../../apps/portal/test/installed.ts';
 import { parsePatchRequest } from '../../core/booking/patch/patch.ts';
+import { isSamePerson } from '../../core/booking/patients/identity.ts';
 import { parseBookRequest } from '../../core/booking/request/request.ts';
 import { parseReply } from '../../core/messages/reply.ts';
 import { parseSubmission } from '../../core/notifications/subscription/submission.ts';
@@ -89,6 +93,7 @@ function shapes(bytes: number, type: string): string[] {
     fill('a=b&', '', ''),
     fill('%00', 'a=', ''),
     fill('/portal/pictures/Organization/preview?v=x', '{"consent":"', '"}'),
+    fill(`%CC%87%CC%A3`, 'name=', ''),
   ];
 }
 
@@ -104,6 +109,7 @@ const fhir = [
   ['PATCH', 'Appointment/a', 'Parameters', fixedLimits.patchBytes],
   ['POST', '', 'Bundle', fixedLimits.bodyBytes],
   ['POST', 'Appointment/_search', 'Parameters', fixedLimits.formBytes],
+  ['POST', 'Patient/_search', 'Parameters', fixedLimits.formBytes],
 ] as const;
 const routes = [
   ...fhir.map(([method, path, type, bytes]) => ({ method, url: `/fhir/R4${path && `/${path}`}`, type, bytes })),
@@ -122,6 +128,20 @@ const readers: readonly ((body: unknown) => unknown)[] = [
   (body) => parseSubmission(body, undefined, 0, config),
   (body) => parsePatchRequest(body),
 ];
+
+test('texts of combining marks are compared at once', async () => {
+  const text = '\u0307\u0323'.repeat(60_000);
+  const patient: Patient = { resourceType: 'Patient', birthDate: '2000-01-01', name: [{ family: text }] };
+  const condition = { field: 'a', operator: '=', value: 'x' };
+  const comparisons = [
+    () => isSamePerson(patient, { ...patient, name: [{ family: `${text}a` }] }, config),
+    () => isEnabled({ conditions: [condition], behavior: 'all' }, () => [text]),
+    () => hasWords('Surgery', text),
+  ];
+  for (const compare of comparisons) {
+    expect(await steadyStandOf(async () => compare())).toBeLessThan(MAX_STAND);
+  }
+});
 
 test.each(routes)('$method $url', async ({ method, url, type, bytes }) => {
   const contentTypes = ['application/fhir+json', 'application/json', 'application/x-www-form-urlencoded'];

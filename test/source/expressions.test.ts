@@ -55,6 +55,19 @@ test('no expression backtracks more than in proportion to the text', () => {
   expect(slow.map(([name]) => name)).toEqual([]);
 });
 
+test('what sorts or normalizes text in more than proportion to it is asked for short texts only', () => {
+  const files = globSync('{core,bots,gateway,apps/portal,apps/assistants,packages/web}/**/*.ts', {
+    exclude: (name) => name === 'node_modules' || name === 'test',
+  });
+  const costly = files.filter((file) => /\.normalize\(|localeCompare\(/.test(readFileSync(file, 'utf8')));
+  // Both compare ids or names of the clinic's own.
+  expect(costly.sort()).toEqual([
+    'apps/portal/clinic/services.ts',
+    'core/fhir/unicode.ts',
+    'core/messages/calendar-feed.ts',
+  ]);
+});
+
 test('only lists of words that the sources or the configuration name are made into expressions', () => {
   expect([...made].sort()).toEqual(['core/fhir/narrative/narrative.ts', 'gateway/medplum/address-rewriting.ts']);
 });

@@ -1,4 +1,5 @@
 import type { Patient } from '@medplum/fhirtypes';
+import { normalized } from '../../../core/fhir/unicode.ts';
 import { isLocalDay } from '../../../core/time/local-day.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 
@@ -20,9 +21,7 @@ const unmarked: Readonly<Record<string, string>> = {
 
 /** A text in lower case without diacritics: Yılmaz equals Yilmaz, Sørensen equals Sorensen. */
 const folded = (text: string): string =>
-  text
-    .toLowerCase()
-    .normalize('NFD')
+  normalized(text.toLowerCase(), 'NFD')
     .replace(/\p{M}/gu, '')
     .replace(/[ßıøłđðþæœ]/g, (letter) => unmarked[letter] ?? letter);
 

@@ -12,6 +12,7 @@ import type {
 import { milliseconds } from '../../../core/fhir/instant.ts';
 import { servesAll, serviceIdOf } from '../../../core/fhir/reference.ts';
 import { appointmentMinutes } from '../../../core/fhir/scheduling/scheduling-parameters.ts';
+import { normalized } from '../../../core/fhir/unicode.ts';
 import { extensionIn, listOf, partsOf, textOf } from '../../../packages/web/elements.ts';
 import type { ExtensionUrls } from '../../../packages/web/refusal.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn, searchAll } from '../fhir/client.ts';
@@ -288,7 +289,7 @@ export async function readServices(service: BookingService, urls: Urls): Promise
   };
 }
 
-const folded = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLocaleLowerCase();
+const folded = (text: string): string => normalized(text, 'NFD').replace(/\p{M}/gu, '').toLocaleLowerCase();
 
 /** Whether a text contains all words of a search, ignoring case and diacritics. */
 export const hasWords = (text: string, words: string): boolean =>

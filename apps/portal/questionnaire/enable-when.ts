@@ -15,7 +15,7 @@ type ValuesOf = (field: string) => readonly string[];
 
 function compare(value: string, other: string): number {
   const [a, b] = [Number(value), Number(other)];
-  return Number.isNaN(a) || Number.isNaN(b) ? value.localeCompare(other) : a - b;
+  return Number.isNaN(a) || Number.isNaN(b) ? Number(value > other) - Number(value < other) : a - b;
 }
 
 type Operator = (values: readonly string[], value: string) => boolean;

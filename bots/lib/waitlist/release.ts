@@ -212,7 +212,7 @@ async function offer(
 const patientsOf = ({ participant }: Appointment): string[] =>
   participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
 
-/** Those whose people were not asked for a time yet, by whatever portal. */
+/** Those whose people were not asked for a time yet. */
 async function withoutAsked(
   medplum: MedplumClient,
   wanted: readonly Candidate[],

@@ -4,6 +4,7 @@ import type { PublicConfig } from '../../fhir/artefacts.ts';
 import { idIn } from '../../fhir/reference.ts';
 import { updateEntry } from '../../fhir/resource.ts';
 import { isByService, ownerOf } from '../../fhir/tags.ts';
+import { normalized } from '../../fhir/unicode.ts';
 import { findResource, type ResourceSet } from '../../rows/resource-set.ts';
 import { identifierQuery, type SearchQuery } from '../../rows/search.ts';
 
@@ -23,8 +24,7 @@ export function hasCommonIdentifier(one: readonly Identifier[] | undefined, othe
 }
 
 const letters = (text = ''): string =>
-  text
-    .normalize('NFKD')
+  normalized(text, 'NFKD')
     .replace(/[^\p{L}\p{N}]/gu, '')
     .toLowerCase();
 
@@ -34,13 +34,20 @@ function namesOf({ name = [], birthDate }: Patient): Set<string> {
   return new Set(birthDate ? names.filter((one) => one !== ' ').map((one) => `${birthDate} ${one}`) : []);
 }
 
-/** Whether two records are one person: a common identifier; within one portal also the same name and birth date. */
+/**
+ * Whether two records are one person: within one portal, if they share an identifier, or name and birth date. Records of
+ * two portals are two persons until the clinic merges them, because a portal may send identifiers of anybody.
+ */
 export function isSamePerson(patient: Patient, other: Patient, config: PublicConfig): boolean {
+  if (patient.id !== undefined && patient.id === other.id) {
+    return true;
+  }
+  if (ownerOf(patient, config) !== ownerOf(other, config)) {
+    return false;
+  }
   const names = namesOf(other);
   return (
-    (patient.id !== undefined && patient.id === other.id) ||
-    hasCommonIdentifier(patient.identifier, other.identifier) ||
-    (ownerOf(patient, config) === ownerOf(other, config) && [...namesOf(patient)].some((name) => names.has(name)))
+    hasCommonIdentifier(patient.identifier, other.identifier) || [...namesOf(patient)].some((name) => names.has(name))
   );
 }
 

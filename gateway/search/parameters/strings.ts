@@ -1,4 +1,5 @@
 import type { Issue } from '../../../core/fhir/outcome/outcome.ts';
+import { normalized } from '../../../core/fhir/unicode.ts';
 import { type SearchParam, searchIssue } from './param.ts';
 
 /** Words of letters and digits, with what separates words in any name: what Medplum's word-by-word search understands. */
@@ -17,7 +18,12 @@ export const isForFree = (params: readonly SearchParam[]): boolean =>
 const meaning = (value: string): string => value.replace(/\\(.)/gs, '$1');
 
 /** A text in the two ways in which Unicode writes letters with accents: as one character, or decomposed. */
-const spellings = (value: string): readonly string[] => [...new Set([value.normalize('NFC'), value.normalize('NFD')])];
+const spellings = (value: string): readonly string[] => [
+  ...new Set([normalized(value, 'NFC'), normalized(value, 'NFD')]),
+];
+
+/** The longest text that is searched for. Longer ones would be cut when they are normalized. */
+const MAX_LENGTH = 250;
 
 /**
  * Writes the value of a string parameter the way Medplum finds it.
@@ -49,7 +55,10 @@ export function rewriteString(
       `'${name}' has no value to look for. A comma or a backslash itself is written as '\\,' or '\\\\'.`,
     );
   }
-  const composed = alternatives.map((one) => one.normalize('NFC'));
+  if (alternatives.some(({ length }) => length > MAX_LENGTH)) {
+    return searchIssue(name, `A value of '${name}' can have at most ${MAX_LENGTH} characters.`);
+  }
+  const composed = alternatives.map((one) => normalized(one, 'NFC'));
   if (isWords && modifier === undefined && composed.every((one) => words.test(meaning(one)))) {
     return { name, value: composed.join(',') };
   }
