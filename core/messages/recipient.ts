@@ -1,7 +1,7 @@
 import type { Appointment, ContactPoint, Extension, Patient, RelatedPerson, Resource } from '@medplum/fhirtypes';
 import { type BookingConfig, type MessageLanguage, messageLanguages } from '../config/config.ts';
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
-import { mailboxOf } from '../fhir/mailbox.ts';
+import { emailAddress, mailboxOf } from '../fhir/mailbox.ts';
 import { idIn } from '../fhir/reference.ts';
 import { isResource, isSameJson } from '../fhir/resource.ts';
 import { isByService, ownerOf } from '../fhir/tags.ts';
@@ -31,22 +31,20 @@ function saidIn({ extension }: { readonly extension?: Extension[] }, config: Pub
 export const isOfClinic = (appointment: Appointment, config: PublicConfig): boolean =>
   saidIn(appointment, config) ?? ownerOf(appointment, config) === undefined;
 
-/** One mailbox: no list, no name, nothing that ends a header. */
-const mailbox = /^[^\s@<>()[\]\\,;:"]{1,64}@[^\s@<>()[\]\\,;:"]{1,180}\.[^\s@<>()[\]\\,;:".]{2,63}$/u;
-
 const telephone = /^(?:\+|00)?[0-9][0-9 ()/.-]{4,24}$/;
 
 /** Premium-rate numbers. */
-const premium = /^(?:0|\+49|\+43|\+41)(?:900|901|118|137|180|190)/;
+const premium = /^(?:(?:0|\+49)(?:900|901|118|137|180|190)|\+43(?:9[03]\d|118)|\+41(?:90[016]|18))/;
 
 function addressIn({ system, value = '' }: ContactPoint): Pick<Recipient, 'medium' | 'address'> | undefined {
   const text = value.trim();
-  if (system === 'email' && mailbox.test(text)) {
-    return { medium: 'email', address: text };
+  const email = system === 'email' ? emailAddress(text) : undefined;
+  if (email) {
+    return { medium: 'email', address: email };
   }
   const isPhone = (system === 'phone' || system === 'sms') && telephone.test(text);
   const number = text.replace(/[^+0-9]/g, '').replace(/^00/, '+');
-  return isPhone ? { medium: 'sms', address: number.replace(/^(\+49|\+43|\+41)0/, '$1') } : undefined;
+  return isPhone ? { medium: 'sms', address: number.replace(/^(\+49|\+43|\+41)0+/, '$1') } : undefined;
 }
 
 /** Whether an address is no longer, or not yet, in use. The last day or month of a period belongs to it. */

@@ -591,7 +591,7 @@ describe('who is told', () => {
   /** Portals book so many times for somebody. */
   async function bookedFor(times: number): Promise<void> {
     for (let count = 0; count < times; count++) {
-      const value = count % 2 === 0 ? somebody.value : `Somebody+${count}@example.org`;
+      const value = [somebody.value, `Somebody+${count}@example.org`, 'somebody@example\u3002org'][count % 3];
       const { patient } = await aPatient({ telecom: [{ ...somebody, value }] });
       await anAppointment(patient, noon(10), { meta: { tag }, extension: says(true) });
       await (count % 5 === 0 && run());
@@ -840,7 +840,14 @@ describe('SMS', () => {
     gateway.open();
     await run();
     const costly = ['+882 13 300 655', '0 0882 13 300 655', '0900 1234567', '+49 (0)900 123456', '+49 (137) 123456'];
-    for (const value of [...costly, '+371 90 001 001', '0049 (0)151 234567']) {
+    const padded = [
+      '+41 906 123 456',
+      '+43 930 123456',
+      '+49 00900 1234567',
+      '+49-0-0900-123456',
+      '+49 (0) (0) 137 12345',
+    ];
+    for (const value of [...costly, ...padded, '+371 90 001 001', '0049 (0)151 234567']) {
       await anAppointment((await aPatient({ telecom: [{ system: 'phone', value }] })).patient);
     }
     await runAt(noon(1));
