@@ -128,6 +128,7 @@ test('what portals need passes: search, a patient, the discovery of tokens', asy
 test('the log has no queries, which hold links and names of patients, and no secret of a calendar', async () => {
   await ask('/portal/link?t=secret');
   expect(await ask('/portal/calendar/secret.ics')).toMatchObject({ status: 200 });
+  await ask('/portal/message/secret.secret');
   await ask('/fhir/R4/Patient?family=secret', { headers: { ...bearer(), referer: 'https://x.example/?t=secret' } });
   const logged = await until(
     () => readFileSync(join(folder, 'access.log'), 'utf8'),
@@ -194,7 +195,8 @@ test('while no gateway runs, patients read that in words', async () => {
 });
 
 test('while no gateway runs, the logs have no links, names and secrets of calendars either', async () => {
-  for (const path of ['/portal/calendar/unseen.ics', '/portal/link?t=unseen', '/fhir/R4/Patient?family=unseen']) {
+  const secret = ['/portal/calendar/unseen.ics', '/portal/message/unseen.unseen', '/portal/link?t=unseen'];
+  for (const path of [...secret, '/fhir/R4/Patient?family=unseen']) {
     expect(await ask(path)).toMatchObject({ status: 503 });
   }
   const logged = ['access.log', 'error.log', 'booking-error.log']
