@@ -47,7 +47,7 @@ export const settings = {
     policy: 'urn:policy',
     payerKind: 'urn:payer',
     offer: 'urn:offer',
-    place: 'urn:place',
+    position: 'urn:place',
   },
   topic: 'urn:topic',
   origin: 'https://portal.example',

@@ -144,7 +144,7 @@ export function waitRequest(waiting: Waiting, submission: Submission): Parameter
     ...(current?.supportingInformation && { supportingInformation: current.supportingInformation }),
     participant: [person, ...(actor ? [{ actor: { reference: actor }, status: 'accepted' as const }] : [])],
   };
-  const stands = current ? [{ name: 'current-appt-id', valueUri: `Appointment/${current.id}` }] : [];
+  const stands = current ? [{ name: 'standing-appt-id', valueUri: `Appointment/${current.id}` }] : [];
   return asParameters([entry], [...parameter, ...stands]);
 }
 
