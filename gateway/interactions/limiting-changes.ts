@@ -67,8 +67,9 @@ export function limitingChanges(handler: Handler, of: Counted = 'appointment'): 
     }
     const name = nameOf(caller);
     const size = weightOfSize(exchange);
+    const count = of === 'appointment' ? Math.max(1, appointmentsIn(body)) : 1;
     const change = asksForDryRun(body) ? 0 : weights[of](body);
-    const taken = context.changes.take(name, (change || changeWeights.read) + size);
+    const taken = context.changes.take(name, (change || changeWeights.read * count) + size);
     if (typeof taken === 'number') {
       return tooMany(of, body, taken, context);
     }
@@ -79,7 +80,7 @@ export function limitingChanges(handler: Handler, of: Counted = 'appointment'): 
     }
     const response = await handler(exchange, context).finally(leave);
     if (change > 0 && response.status >= 400 && response.status < 500) {
-      taken(changeWeights.refused + size);
+      taken(changeWeights.refused * count + size);
     }
     return response;
   };

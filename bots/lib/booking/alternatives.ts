@@ -42,6 +42,9 @@ import { type BookingDecision, decideBooking, type Requestor } from './decide.ts
 /** Maximum number of candidates that are validated per search. */
 const MAX_VALIDATED = 6;
 
+/** Time limit of the search, in milliseconds: others wait for the same server. */
+const LIMIT = config.timeout * 100;
+
 interface Seeking {
   readonly requestor: Requestor & { readonly role: Role };
   readonly purpose: Purpose;
@@ -92,21 +95,19 @@ async function accepted(
   medplum: MedplumClient,
   candidates: readonly Alternative[],
   most: number,
-  { requestor, purpose }: Seeking,
+  { requestor, purpose, now }: Seeking,
   requestOf: (alternative: Alternative) => BookRequest,
 ): Promise<Alternative[]> {
   const found: Alternative[] = [];
-  const validated = candidates.slice(0, MAX_VALIDATED);
-  for (let next = 0; next < validated.length && found.length < most; next += most) {
-    const some = validated.slice(next, next + most);
-    const plans = await Promise.all(
-      some.map((alternative) =>
-        decideBooking(medplum, { request: requestOf(alternative), issues: [] }, requestor, { purpose, isDry: true }),
-      ),
-    );
-    found.push(...some.filter((_, index) => plans[index]?.plan.kind === 'write'));
+  for (const alternative of candidates.slice(0, MAX_VALIDATED)) {
+    if (found.length === most || Date.now() > now + LIMIT) {
+      break;
+    }
+    const parsed = { request: requestOf(alternative), issues: [] };
+    const { plan } = await decideBooking(medplum, parsed, requestor, { purpose, isDry: true });
+    found.push(...(plan.kind === 'write' ? [alternative] : []));
   }
-  return found.slice(0, most);
+  return found;
 }
 
 const elsewhereIn =
@@ -178,9 +179,6 @@ async function alternatives(
 const isTimed = (appointmentRequest: AppointmentRequest): appointmentRequest is Refusal['request'] =>
   appointmentRequest.interval !== undefined;
 
-/** Time limit of the search for other visits, as a share of the Bot's timeout. */
-const SHARE = 0.1;
-
 /** Whole visits with the requested steps, from the first period that has any. */
 async function wholes(
   medplum: MedplumClient,
@@ -196,7 +194,7 @@ async function wholes(
   const [payerKind] = whole.request.appointments
     .slice(0, 1)
     .flatMap(({ appointment }) => payerKindsOf(appointment.value, config));
-  const deadline = now + config.timeout * 1_000 * SHARE;
+  const deadline = now + LIMIT;
   const time = processorTime();
   // A job cannot tell what else its requestor may read: the search stays within the named Schedules.
   const named = whole.request.appointments.flatMap((appointmentRequest) =>
