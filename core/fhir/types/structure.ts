@@ -32,18 +32,20 @@ const linesOf = (list: string): ReadonlyMap<string, string> =>
       .map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]),
   );
 
-const lines = linesOf(elementLists);
+// Read on first use, so that a bundle without a use drops the table.
+let tables: { readonly lines: ReadonlyMap<string, string>; readonly codes: ReadonlyMap<string, string> } | undefined;
 
-const codes: ReadonlyMap<string, readonly string[]> = new Map(
-  [...linesOf(codeLists)].map(([name, line]) => [name, line.split(' ')]),
-);
+const readTables = () => {
+  tables ??= { lines: linesOf(elementLists), codes: linesOf(codeLists) };
+  return tables;
+};
 
 function parse(text: string): [string, Element][] {
   const [label = '', content = ''] = text.split(':', 2);
   const [type = '', bound = ''] = content.split('=', 2);
   const mark = label.at(-1);
   const name = label.replace(/[*@]$/, '');
-  const common = { repeats: mark === '*', isAttribute: mark === '@', codes: codes.get(bound) };
+  const common = { repeats: mark === '*', isAttribute: mark === '@', codes: readTables().codes.get(bound)?.split(' ') };
   const choice = name.endsWith('[x]') ? name.slice(0, -'[x]'.length) : undefined;
   return choice
     ? type.split('|').map((one) => [choice + capitalized(one), { ...common, type: one, choice }])
@@ -54,7 +56,7 @@ const cache = new Map<string, Elements>();
 
 /** The elements of a type; `undefined` if the service does not exchange it. */
 export function elementsOf(type: string): Elements | undefined {
-  const [known, line] = [cache.get(type), lines.get(type)];
+  const [known, line] = [cache.get(type), readTables().lines.get(type)];
   if (known || line === undefined) {
     return known;
   }

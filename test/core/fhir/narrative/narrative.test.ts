@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { narrativeProblem } from '../../../../core/fhir/narrative/narrative.ts';
-import { NARRATIVE_PATTERN } from '../../../../core/fhir/narrative/narrative-pattern.ts';
+import { narrativePattern, narrativeProblem } from '../../../../core/fhir/narrative/narrative.ts';
 
-const pattern = new RegExp(NARRATIVE_PATTERN);
+const pattern = new RegExp(narrativePattern());
 
 const div = (inner: string): string => `<div xmlns="http://www.w3.org/1999/xhtml">${inner}</div>`;
 
