@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { isAssistant } from '../core/booking/policy/caller-role.ts';
+import { isAssistant } from '../core/booking/policy/caller-rights.ts';
 import { type CredentialArguments, credentialsFrom, withCredentials } from './cli/credentials.ts';
 import { loadConfig } from './cli/load-config.ts';
 import { formatTable } from './cli/table.ts';

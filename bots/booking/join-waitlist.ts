@@ -1,11 +1,7 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, OperationOutcome, Parameters, Patient } from '@medplum/fhirtypes';
 import { isForPerson } from '../../core/booking/patients/identity.ts';
-import {
-  limitsReached,
-  requestorLimitIssues,
-  requestorLimitReads,
-} from '../../core/booking/policy/requestor-limits.ts';
+import { limitsReached, requestorLimitIssues, requestorLimitReads } from '../../core/booking/policy/quota.ts';
 import { formatBookingResponse } from '../../core/booking/request/answer.ts';
 import { type Issue, serverRejectionIssues, toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';
 import { isResource } from '../../core/fhir/resource.ts';

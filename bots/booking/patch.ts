@@ -2,10 +2,9 @@ import { type BotEvent, evalFhirPathTyped, type MedplumClient } from '@medplum/c
 import type { Appointment, BundleEntry, OperationOutcome } from '@medplum/fhirtypes';
 import { validateChange } from '../../core/booking/appointment/change.ts';
 import { absentOutcome, historyReads, readDeleted } from '../../core/booking/appointment/deleted.ts';
-import { inStoredSpelling } from '../../core/booking/appointment/elements.ts';
+import { inStoredSpelling, withSubmitted } from '../../core/booking/appointment/elements.ts';
 import { isHold } from '../../core/booking/appointment/expiry.ts';
 import type { Changer } from '../../core/booking/appointment/status.ts';
-import { withSubmitted } from '../../core/booking/appointment/submitted.ts';
 import { taskEntries } from '../../core/booking/jobs/confirmation-task.ts';
 import type { Evaluate } from '../../core/booking/patch/fhirpath-patch.ts';
 import {

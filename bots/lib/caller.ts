@@ -1,6 +1,11 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
-import { type Role, roleOf } from '../../core/booking/policy/caller-role.ts';
-import { hidesFields, permittedAppointments, readableQuery } from '../../core/notifications/events/read-access.ts';
+import {
+  hidesFields,
+  permittedAppointments,
+  type Role,
+  readableQuery,
+  roleOf,
+} from '../../core/booking/policy/caller-rights.ts';
 import { get } from './medplum.ts';
 import { ReadError, readInBatch } from './read.ts';
 

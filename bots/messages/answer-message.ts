@@ -3,7 +3,7 @@ import type { Appointment, BundleEntry, Communication, OperationOutcome, Paramet
 import { withConsent } from '../../core/booking/appointment/consent.ts';
 import { absentOutcome } from '../../core/booking/appointment/deleted.ts';
 import { isForAssistant, isHold, isOpenOffer } from '../../core/booking/appointment/expiry.ts';
-import type { Role } from '../../core/booking/policy/caller-role.ts';
+import type { Role } from '../../core/booking/policy/caller-rights.ts';
 import { bodyFor, parseBookRequest } from '../../core/booking/request/request.ts';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
 import { toOperationOutcome } from '../../core/fhir/outcome/outcome.ts';

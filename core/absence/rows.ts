@@ -6,7 +6,7 @@ import { idIn } from '../fhir/reference.ts';
 import { isBuffer } from '../fhir/scheduling/slot-marks.ts';
 import { moment, momentIn, newRow, rowSearch, valueIn, valuesBut } from '../rows/row.ts';
 import type { Interval } from '../time/interval.ts';
-import { notifiedGroupOf } from '../visits/group.ts';
+import { notifiedGroupOf } from '../visits/visit.ts';
 import type { Absent, Proposal } from './plan.ts';
 import { type AbsenceRequest, keyOf, type Silence, silences } from './request.ts';
 

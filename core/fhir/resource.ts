@@ -1,4 +1,4 @@
-import type { BundleEntry, ExtractResource, Resource, ResourceType } from '@medplum/fhirtypes';
+import type { BundleEntry, ExtractResource, HumanName, Resource, ResourceType } from '@medplum/fhirtypes';
 
 /** JSON with sorted names in each object, so that equal values result in equal strings. */
 export function canonicalJson(value: unknown): string {
@@ -71,4 +71,18 @@ export function updateEntry<T extends Resource>(stored: T, changed: T): BundleEn
 /** Whether two tokens are equal. Medplum ignores their letter case. */
 export function isSameToken(one: string | undefined, other: string | undefined): boolean {
   return one?.toLowerCase() === other?.toLowerCase();
+}
+
+function nameText(name: HumanName | undefined): string {
+  if (!name || typeof name !== 'object') {
+    return '';
+  }
+  const parts = [name.prefix, name.given, name.family, name.suffix].flat();
+  return name.text || parts.filter((part) => typeof part === 'string' && part).join(' ');
+}
+
+/** The official name of a person, else the first one; empty without a name. */
+export function nameOf({ name }: { readonly name?: HumanName[] }): string {
+  const names = Array.isArray(name) ? name : [];
+  return nameText(names.find((one) => one?.use === 'official') ?? names[0]);
 }

@@ -1,5 +1,5 @@
 import type { BundleEntry, CodeableConcept, Coding, HealthcareService, Schedule } from '@medplum/fhirtypes';
-import type { Role } from '../booking/policy/caller-role.ts';
+import type { Role } from '../booking/policy/caller-rights.ts';
 import { effectivePolicy, permittedIn, type StartBounds } from '../booking/policy/policy.ts';
 import { lengthsOf } from '../calendar/parameters/scheduling-parameters.ts';
 import type { PublicConfig } from '../fhir/artefacts.ts';

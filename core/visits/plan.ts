@@ -37,8 +37,19 @@ import { slotIdsOf } from '../slots/slot.ts';
 import { servicesFor } from '../slots/terms.ts';
 import { overlaps } from '../time/interval.ts';
 import { STAYS, type StepTaken, stepsWith, unknownSteps, visitIssues } from './check.ts';
-import { hasBegun, isByItself, otherAppointmentsOf, readStepMark, visitGroupOf, visitOf } from './group.ts';
-import { isVisit, type StepMark, stepExtension, stepOf, type Visit } from './visit.ts';
+import {
+  hasBegun,
+  isByItself,
+  isVisit,
+  otherAppointmentsOf,
+  readStepMark,
+  type StepMark,
+  stepExtension,
+  stepOf,
+  type Visit,
+  visitGroupOf,
+  visitOf,
+} from './visit.ts';
 
 /** The decision about one appointment of a request, which may be a step of a visit. */
 interface Step extends BookingDecision {

@@ -25,8 +25,7 @@ import { belongsTo, markChange, metaOfSubmitted, ownerOf, requestorQuery } from 
 import { conditionalReferenceIssues } from '../fhir/unsupported.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
 import { identifierQuery, search, searchByIds, searchUrl, tokensOf } from '../rows/search.ts';
-import { seriesOf } from '../visits/group.ts';
-import { stepOf } from '../visits/visit.ts';
+import { seriesOf, stepOf } from '../visits/visit.ts';
 import { MAX_ENTRIES, visitsFor, wishIssues } from './entry.ts';
 
 /** Elements of a booking that an entry must not have. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isAssistant, type Role, roleOf } from '../../core/booking/policy/caller-role.ts';
+import { isAssistant, type Role, roleOf } from '../../core/booking/policy/caller-rights.ts';
 import { isObject } from '../../core/fhir/resource.ts';
 import type { ServedTypeName } from '../served-types.ts';
 import { typesFoundWhole, type VersionAccesses, versionAccesses } from './access-policy.ts';

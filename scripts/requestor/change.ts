@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isNotFound, OperationOutcomeError, type WithId } from '@medplum/core';
 import type { ClientApplication, Parameters, ProjectMembership, Subscription } from '@medplum/fhirtypes';
-import { ASSISTANT_TAG } from '../../core/booking/policy/caller-role.ts';
+import { ASSISTANT_TAG } from '../../core/booking/policy/caller-rights.ts';
 import type { BookingConfig } from '../../core/config/config.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import type { Connection } from '../medplum/connect.ts';

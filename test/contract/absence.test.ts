@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { offeredFor } from '../../core/booking/appointment/expiry.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
-import { seriesOf, visitGroupOf } from '../../core/visits/group.ts';
-import { stepExtension } from '../../core/visits/visit.ts';
+import { seriesOf, stepExtension, visitGroupOf } from '../../core/visits/visit.ts';
 import { eventually } from '../lib/until.ts';
 import {
   aBooked,

@@ -6,8 +6,7 @@ import { bodyFor } from '../../core/booking/request/request.ts';
 import type { BotName } from '../../core/config/bots.ts';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { visitGroupOf } from '../../core/visits/group.ts';
-import { stepExtension } from '../../core/visits/visit.ts';
+import { stepExtension, visitGroupOf } from '../../core/visits/visit.ts';
 import { seriesTemplate } from '../../packages/sandbox/scheduling/series.ts';
 import {
   availableTime,

@@ -5,7 +5,7 @@ import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { serviceIdOf } from '../../core/fhir/reference.ts';
 import { REPLACES } from '../../core/fhir/reserved.ts';
 import { isResource } from '../../core/fhir/resource.ts';
-import { visitGroupOf } from '../../core/visits/group.ts';
+import { visitGroupOf } from '../../core/visits/visit.ts';
 import { offeredFor, type Stage } from './acts.ts';
 import { instant, MINUTE, periodOf, type Stored } from './clinic.ts';
 import { config } from './config.ts';

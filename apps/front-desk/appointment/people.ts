@@ -1,8 +1,7 @@
 import type { Appointment, CodeableConcept, Patient, RelatedPerson } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
-import { nameOf } from '../../../core/fhir/human-name.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
-import { isResource } from '../../../core/fhir/resource.ts';
+import { isResource, nameOf } from '../../../core/fhir/resource.ts';
 import { payerKindsOf } from '../../../core/fhir/scheduling/slot-marks.ts';
 import { listOf } from '../../../packages/web/elements.ts';
 

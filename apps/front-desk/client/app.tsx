@@ -2,7 +2,7 @@ import { Button, createTheme, Loader, MantineProvider, Modal } from '@mantine/co
 import { QueryClientProvider } from '@tanstack/react-query';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter';
-import { nameOf } from '../../../core/fhir/human-name.ts';
+import { nameOf } from '../../../core/fhir/resource.ts';
 import type { Language } from '../../../packages/web/language.ts';
 import { FRONT_DESK_PATH } from '../settings.ts';
 import { textsOf } from '../texts/texts.ts';

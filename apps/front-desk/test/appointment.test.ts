@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, QuestionnaireResponse, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
-import { nameOf } from '../../../core/fhir/human-name.ts';
+import { nameOf } from '../../../core/fhir/resource.ts';
 import { loadConfig } from '../../../scripts/cli/load-config.ts';
 import { answersOf } from '../appointment/answers.ts';
 import { bookingRequest, lengthWithin, moveRequest, servicesOffered } from '../appointment/booking.ts';

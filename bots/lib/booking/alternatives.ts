@@ -1,19 +1,7 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
-import {
-  asksForAlternatives,
-  candidatesIn,
-  MAX_ALTERNATIVES,
-  MAX_SCHEDULES,
-  nearbyReads,
-  proposeIn,
-  refusedIn,
-  requestAt,
-  type ScheduleSlots,
-  sameServiceReads,
-} from '../../../core/booking/booking/alternatives.ts';
 import { schedulesNamed } from '../../../core/booking/booking/apply-policy.ts';
-import type { Role } from '../../../core/booking/policy/caller-role.ts';
+import type { Role } from '../../../core/booking/policy/caller-rights.ts';
 import { permittedIn } from '../../../core/booking/policy/policy.ts';
 import type { AppointmentRequest, BookRequest, Purpose } from '../../../core/booking/request/request.ts';
 import type { Alternative, Issue } from '../../../core/fhir/outcome/outcome.ts';
@@ -24,9 +12,19 @@ import { readsById, searchByIds } from '../../../core/rows/search.ts';
 import type { Interval } from '../../../core/time/interval.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
 import {
+  asksForAlternatives,
+  candidatesIn,
+  MAX_ALTERNATIVES,
+  MAX_SCHEDULES,
+  nearbyReads,
   periodsFor,
+  proposeIn,
   proposeWholes,
+  refusedIn,
+  requestAt,
   requestFor,
+  type ScheduleSlots,
+  sameServiceReads,
   type WholeRequest,
   wholeIn,
   wholesIn,

@@ -1,9 +1,14 @@
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, Bundle, BundleEntry, Slot } from '@medplum/fhirtypes';
-import { takesTime } from '../../../core/booking/appointment/overbooking.ts';
 import { merged, slotsAtReads, usesOf } from '../../../core/booking/appointment/reads.ts';
 import { holdsSlots, statusQuery } from '../../../core/booking/appointment/status.ts';
-import { keptSlots, lostSlot, type RelatedSlots, slotsLeft } from '../../../core/booking/appointment/synchronize.ts';
+import {
+  keptSlots,
+  lostSlot,
+  type RelatedSlots,
+  slotsLeft,
+  takesTime,
+} from '../../../core/booking/appointment/synchronize.ts';
 import { timeOf } from '../../../core/fhir/instant.ts';
 import { search, searchByIds } from '../../../core/rows/search.ts';
 import { calendarOf, isBooked, isHeld, slotIdsOf } from '../../../core/slots/slot.ts';

@@ -14,21 +14,19 @@ import type { Following } from '../../../core/booking/booking/following.ts';
 import { slotsOfVersions } from '../../../core/booking/booking/idempotency.ts';
 import { leadingReads, namedReads, withSlots } from '../../../core/booking/booking/reads.ts';
 import { openTasksOf } from '../../../core/booking/jobs/confirmation-task.ts';
-import type { Role } from '../../../core/booking/policy/caller-role.ts';
+import type { Role } from '../../../core/booking/policy/caller-rights.ts';
 import {
   countedReads,
   holdQuota,
+  limitsReached,
   type Quota,
   quotaKey,
   quotaRow,
   quotaRowSearch,
-  type Usage,
-} from '../../../core/booking/policy/quota.ts';
-import {
-  limitsReached,
   type RequestorLimit,
   requestorLimitReads,
-} from '../../../core/booking/policy/requestor-limits.ts';
+  type Usage,
+} from '../../../core/booking/policy/quota.ts';
 import type { BookRequest, ParsedRequest, Purpose } from '../../../core/booking/request/request.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { timeOf } from '../../../core/fhir/instant.ts';

@@ -45,7 +45,7 @@ import {
 } from '../../../core/messages/thread.ts';
 import { creation } from '../../../core/rows/row.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { notifiedGroupOf, seriesOf } from '../../../core/visits/group.ts';
+import { notifiedGroupOf, seriesOf } from '../../../core/visits/visit.ts';
 import { cancelEntries, policiesOf } from '../booking/cancel.ts';
 import { readRelatedAppointment } from '../booking/related-reads.ts';
 import { config } from '../config.ts';

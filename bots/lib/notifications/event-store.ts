@@ -1,9 +1,9 @@
 import type { MedplumClient } from '@medplum/core';
 import type { BundleEntry } from '@medplum/fhirtypes';
+import { couldRead } from '../../../core/booking/policy/caller-rights.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import type { EventContent } from '../../../core/notifications/events/bundle.ts';
 import { type Event, eventOf, eventsQuery } from '../../../core/notifications/events/event.ts';
-import { couldRead } from '../../../core/notifications/events/read-access.ts';
 import { chunks } from '../../../core/rows/search.ts';
 import { config } from '../config.ts';
 import { type RequestOptions, sendBundle } from '../medplum.ts';

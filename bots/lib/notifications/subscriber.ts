@@ -1,12 +1,11 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { OperationOutcome, Subscription } from '@medplum/fhirtypes';
-import { mayChangeInMedplum, roleOf } from '../../../core/booking/policy/caller-role.ts';
+import { mayChangeInMedplum, permittedAppointments, roleOf } from '../../../core/booking/policy/caller-rights.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { type Issue, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
 import { isId } from '../../../core/fhir/reference.ts';
 import { isResource } from '../../../core/fhir/resource.ts';
 import { belongsTo } from '../../../core/fhir/tags.ts';
-import { permittedAppointments } from '../../../core/notifications/events/read-access.ts';
 import { topicOf } from '../../../core/notifications/subscription/topics.ts';
 import type { Requestor } from '../booking/decide.ts';
 import { callerOf } from '../caller.ts';

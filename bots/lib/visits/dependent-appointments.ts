@@ -13,9 +13,9 @@ import {
   isByItself,
   notifiedGroupOf,
   otherAppointmentsOf,
+  stepOf,
   visitGroupOf,
-} from '../../../core/visits/group.ts';
-import { stepOf } from '../../../core/visits/visit.ts';
+} from '../../../core/visits/visit.ts';
 import { releaseRows } from '../../../core/waitlist/release.ts';
 import type { AppointmentSlots } from '../booking/appointment-slots.ts';
 import { completeRelated, type RelatedAppointment, readRelatedAppointment } from '../booking/related-reads.ts';

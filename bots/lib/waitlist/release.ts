@@ -20,9 +20,8 @@ import { RESERVED_FOR } from '../../../core/slots/reservation.ts';
 import { slotIdsOf } from '../../../core/slots/slot.ts';
 import type { ScheduleServices } from '../../../core/slots/terms.ts';
 import { DAY } from '../../../core/time/time-zone.ts';
-import { otherAppointmentsOf } from '../../../core/visits/group.ts';
 import type { Proposal } from '../../../core/visits/search.ts';
-import type { Visit } from '../../../core/visits/visit.ts';
+import { otherAppointmentsOf, type Visit } from '../../../core/visits/visit.ts';
 import {
   byTurns,
   currentAppointmentOf,

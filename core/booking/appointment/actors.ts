@@ -1,8 +1,7 @@
 import type { Appointment, AppointmentParticipant, Resource, Schedule } from '@medplum/fhirtypes';
-import { nameOf } from '../../fhir/human-name.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { type LocalReference, parseReference } from '../../fhir/reference.ts';
-import { isResource } from '../../fhir/resource.ts';
+import { isResource, nameOf } from '../../fhir/resource.ts';
 
 const actorTypes = [
   'Patient',

@@ -8,10 +8,16 @@ import { type ScheduleServices, withServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { endedIssues, type Patients } from '../appointment/change.ts';
 import { hasEnded, isHold, isOpenOffer, type PersonalOffer } from '../appointment/expiry.ts';
-import type { Role } from '../policy/caller-role.ts';
+import type { Role } from '../policy/caller-rights.ts';
 import { type EffectivePolicy, effectivePolicy, policyIssues } from '../policy/policy.ts';
-import { holdQuota, policyQuotas, type Quota, type Usage } from '../policy/quota.ts';
-import { type RequestorLimit, requestorLimitIssues } from '../policy/requestor-limits.ts';
+import {
+  holdQuota,
+  policyQuotas,
+  type Quota,
+  type RequestorLimit,
+  requestorLimitIssues,
+  type Usage,
+} from '../policy/quota.ts';
 import type { AppointmentRequest, Purpose } from '../request/request.ts';
 import { changedBy, type EarlierAppointments } from './reschedule.ts';
 

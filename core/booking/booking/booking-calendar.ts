@@ -1,5 +1,6 @@
 import type { Resource, Slot } from '@medplum/fhirtypes';
 import { formatInstant } from '../../fhir/instant.ts';
+import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { belongsTo } from '../../fhir/tags.ts';
 import { type ResourceSet, resourcesOfType, scheduleOf, schedulesOfSlots } from '../../rows/resource-set.ts';
 import { reservedIn } from '../../slots/reservation.ts';
@@ -8,9 +9,9 @@ import { type Calendar, type CalendarSlot, calendarOf, slotIdsOf } from '../../s
 import { type Buffers, neededBuffers, type ScheduleServices, termsFor, withBuffers } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { withDisplays } from '../appointment/actors.ts';
+import { allOf, clinicPartOf, type Submitted, submittedOf } from '../appointment/elements.ts';
 import { endingOf, hasRunOut, isHold } from '../appointment/expiry.ts';
 import { slotsToGiveBack } from '../appointment/reads.ts';
-import { allOf, clinicPartOf, type Submitted, submittedOf } from '../appointment/submitted.ts';
 import type { Quota } from '../policy/quota.ts';
 import type { AppointmentRequest } from '../request/request.ts';
 import { type BookingContext, type Knowledge, type PolicyResult, schedulesNamed, servicesOf } from './apply-policy.ts';
@@ -23,7 +24,6 @@ import {
 } from './reschedule.ts';
 import { type ResolvedParticipants, resolveParticipants } from './resolve-participants.ts';
 import { isForSamePatient, keptParticipants, resubmitted } from './resubmit.ts';
-import type { SelectedSlots } from './select-slots.ts';
 
 /** The resources and the context of a request. */
 export interface RequestContext {
@@ -58,6 +58,12 @@ export interface BookingCalendar {
   /** The time, buffers included, of earlier appointments of the request. */
   readonly taken: readonly CalendarSlot[];
   readonly counted: readonly (readonly Quota[])[];
+}
+
+/** The slots from which a booking takes its time, or the reasons why there are none. */
+export interface SelectedSlots {
+  readonly slots: readonly CalendarSlot[];
+  readonly issues: readonly Issue[];
 }
 
 /** The decision about one appointment. */

@@ -16,6 +16,7 @@ import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { settle, withTaken } from '../../slots/settle.ts';
 import { bufferSlots, type ScheduleServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
+import { withSubmitted } from '../appointment/elements.ts';
 import {
   afterItsEnd,
   answeredReason,
@@ -26,7 +27,6 @@ import {
   offerExtensions,
 } from '../appointment/expiry.ts';
 import { neededSlotStatus } from '../appointment/status.ts';
-import { withSubmitted } from '../appointment/submitted.ts';
 import { withRequestTasks } from '../jobs/confirmation-task.ts';
 import type { EffectivePolicy } from '../policy/policy.ts';
 import { quotaEntries } from '../policy/quota.ts';

@@ -24,9 +24,8 @@ import {
 } from './booking-calendar.ts';
 import { patientsIn } from './resolve-participants.ts';
 import { isForSamePatient, sizeIssues } from './resubmit.ts';
-import { selectSlots } from './select-slots.ts';
+import { granularityIssues, longestIssues, selectSlots, slotIssues } from './select-slots.ts';
 import { payerKindIssues, serviceTypeIssues } from './service-type.ts';
-import { granularityIssues, longestIssues, slotIssues } from './slot-issues.ts';
 
 type Rule = (decision: BookingDecision) => readonly Issue[];
 

@@ -18,8 +18,8 @@ import {
 } from './booking-calendar.ts';
 import { perhapsMoved } from './idempotency.ts';
 import { changedBy, mergedPatients } from './reschedule.ts';
+import { longestIssues } from './select-slots.ts';
 import { payerKindIssues } from './service-type.ts';
-import { longestIssues } from './slot-issues.ts';
 
 /** The inputs of the second reading of a booking, one for each part of `Knowledge`. */
 export interface Following {

@@ -7,9 +7,15 @@ import { idIn, serviceIdOf } from '../../fhir/reference.ts';
 import { REPLACES } from '../../fhir/reserved.ts';
 import { isObject } from '../../fhir/resource.ts';
 import { inOtherCalendars } from '../appointment/actors.ts';
-import { elementName, ruleOf, unitedBounds, unitedElements } from '../appointment/elements.ts';
+import {
+  elementName,
+  participantKey,
+  ruleOf,
+  type Submitted,
+  unitedBounds,
+  unitedElements,
+} from '../appointment/elements.ts';
 import { passingExtensions } from '../appointment/expiry.ts';
-import { participantKey, type Submitted } from '../appointment/submitted.ts';
 import type { Located } from '../request/parameters.ts';
 
 type Entry = Readonly<Record<string, unknown>>;

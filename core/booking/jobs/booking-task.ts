@@ -15,7 +15,7 @@ import { isObject, parseJson, updateEntry } from '../../fhir/resource.ts';
 import { belongsTo, ownerOf, requestorTag } from '../../fhir/tags.ts';
 import type { ResourceSet } from '../../rows/resource-set.ts';
 import { newRow, rowSearch, valueIn, valuesBut } from '../../rows/row.ts';
-import type { Role } from '../policy/caller-role.ts';
+import type { Role } from '../policy/caller-rights.ts';
 
 interface BookingJob {
   /** Body of `$book`, as sent. */

@@ -18,7 +18,7 @@ import { isObject } from '../../fhir/resource.ts';
 import { metaOfSubmitted } from '../../fhir/tags.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
 import { conditionalReferenceIssues, unsupportedIssues } from '../../fhir/unsupported.ts';
-import type { Role } from '../policy/caller-role.ts';
+import type { Role } from '../policy/caller-rights.ts';
 
 interface Submitter {
   readonly profileId: string;

@@ -6,7 +6,7 @@ import { reservationsIn } from '../../slots/reservation.ts';
 import { longestBuffers, withServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { DAY, instantOf, localTimeOf, YEAR } from '../../time/time-zone.ts';
-import type { Role } from './caller-role.ts';
+import type { Role } from './caller-rights.ts';
 
 /** The earliest and the latest start that a policy permits, both inclusive; in milliseconds since 1970 UTC. */
 export interface StartBounds {

@@ -4,7 +4,7 @@ import type { Appointment, Bot, OperationOutcome, Task } from '@medplum/fhirtype
 import { handler as processBookingBot } from '../../../bots/booking/process-booking.ts';
 import { RUN_LIMIT } from '../../../bots/lib/rows.ts';
 import { MAX_ATTEMPTS, taskOf } from '../../../core/booking/jobs/booking-task.ts';
-import type { Role } from '../../../core/booking/policy/caller-role.ts';
+import type { Role } from '../../../core/booking/policy/caller-rights.ts';
 import { later, withClock } from '../clock.ts';
 import { config } from '../config.ts';
 import { type Asked, withMedplum } from '../medplum.ts';

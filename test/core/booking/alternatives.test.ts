@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { candidatesIn } from '../../../core/booking/booking/alternatives.ts';
+import { candidatesIn } from '../../../core/visits/alternatives.ts';
 import { slot } from './support.ts';
 
 const day = Date.parse('2027-01-04T00:00:00Z');

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { roleOf } from '../../../core/booking/policy/caller-role.ts';
+import { roleOf } from '../../../core/booking/policy/caller-rights.ts';
 import { accessPolicies } from '../../../profiles/access-policies.ts';
 import { config } from './support.ts';
 

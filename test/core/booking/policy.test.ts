@@ -1,8 +1,14 @@
 import { describe, expect, it, test } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Schedule } from '@medplum/fhirtypes';
 import { effectivePolicy, lengthText, readPolicy } from '../../../core/booking/policy/policy.ts';
-import { type Quota, quotaEntries, quotaIssues, quotaKey, quotaRow } from '../../../core/booking/policy/quota.ts';
-import { requestorLimitIssues } from '../../../core/booking/policy/requestor-limits.ts';
+import {
+  type Quota,
+  quotaEntries,
+  quotaIssues,
+  quotaKey,
+  quotaRow,
+  requestorLimitIssues,
+} from '../../../core/booking/policy/quota.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
 import { milliseconds } from '../../../core/fhir/instant.ts';
 import { appointment, config, now, requestor, schedule, slot, stateOf } from './support.ts';

@@ -4,7 +4,7 @@ import type { Fragments } from '../../../core/booking/appointment/reads.ts';
 import type { BookingContext, Histories, Knowledge } from '../../../core/booking/booking/apply-policy.ts';
 import { type BookingDecision, calendarFor, prepare } from '../../../core/booking/booking/booking-calendar.ts';
 import { decide } from '../../../core/booking/booking/decide.ts';
-import type { Role } from '../../../core/booking/policy/caller-role.ts';
+import type { Role } from '../../../core/booking/policy/caller-rights.ts';
 import { parseBookRequest } from '../../../core/booking/request/request.ts';
 import { resolveConfig } from '../../../core/config/resolve.ts';
 import { requestorTag } from '../../../core/fhir/tags.ts';

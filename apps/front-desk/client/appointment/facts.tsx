@@ -1,6 +1,6 @@
 import type { Appointment, RelatedPerson } from '@medplum/fhirtypes';
 import { Link } from 'wouter';
-import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { nameOf } from '../../../../core/fhir/resource.ts';
 import { localDayOf } from '../../../../core/time/local-day.ts';
 import { momentIn, offerReason } from '../../../../packages/web/appointments.ts';
 import { listOf } from '../../../../packages/web/elements.ts';

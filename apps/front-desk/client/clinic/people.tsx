@@ -1,7 +1,7 @@
 import { Button, FileButton, Group, NativeSelect } from '@mantine/core';
 import type { Attachment, Practitioner } from '@medplum/fhirtypes';
 import { useEffect, useState } from 'react';
-import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { nameOf } from '../../../../core/fhir/resource.ts';
 import { listOf } from '../../../../packages/web/elements.ts';
 import { attachmentOf, dataUrl, uploadIn } from '../../clinic/presentation.ts';
 import { readFile, update } from '../fhir/client.ts';

@@ -1,5 +1,4 @@
-import { nameOf } from '../../../../core/fhir/human-name.ts';
-import { isResource } from '../../../../core/fhir/resource.ts';
+import { isResource, nameOf } from '../../../../core/fhir/resource.ts';
 import { isRefusal } from '../../fhir/refusal.ts';
 import { idSearches, readAll, resourcesIn } from './client.ts';
 

@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { Link } from 'wouter';
-import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { nameOf } from '../../../../core/fhir/resource.ts';
 import { localDayOf } from '../../../../core/time/local-day.ts';
 import { momentIn, offeredUntil } from '../../../../packages/web/appointments.ts';
 import { extensionUrls } from '../../../../packages/web/refusal.ts';

@@ -1,8 +1,7 @@
 import { Button, Modal, TextInput } from '@mantine/core';
 import { type KeyboardEvent, useCallback, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
-import { nameOf } from '../../../../core/fhir/human-name.ts';
-import { isResource } from '../../../../core/fhir/resource.ts';
+import { isResource, nameOf } from '../../../../core/fhir/resource.ts';
 import { localDayOf } from '../../../../core/time/local-day.ts';
 import { patientIdOf, patientNameOf } from '../../appointment/people.ts';
 import { calendarData, timeOf } from '../../day/entries.ts';

@@ -1,7 +1,7 @@
 import { Button, Group } from '@mantine/core';
 import type { Appointment, Communication } from '@medplum/fhirtypes';
 import { useLocation, useParams, useSearch } from 'wouter';
-import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { nameOf } from '../../../../core/fhir/resource.ts';
 import { localDayOf } from '../../../../core/time/local-day.ts';
 import { contactOf, payersOf, servicesOf } from '../../appointment/people.ts';
 import { timeOf } from '../../day/entries.ts';

@@ -1,9 +1,8 @@
 import { Button, Group, NativeSelect, Stack, Textarea } from '@mantine/core';
 import type { Appointment, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { useState } from 'react';
-import { nameOf } from '../../../../core/fhir/human-name.ts';
 import { idIn } from '../../../../core/fhir/reference.ts';
-import { isResource } from '../../../../core/fhir/resource.ts';
+import { isResource, nameOf } from '../../../../core/fhir/resource.ts';
 import type { Interval } from '../../../../core/time/interval.ts';
 import {
   bookingRequest,

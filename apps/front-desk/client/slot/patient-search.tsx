@@ -1,5 +1,5 @@
 import { Radio, Stack, TextInput } from '@mantine/core';
-import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { nameOf } from '../../../../core/fhir/resource.ts';
 import { contactOf, guardianText } from '../../appointment/people.ts';
 import { dateText } from '../parts/format.ts';
 import { Problem } from '../parts/problem.tsx';

@@ -1,6 +1,6 @@
 import { Button, Group, SegmentedControl, SimpleGrid, TextInput } from '@mantine/core';
 import type { ChangeEvent } from 'react';
-import { nameOf } from '../../../../core/fhir/human-name.ts';
+import { nameOf } from '../../../../core/fhir/resource.ts';
 import type { NewPatient } from '../../appointment/booking.ts';
 import { isSameName, newPatientIn } from '../../appointment/patient-query.ts';
 import { isRefusal, type Refusal } from '../../fhir/refusal.ts';

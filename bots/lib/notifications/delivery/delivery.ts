@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Bundle } from '@medplum/fhirtypes';
+import { readableQuery } from '../../../../core/booking/policy/caller-rights.ts';
 import {
   ended,
   failed,
@@ -17,7 +18,6 @@ import {
   type StatusType,
 } from '../../../../core/notifications/events/bundle.ts';
 import { type Event, eventKey } from '../../../../core/notifications/events/event.ts';
-import { readableQuery } from '../../../../core/notifications/events/read-access.ts';
 import { isRedirected } from '../../../../core/notifications/subscription/channel.ts';
 import { topicUrl } from '../../../../core/notifications/subscription/topics.ts';
 import { config } from '../../config.ts';

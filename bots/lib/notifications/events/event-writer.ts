@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { MedplumClient } from '@medplum/core';
 import type { Appointment, BundleEntry } from '@medplum/fhirtypes';
+import { couldRead, readableQuery } from '../../../../core/booking/policy/caller-rights.ts';
 import { withNewEvents } from '../../../../core/notifications/delivery/delivery-state.ts';
 import type { Change } from '../../../../core/notifications/events/appointment-events.ts';
 import { tagTokens } from '../../../../core/notifications/events/concern.ts';
 import { type Event, eventKey, eventResource } from '../../../../core/notifications/events/event.ts';
-import { couldRead, readableQuery } from '../../../../core/notifications/events/read-access.ts';
 import { mapConcurrently } from '../../concurrency.ts';
 import { config } from '../../config.ts';
 import { backOff } from '../../medplum.ts';

@@ -5,7 +5,7 @@ import {
   type Submitted,
   submittedOf,
   withSubmitted,
-} from '../../../../core/booking/appointment/submitted.ts';
+} from '../../../../core/booking/appointment/elements.ts';
 import { artefactUri } from '../../../../core/fhir/artefacts.ts';
 import { config, stored } from '../stored.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Extension, HealthcareService, Schedule, Slot } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import type { Role } from '../../../../core/booking/policy/caller-role.ts';
+import type { Role } from '../../../../core/booking/policy/caller-rights.ts';
 import { bookableFilter } from '../../../../core/booking/policy/policy.ts';
 import { parseBookRequest } from '../../../../core/booking/request/request.ts';
 import { artefactUri } from '../../../../core/fhir/artefacts.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { resourceMatchesSubscriptionCriteria } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
+import { couldRead, permittedAppointments } from '../../../../core/booking/policy/caller-rights.ts';
 import { backport } from '../../../../core/fhir/backport.ts';
-import { couldRead, permittedAppointments } from '../../../../core/notifications/events/read-access.ts';
 import { parseHeader } from '../../../../core/notifications/subscription/channel.ts';
 import { matchesFilter, parseFilter } from '../../../../core/notifications/subscription/filter.ts';
 import { parseSubmission, updatedSubscription } from '../../../../core/notifications/subscription/submission.ts';
