@@ -86,7 +86,6 @@ interface Context {
   readonly secrets: BotEvent['secrets'];
 }
 
-/** A period that ends earlier than was said. */
 const endedAt = (period: Interval, end: number): Interval => ({
   start: period.start,
   end: Math.max(period.start, Math.min(period.end, end)),
@@ -201,7 +200,6 @@ async function planned({ medplum, request, secrets }: Context, blocks: readonly 
   return plan(medplum, { ...read, appointments, absent: [...own, ...others], substitutes, reserved }, secrets);
 }
 
-/** The status of each appointment of an absence. */
 async function linesOf(medplum: MedplumClient, row: Task): Promise<Line[]> {
   const rows = ofType('Task', await readAll(medplum, [affectedOfAbsence(row.id ?? '', config)]));
   const known = rows.flatMap((task): Line[] => {
@@ -286,7 +284,6 @@ async function begin({ medplum, secrets }: Context, { id }: Task): Promise<void>
   await carryOut(absenceActs(medplum, secrets, end, id), end).catch(() => undefined);
 }
 
-/** Confirms the plan, once. */
 async function confirm(context: Context): Promise<Answer> {
   const { medplum, request } = context;
   const known = await findRow(context);

@@ -87,7 +87,6 @@ const evaluate: Evaluate = (path, value) => {
   });
 };
 
-/** A stored appointment with its changed version. */
 interface Change extends Pick<RelatedAppointment, 'tasks'> {
   readonly stored: Appointment;
   readonly result: Appointment;

@@ -51,7 +51,6 @@ function deletionIssues(appointment: Appointment): Issue[] {
     : [];
 }
 
-/** The issue for a Slot that another open appointment already holds. */
 function holderIssues(created: Appointment, others: readonly Appointment[], slots: readonly CalendarSlot[]): Issue[] {
   const holding = others.filter(
     (appointment) =>

@@ -15,7 +15,6 @@ import { readSchedulesOf } from '../lib/booking/related-reads.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
 
-/** The policies of each appointment. */
 async function withPolicies(
   medplum: MedplumClient,
   appointments: readonly Appointment[],

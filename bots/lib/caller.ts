@@ -22,16 +22,13 @@ export function callerOf({ requester, headers }: BotEvent<unknown>) {
   return { id, reference: requester, authorization: headers?.authorization?.toString() };
 }
 
-/** The rights of a caller on appointments. */
 interface AppointmentRights {
   readonly role: Role;
   /** The appointments that the caller may update in Medplum, as `permittedAppointments` returns them. */
   readonly changeable: readonly string[];
-  /** Whether the caller sees every appointment with all elements. */
   readonly seesAll: boolean;
 }
 
-/** Whether Medplum lets a caller change every appointment. */
 export const changesAll = ({ role, changeable }: AppointmentRights): boolean =>
   role === 'staff' && changeable.includes('Appointment');
 

@@ -111,7 +111,6 @@ export const isRateLimit = (error: unknown): boolean =>
   (error instanceof MedplumError && error.isLimited) ||
   (error instanceof AggregateError && error.errors.some(isRateLimit));
 
-/** The sentence for Medplum's rate limit. */
 export const RATE_LIMIT = "Medplum's rate limit is reached. Send the request again in a minute.";
 
 /** The diagnostics of a refusal by Medplum that may be temporary. */
@@ -325,7 +324,6 @@ export async function backOff(attempt: number): Promise<void> {
 /** Default maximum number of attempts that other requests overtake. */
 export const MAX_ATTEMPTS = 20;
 
-/** Limits of repeated attempts. */
 interface Attempts {
   readonly most?: number;
   /** No further attempt starts after this many milliseconds. */

@@ -49,7 +49,6 @@ interface Asked {
   readonly dependents: readonly DependentAppointment[];
   /** All of them, as they are stored. */
   readonly appointments: readonly Appointment[];
-  /** The Communication of the last message. */
   readonly last: Communication | undefined;
   /** Whether the owner of its address wants no messages. */
   readonly isRefused: boolean;
@@ -61,7 +60,6 @@ const openOf = ({ found, dependents }: Asked): Appointment[] =>
     (appointment) => appointment !== undefined,
   );
 
-/** The entries that note that a patient comes. */
 function comingEntries(appointments: readonly Appointment[], { thread, row }: Asked): BundleEntry[] {
   return [
     ...appointments.flatMap((stored) => {
@@ -77,7 +75,6 @@ function comingEntries(appointments: readonly Appointment[], { thread, row }: As
   ];
 }
 
-/** The address that a link was sent to. */
 const addressesOf = ({ last }: Pick<Asked, 'last'>): string[] => (last ? [addressOf(last) ?? ''] : []);
 
 async function entriesOf(medplum: MedplumClient, answer: MessageReply, asked: Asked): Promise<BundleEntry[]> {

@@ -59,7 +59,6 @@ function reportOf({ subscription, outbox }: SubscriptionOutbox, type: StatusType
   return { id, status, topic: criteria ?? '', type, events: outbox.events, error };
 }
 
-/** Some Subscriptions that a caller sees, with their outboxes. */
 async function outboxesOf(medplum: MedplumClient, seen: readonly Subscription[]): Promise<SubscriptionOutbox[]> {
   const [only, ...others] = seen;
   if (others.length === 0) {
@@ -246,7 +245,6 @@ async function deliverNow(medplum: MedplumClient, { id = '' }: SubscriptionOpera
   return answer === 'overtaken' ? refuse([contested]) : answer;
 }
 
-/** An answer to the caller. */
 type Answer = Bundle | Parameters | OperationOutcome;
 
 const operations: Readonly<

@@ -115,7 +115,6 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
   });
 }
 
-/** What a change writes of a Subscription and of the outboxes of its subscriber. */
 interface Change {
   readonly entry: BundleEntry;
   readonly outboxes: Outboxes;

@@ -41,16 +41,13 @@ export interface Absent extends Interval {
 interface Planning {
   /** The appointments that cannot take place, in the order of the plan. */
   readonly affected: readonly Appointment[];
-  /** The Slots of the affected appointments. */
   readonly taken: readonly Slot[];
   readonly absent: readonly Absent[];
   /** All Schedules concerned: absent ones, those of the affected appointments, and substitutes. */
   readonly schedules: readonly ScheduleServices[];
   /** Ids of the Schedules that may replace others. */
   readonly substitutes: readonly string[];
-  /** The free Slots of these Schedules. */
   readonly free: readonly Slot[];
-  /** Other appointments of the patients. */
   readonly others: readonly Appointment[];
   /** Whether an appointment fits its visit at a time in some Schedules; absent if none is a step. */
   readonly fits?: (appointment: Appointment, time: Interval, schedules: readonly Schedule[]) => boolean;
@@ -83,10 +80,8 @@ interface Calendars {
   readonly planning: Planning;
   readonly config: PublicConfig;
   readonly byId: ReadonlyMap<string, ScheduleServices>;
-  /** The free Slots of each Schedule outside of its absence. */
   readonly free: ReadonlyMap<string, FreeSlots>;
   readonly taken: ReadonlyMap<string, CalendarSlot>;
-  /** The local time of the clinic at a moment. */
   readonly localTime: (time: number) => number;
 }
 
@@ -124,7 +119,6 @@ function remembered(answer: (time: number) => number): (time: number) => number 
   };
 }
 
-/** Whether an absence of a Schedule overlaps a time. */
 export const isAbsentAt = (schedule: string, time: Interval, absent: readonly Absent[]): boolean =>
   absent.some((one) => one.schedule === schedule && overlaps(one, time));
 

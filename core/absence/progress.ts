@@ -54,7 +54,6 @@ export interface Known {
   readonly offer: Appointment | undefined;
   /** The other personal offers of the visit. */
   readonly together: readonly Appointment[];
-  /** The Slots of all of them. */
   readonly slots: readonly Slot[];
   /** The absent times of Schedules, from all open absences. */
   readonly absent: readonly Absent[];

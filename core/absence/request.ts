@@ -14,7 +14,6 @@ export const silences = ['keep', 'cancel', 'move'] as const;
 
 export type Silence = (typeof silences)[number];
 
-/** The wish of staff for one appointment. */
 export interface Wish {
   /** Id of the appointment. */
   readonly appointment: string;
@@ -24,7 +23,6 @@ export interface Wish {
   readonly path: string;
 }
 
-/** A Schedule with the path where the request names it. */
 export interface NamedSchedule {
   readonly id: string;
   readonly path: string;
@@ -41,7 +39,6 @@ export interface AbsenceRequest {
   readonly wishes: readonly Wish[];
   /** Its presence confirms the plan. */
   readonly silence: Silence | undefined;
-  /** The early end of an existing absence. */
   readonly end: number | undefined;
 }
 
@@ -261,6 +258,5 @@ export function parseAbsenceRequest(
   };
 }
 
-/** The key of an absence: its Schedules and its time. */
 export const keyOf = ({ schedules, period: { start, end } }: Pick<AbsenceRequest, 'schedules' | 'period'>): string =>
   [...schedules.map(({ id }) => id).sort(), formatInstant(start), formatInstant(end)].join('/');

@@ -27,19 +27,16 @@ const outcomes = ['moved', 'declined', 'call'] as const;
 
 type Outcome = (typeof outcomes)[number];
 
-/** An absence of Schedules, with its plan. */
 export interface Absence extends Pick<AbsenceRequest, 'period' | 'reason'> {
   readonly schedules: readonly string[];
   readonly substitutes: readonly string[];
   /** Ids of the Slots that block its time. */
   readonly blocks: readonly string[];
-  /** The plan for appointments without a row. */
   readonly plan: readonly Entry[];
   /** Absent until the plan is confirmed. */
   readonly silence: Silence | undefined;
 }
 
-/** The description of a row without a reason. */
 export const NO_REASON = 'Absence';
 
 const encode = ({ appointment, reach, proposal }: Entry): string =>
@@ -118,7 +115,6 @@ export function absenceRow(
   return newRow('absence', more, config, stored);
 }
 
-/** Reads the row of an absence. */
 export function absenceOf(row: Task): Absence {
   const { description = '', executionPeriod } = row;
   const said = valueIn(row.input, 'silence')?.valueCode;
@@ -133,11 +129,9 @@ export function absenceOf(row: Task): Absence {
   };
 }
 
-/** The search for the rows of absences that are not over. */
 export const openAbsences = (config: PublicConfig): string =>
   rowSearch(['absence'], { status: 'draft,in-progress' }, config);
 
-/** Whether a row is that of the requested absence. */
 export function isRowFor(row: Task, request: AbsenceRequest): boolean {
   const { schedules, period } = absenceOf(row);
   return keyOf({ schedules: schedules.map((id) => ({ id, path: '' })), period }) === keyOf(request);
@@ -157,7 +151,6 @@ export const lockRow = (config: PublicConfig, stored?: Task): Task =>
 
 const turnOf = (row: Task | undefined): number => valueIn(row?.input, 'turn')?.valueInteger ?? 0;
 
-/** The content of the row of an affected appointment. */
 export interface Affected extends Entry {
   readonly silence: Silence;
   /** Id of the personal offer. */
@@ -168,7 +161,6 @@ export interface Affected extends Entry {
   readonly start: number | undefined;
 }
 
-/** The status of the row of an appointment. */
 export type AffectedStatus = 'waiting' | 'offered' | Outcome | 'over';
 
 /** The status of the Task by the status of the row. A row with a pending call stays open. */
@@ -181,7 +173,6 @@ const statusOf: Readonly<Record<AffectedStatus, Task['status']>> = {
   over: 'cancelled',
 };
 
-/** The new row of an affected appointment. */
 export function newAffected(
   { appointment, reach, proposal }: Entry,
   about: Appointment | undefined,
@@ -227,7 +218,6 @@ export function affectedOf(row: Task): Affected | undefined {
   );
 }
 
-/** The status of the row of an affected appointment. */
 export function statusOfRow({ status, businessStatus, input }: Task): AffectedStatus {
   const said = businessStatus?.coding?.[0]?.code;
   const outcome = outcomes.find((one) => one === said);
@@ -280,11 +270,9 @@ export function withStatus(
   };
 }
 
-/** The search for the rows of the appointments of an absence. */
 export const affectedOfAbsence = (id: string, config: PublicConfig): string =>
   rowSearch(['affected'], { 'part-of': `Task/${id}` }, config);
 
-/** The search for the rows of appointments that are not over. */
 export const openAffected = (config: PublicConfig): string =>
   rowSearch(['affected'], { status: 'requested,in-progress,ready' }, config);
 
@@ -317,7 +305,6 @@ export function isAffected(appointment: Appointment, slots: readonly Slot[], abs
   );
 }
 
-/** One entry of a response. */
 export type Line = Entry & { readonly outcome?: AffectedStatus | undefined };
 
 const instantPart = (name: string, time: number): ParametersParameter => ({ name, valueInstant: formatInstant(time) });
@@ -362,13 +349,11 @@ const URI = 'urn:ietf:rfc:3986';
 
 const UUID = 'urn:uuid:';
 
-/** The identifier of the Slots that block the time of an absence. */
 export const blockIdentifier = (id: string): { readonly system: string; readonly value: string } => ({
   system: URI,
   value: `${UUID}${id}`,
 });
 
-/** The ids of rows of absences that a Slot may name. */
 export const absenceIdsIn = ({ identifier = [] }: Slot): string[] =>
   identifier.flatMap(({ system, value }) =>
     system === URI && value?.startsWith(UUID) ? value.slice(UUID.length) : [],

@@ -104,7 +104,6 @@ export const messageLanguages = ['en', 'de', 'de-simple', 'tr', 'ar', 'uk', 'ru'
 
 export type MessageLanguage = (typeof messageLanguages)[number];
 
-/** The settings of messages to people. */
 export interface MessageSettings {
   /** The sender, such as `Clinic <appointments@clinic.example>`. Without it no messages are sent. */
   readonly from?: string | undefined;
@@ -118,7 +117,6 @@ export interface MessageSettings {
   readonly smsPerPortalAndDay: number;
 }
 
-/** The settings of the delivery of notifications. */
 export interface NotificationSettings {
   /** Networks (CIDR, such as `10.1.0.0/16`) that are allowed although they are not public; there even without TLS. */
   readonly allowedNetworks: readonly string[];
@@ -148,13 +146,11 @@ export interface AppointmentRules {
   readonly allowsText: boolean;
   /** The codings of every specialty, at most one of each slice. They apply to Schedules and their services, too. */
   readonly specialty: readonly CodingSlice[];
-  /** Extensions of the appointment whose value is a reference. */
   readonly referenceExtensions: readonly string[];
   readonly prioritySystem: string;
   readonly cancelationReason: { readonly system: string; readonly codes: readonly string[] };
 }
 
-/** The rules for identifiers of one type. */
 export interface IdentifierSlice {
   readonly type: { readonly system: string; readonly code: string };
   /** Whether a patient must have at least one and may have several; otherwise at most one. */

@@ -48,7 +48,6 @@ export interface ConsistencyContext {
   readonly bots?: ReadonlySet<string>;
 }
 
-/** Makes a finding with the severity of its rule. */
 export function finding(rule: Rule, resource: string, diagnostics: string): Finding {
   return { rule, severity: rules[rule].severity, resource, diagnostics };
 }

@@ -26,7 +26,6 @@ export function extensionValues(element: unknown, url: string): unknown[] {
     .map((extension) => Object.entries(extension).find(([name]) => name.startsWith('value'))?.[1]);
 }
 
-/** The number of an element's extensions. */
 export const extensionCount = (element: unknown): number =>
   isObject(element) && Array.isArray(element.extension) ? element.extension.length : 0;
 

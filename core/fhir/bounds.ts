@@ -132,7 +132,6 @@ export function boundIssues(resource: unknown, bounds: Bounds, path: string): Is
   });
 }
 
-/** The bounds of a person. */
 export const personBounds: Bounds = Object.fromEntries(
   [
     'identifier',

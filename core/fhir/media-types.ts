@@ -11,5 +11,4 @@ export const mediaTypes = {
 /** A media type in lower case, without parameters such as `charset`. */
 export const withoutParameters = (mediaType: string): string => (mediaType.split(';', 1)[0] ?? '').trim().toLowerCase();
 
-/** Whether a media type, with or without parameters, is XML. */
 export const isXml = (mediaType: string): boolean => mediaTypes.xml.some((one) => one === withoutParameters(mediaType));

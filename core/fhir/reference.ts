@@ -1,7 +1,6 @@
 import type { CodeableConcept, HealthcareService, Reference, ResourceType, Schedule } from '@medplum/fhirtypes';
 import { isObject } from './resource.ts';
 
-/** The parts of a reference to a resource of this service. */
 export interface LocalReference<T extends ResourceType = ResourceType> {
   readonly type: T;
   readonly id: string;
@@ -79,17 +78,14 @@ export function idIn(reference: { readonly reference?: string } | undefined, typ
   return found === type ? id : undefined;
 }
 
-/** Medplum's extension of a service type: a reference to its HealthcareService. */
 export const SERVICE_TYPE_REFERENCE = 'https://medplum.com/fhir/service-type-reference';
 
-/** The id of the HealthcareService in a service type. */
 export function serviceIdOf({ extension = [] }: CodeableConcept): string | undefined {
   const reference = extension.find(({ url }) => url === SERVICE_TYPE_REFERENCE)?.valueReference?.reference;
   const [type, id] = reference?.split('/') ?? [];
   return type === 'HealthcareService' ? id : undefined;
 }
 
-/** A service type without the reference to its HealthcareService. */
 export function withoutServiceReference({ extension = [], ...type }: CodeableConcept): CodeableConcept {
   const others = extension.filter(({ url }) => url !== SERVICE_TYPE_REFERENCE);
   return others.length > 0 ? { ...type, extension: others } : type;

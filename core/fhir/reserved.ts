@@ -118,7 +118,6 @@ export function reservedEntries(resource: unknown, path: string, config: PublicC
   return entriesIn(resource, path);
 }
 
-/** Whether only the service sets a tag. */
 export function isReservedTag(tag: unknown, config: PublicConfig): boolean {
   return reservedBy(config)('tag', tag);
 }

@@ -27,7 +27,6 @@ function ownerTags({ meta }: Pick<Resource, 'meta'>, config: PublicConfig): Codi
   return (Array.isArray(meta?.tag) ? meta.tag : []).filter((tag) => isOwnerTag(tag, config));
 }
 
-/** The tags of a resource except owner tags. */
 export function tagsOfOthers({ meta }: Pick<Resource, 'meta'>, config: PublicConfig): Coding[] {
   return (Array.isArray(meta?.tag) ? meta.tag : []).filter((tag) => !isOwnerTag(tag, config));
 }

@@ -1,7 +1,6 @@
 import type { Issue } from './outcome/outcome.ts';
 import { isObject } from './resource.ts';
 
-/** The unsupported elements, with the diagnostics of each. */
 const unsupported: ReadonlyMap<string, string> = new Map([
   ['implicitRules', 'implicitRules is not supported; leave it out.'],
   ['modifierExtension', 'modifierExtension is not supported, because it could change the meaning; leave it out.'],

@@ -114,7 +114,6 @@ function joined<T extends Pick<Subject, 'thread' | 'appointments' | 'members'>>(
   return { ...subject, appointments: all, thread: { ...thread, known: { ...thread.known, steps } } };
 }
 
-/** The kinds whose messages contain a calendar file. */
 const inCalendar: readonly MessageKind[] = ['confirmation', 'acceptance', 'change', 'cancellation'];
 
 /** The identifier of a message, the same for every attempt. */
@@ -272,7 +271,6 @@ export const fullDaySearches = (
   );
 };
 
-/** The search for the last two messages to a person. */
 export const lastToSearch = (reference: string, config: BookingConfig): string =>
   `Communication?${new URLSearchParams({ recipient: reference, category: rowCodes(['message'], config) })}&${sent}&_count=2`;
 
@@ -304,11 +302,9 @@ export function communicationOf(subject: Omit<Subject, 'row'>, config: BookingCo
   };
 }
 
-/** The search for the Communication of a message, by its number. */
 export const numberSearch = (number: string, config: BookingConfig): string =>
   `Communication?identifier=${encodeURIComponent(`${artefactUri(config, 'LocalSentMessage')}|${number}`)}`;
 
-/** The search for the Communication of a message. */
 export const communicationSearch = (thread: Thread, config: BookingConfig): string =>
   numberSearch(messageNumber(thread), config);
 
@@ -323,7 +319,6 @@ export const refusalRow = (hash: string, isRefused: boolean, config: BookingConf
   return newRow('refusal', { status, identifier: [refusalNumber(hash, config)] }, config, stored);
 };
 
-/** The search for the rows of some hashes. */
 export const refusalSearch = (hashes: readonly string[], config: BookingConfig): string => {
   const numbers = hashes.map((one) => refusalNumber(one, config));
   return rowSearch(
@@ -333,7 +328,6 @@ export const refusalSearch = (hashes: readonly string[], config: BookingConfig):
   );
 };
 
-/** The outcome of a message. */
 export type Ending = 'sent' | 'given-up' | 'unknown' | 'stopped';
 
 const endings: Readonly<Record<Ending, Communication['status']>> = {
@@ -343,7 +337,6 @@ const endings: Readonly<Record<Ending, Communication['status']>> = {
   stopped: 'stopped',
 };
 
-/** The Communication of a message with its outcome. */
 export const endedCommunication = (
   communication: Communication,
   ending: Ending,
@@ -356,7 +349,6 @@ export const endedCommunication = (
   ...(reason !== undefined && { statusReason: { text: reason } }),
 });
 
-/** The address to which a message went. */
 export const addressOf = ({ recipient }: Communication): string | undefined => recipient?.[0]?.display;
 
 /** The message to an address that is no longer used. It contains nothing about the appointment. */
@@ -385,7 +377,6 @@ export function movedMessage(
   };
 }
 
-/** A message that tests the delivery. */
 export function testMail(to: string, { messages }: BookingConfig): Mail {
   const { subject, text } = messageTexts[messages.language].test;
   const { name, address } = senderOf(messages);

@@ -24,7 +24,6 @@ const pauses: readonly number[] = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 8 
 /** An attempt without a response may have succeeded, so it is repeated only once. */
 const MAX_UNANSWERED = 2;
 
-/** The next step for the messages of an appointment or visit. */
 export type Step =
   | { readonly do: 'nothing' }
   /** Store the thread without a message. */
@@ -86,7 +85,6 @@ const remindersAfter = ({ status, steps }: Known, sent: number): number[] =>
     ? steps.flatMap(({ start }) => reminders.map((before) => start - before)).filter((time) => time > sent + FRESH)
     : [];
 
-/** The next check of a thread without a message due now. */
 function nextDue({ known, answerBy }: Thread, sent: number, now: number): number | undefined {
   if (known === undefined || known.status === 'cancelled') {
     return undefined;

@@ -8,7 +8,6 @@ import { ahead, type Known, knowledgeOf, type Thread } from './thread.ts';
 /** The possible replies: confirm attendance, cancel, choose another time, stop messages, start them again. */
 const answers = ['come', 'cancel', 'move', 'stop', 'start'] as const;
 
-/** A reply of a person to a message. */
 export type MessageReply = (typeof answers)[number];
 
 /** The input of `$answer`. */
@@ -46,7 +45,6 @@ export const isOver = ({ known }: Thread, now: number): boolean =>
 export const isGood = ({ key, answer }: ReplyRequest, thread: Thread, now: number): boolean =>
   key === thread.key && (answer === undefined || isAboutMessages(answer) || !isOver(thread, now));
 
-/** Whether a reply concerns messages, not the appointment. */
 export const isAboutMessages = (answer: MessageReply | undefined): boolean => answer === 'stop' || answer === 'start';
 
 function isStill(
@@ -122,7 +120,6 @@ export function replyParameters(
   };
 }
 
-/** The reason for a cancellation by the patient. */
 export const byPatient: CodeableConcept = {
   coding: [
     {

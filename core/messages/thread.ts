@@ -16,7 +16,6 @@ const messageKinds = [
   'assistant',
 ] as const;
 
-/** The subject of a message. */
 export type MessageKind = (typeof messageKinds)[number];
 
 const knownStatuses = ['offered', 'pending', 'booked', 'cancelled'] as const;
@@ -82,7 +81,6 @@ function stepIn(appointment: Appointment, config: PublicConfig) {
     : undefined;
 }
 
-/** Orders steps by time. */
 export const inOrder = (knownStep: KnownStep, other: KnownStep): number =>
   knownStep.start - other.start || (knownStep.appointment < other.appointment ? -1 : 1);
 
@@ -124,7 +122,6 @@ function parseKnown(texts: readonly string[]): Known | undefined {
   return status && steps.length > 0 ? { status, steps } : undefined;
 }
 
-/** The row that stores the messages about an appointment. */
 export function threadTask(thread: Thread, config: PublicConfig, stored?: Task): Task {
   const { appointment, group, patient, key, count, sent, known, claimed, answerBy, isComing, due } = thread;
   const more: Partial<Task> & Pick<Task, 'status'> = {
@@ -148,7 +145,6 @@ export function threadTask(thread: Thread, config: PublicConfig, stored?: Task):
   return newRow('message', more, config, stored);
 }
 
-/** Reads the messages from a row. */
 export function threadOf({ focus, groupIdentifier, input, status, executionPeriod, for: patient }: Task): Thread {
   const kind = messageKinds.find((one) => one === valueIn(input, 'kind')?.valueString);
   const attempts = valueIn(input, 'attempts')?.valueInteger ?? 0;
@@ -169,7 +165,6 @@ export function threadOf({ focus, groupIdentifier, input, status, executionPerio
   };
 }
 
-/** The search for the row of an appointment. */
 export const threadSearch = (appointment: string, config: PublicConfig): string =>
   rowSearch(['message'], { focus: `Appointment/${appointment}` }, config);
 
@@ -177,10 +172,8 @@ export const threadSearch = (appointment: string, config: PublicConfig): string 
 export const threadsSearch = (appointments: readonly string[], config: PublicConfig): string =>
   rowSearch(['message'], { focus: appointments.map((id) => `Appointment/${id}`).join(','), _count: '1000' }, config);
 
-/** The search for the row of a visit. */
 export const visitThreadSearch = (group: string, config: PublicConfig): string =>
   rowSearch(['message'], { 'group-identifier': `${artefactUri(config, 'LocalVisitGroup')}|${group}` }, config);
 
-/** The search for the rows that are due. */
 export const dueThreads = (now: number, config: PublicConfig): string =>
   rowSearch(['message'], { status: 'ready,in-progress', period: `le${formatInstant(now)}` }, config);

@@ -33,7 +33,6 @@ interface Later {
   readonly redacted?: Task;
 }
 
-/** The plan to erase a person. */
 export interface Erasure {
   /** Sentences about what prevents the erasure. If there are any, nothing is done. */
   readonly obstacles: readonly string[];
@@ -219,7 +218,6 @@ function filteredPatients(subscription: Subscription, baseUrl: string): string[]
   });
 }
 
-/** Plans the erasure of a person with all these patient ids. */
 export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, context: ErasureContext): Erasure {
   const isShared = (patients: readonly string[]): boolean => patients.some((id) => !ids.has(id));
   const shared = records.appointments.filter((one) => isShared(patientsOf(one)));

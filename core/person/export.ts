@@ -64,7 +64,6 @@ const sharedPart = (appointment: Appointment): Appointment =>
 
 const isAppointment = (resource: Resource): resource is Appointment => resource.resourceType === 'Appointment';
 
-/** A version of a resource without data of its earlier patient. */
 function withoutFormer(version: Resource, older: readonly Resource[], person: Person): Resource {
   return isAppointment(version)
     ? withoutEarlier(

@@ -17,7 +17,6 @@ import { isObject, isSameToken } from '../fhir/resource.ts';
 
 type Stored<T extends Resource> = T & { readonly id: string };
 
-/** The members of an object with these names. */
 export const only = <T extends object, K extends keyof T>(from: T, ...names: readonly K[]) =>
   Object.fromEntries(names.filter((name) => from[name] !== undefined).map((name) => [name, from[name]])) as Pick<T, K>;
 
@@ -66,7 +65,6 @@ interface OwnIdentifier extends Identifier {
   readonly owner?: string | undefined;
 }
 
-/** A person with the ids of all known records. */
 export interface Person extends Traces {
   /** Ids of all patients that are the person, deleted ones included. */
   readonly patients: ReadonlySet<string>;
@@ -116,7 +114,6 @@ export function recordIds(id: string, patients: readonly History<Patient>[]): Se
   return ids;
 }
 
-/** Whether an encounter is about one of the patients. */
 export function isAbout({ subject }: Encounter, ids: ReadonlySet<string>): boolean {
   const [type, id] = subject?.reference?.split('/') ?? [];
   return type === 'Patient' && ids.has(id ?? '');

@@ -5,12 +5,10 @@ import { isResource } from '../fhir/resource.ts';
 /** Resources by `Type/id`. */
 export type ResourceSet = ReadonlyMap<string, Resource>;
 
-/** Resources as a set. */
 export function resourceSet(resources: readonly Resource[]): ResourceSet {
   return new Map(resources.map((resource) => [`${resource.resourceType}/${resource.id}`, resource]));
 }
 
-/** The resource of this type and id, if it was found. */
 export function findResource<T extends ResourceType>(
   state: ResourceSet,
   type: T,
@@ -20,12 +18,10 @@ export function findResource<T extends ResourceType>(
   return isResource(found, type) ? found : undefined;
 }
 
-/** All resources of a type that were found. */
 export function resourcesOfType<T extends ResourceType>(state: ResourceSet, type: T): ExtractResource<T>[] {
   return [...state.values()].flatMap((resource) => (isResource(resource, type) ? [resource] : []));
 }
 
-/** The Schedule of a Slot, if it was found. */
 export function scheduleOf(state: ResourceSet, slot: Slot): Schedule | undefined {
   const id = idIn(slot.schedule, 'Schedule');
   return id === undefined ? undefined : findResource(state, 'Schedule', id);
@@ -37,7 +33,6 @@ export function schedulesOfSlots(ids: readonly string[], state: ResourceSet): Sc
   return [...new Set(slots.flatMap((slot) => scheduleOf(state, slot) ?? []))];
 }
 
-/** Resources by their id. */
 export function byId<T extends Resource>(resources: readonly T[]): Map<string, T> {
   return new Map(
     resources.flatMap((resource) => (resource.id === undefined ? [] : [[resource.id, resource] as const])),

@@ -76,15 +76,12 @@ const kinds = {
   },
 } as const satisfies Record<string, RowKind>;
 
-/** The code of a kind of rows. */
 export type RowCode = keyof typeof kinds;
 
-/** All kinds of rows. */
 export const rowKinds: Readonly<Record<RowCode, RowKind>> = kinds;
 
 const isRowCode = (code: string): code is RowCode => Object.hasOwn(kinds, code);
 
-/** The codes of the kinds that fulfil a condition. */
 export const codesWhere = (isTrue: (kind: RowKind) => boolean): RowCode[] =>
   Object.keys(kinds)
     .filter(isRowCode)
@@ -142,7 +139,6 @@ type RowValue = TaskInput;
 export const moment = (text: string, time: number | undefined): RowValue[] =>
   time === undefined ? [] : [{ type: { text }, valueInstant: formatInstant(time) }];
 
-/** The value of a name. */
 export const valueIn = (values: readonly RowValue[] | undefined, name: string): RowValue | undefined =>
   values?.find(({ type }) => type.text === name);
 
@@ -150,6 +146,5 @@ export const valueIn = (values: readonly RowValue[] | undefined, name: string): 
 export const momentIn = (values: readonly RowValue[] | undefined, name: string): number | undefined =>
   parseInstant(valueIn(values, name)?.valueInstant);
 
-/** All values except those of a name. */
 export const valuesBut = (values: readonly RowValue[] | undefined, name: string): RowValue[] =>
   (values ?? []).filter(({ type }) => type.text !== name);

@@ -13,7 +13,6 @@ export function searchUrl(type: string, query: SearchQuery): string {
 export const chunks = <T>(all: readonly T[], size = 100): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size));
 
-/** A search as an entry of a batch. */
 export function search(type: string, query: SearchQuery): BundleEntry {
   return { request: { method: 'GET', url: searchUrl(type, query) } };
 }
@@ -43,7 +42,6 @@ export function readsById(type: ResourceType, ids: readonly (string | undefined)
 const token = (system: string | undefined, value: string): string =>
   [system ?? '', value].map((part) => part.replace(/[\\,$|]/g, '\\$&')).join('|');
 
-/** The codes of some concepts as values of a token search. */
 export const tokensOf = (concepts: readonly CodeableConcept[]): string[] =>
   concepts.flatMap(({ coding = [] }) => coding.flatMap(({ system, code }) => (code ? token(system, code) : [])));
 
@@ -61,7 +59,6 @@ export function identifierQuery(
     : undefined;
 }
 
-/** Whether a search has found more than it returned. */
 export function hasMore({ resource }: BundleEntry): boolean {
   return resource?.resourceType === 'Bundle' && (resource.link ?? []).some(({ relation }) => relation === 'next');
 }

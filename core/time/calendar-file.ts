@@ -24,7 +24,6 @@ export interface CalendarEvent {
   readonly changed: number;
 }
 
-/** The properties of a calendar file besides its events. */
 export interface CalendarFile {
   /** The host name of the pages or of the sender. */
   readonly host: string;

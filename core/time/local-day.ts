@@ -77,7 +77,6 @@ export type LocalDay = string;
 
 const pattern = /^\d{4}-\d\d-\d\d$/;
 
-/** Whether a text is a day that exists. */
 export function isLocalDay(text: unknown): text is LocalDay {
   if (typeof text !== 'string' || !pattern.test(text)) {
     return false;
@@ -86,7 +85,6 @@ export function isLocalDay(text: unknown): text is LocalDay {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
-/** The local day at an instant. */
 export function localDayOf(time: number, timeZone: string): LocalDay {
   return new Date(localTimeOf(timeZone, time)).toISOString().slice(0, 10);
 }
@@ -96,7 +94,6 @@ export function addDays(day: LocalDay, days: number): LocalDay {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY).toISOString().slice(0, 10);
 }
 
-/** The Monday of a day's week. */
 export function mondayOf(day: LocalDay): LocalDay {
   const weekday = new Date(`${day}T00:00:00Z`).getUTCDay();
   return addDays(day, -((weekday + 6) % 7));
@@ -108,7 +105,6 @@ export function intervalOf(day: LocalDay, timeZone: string): Interval {
   return { start: midnight(day), end: midnight(addDays(day, 1)) };
 }
 
-/** The first midnight after an instant. */
 export const nextMidnight = (time: number, timeZone: string): number =>
   instantOf(timeZone, (Math.floor(localTimeOf(timeZone, time) / DAY) + 1) * DAY);
 

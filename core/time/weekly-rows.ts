@@ -43,7 +43,6 @@ export function rowsOf(times: readonly HealthcareServiceAvailableTime[] | undefi
 
 const isTime = (text: string): boolean => /^([01]\d|2[0-3]):[0-5]\d$/.test(text);
 
-/** Whether every line has days and times. */
 export function areComplete(rows: readonly WeeklyRow[]): boolean {
   return rows.every(({ days, start, end }) => days.length > 0 && isTime(start) && isTime(end));
 }

@@ -16,7 +16,6 @@ import { markOf } from './plan.ts';
 import { type FoundVisit, inWhole, MAX_PERIOD } from './series.ts';
 import type { StepMark, Visit } from './visit.ts';
 
-/** Adds whole visits to the first issue that proposes other times. */
 export function proposeWholes(issues: readonly Issue[], alternatives: readonly Alternative[]): Issue[] {
   const first = issues.find(({ code }) => proposing.has(code));
   return issues.map((issue) => (issue === first && alternatives.length > 0 ? { ...issue, alternatives } : issue));
@@ -25,7 +24,6 @@ export function proposeWholes(issues: readonly Issue[], alternatives: readonly A
 /** The days after the requested visit that are searched for others. */
 const AHEAD = 28;
 
-/** A request for a whole visit. */
 export interface WholeRequest {
   readonly request: BookRequest;
   readonly service: string;
@@ -86,7 +84,6 @@ const stepAsked = (
 ): StepMark | undefined =>
   markOf(appointmentRequest, findResource(state, 'Appointment', appointmentRequest.appointment.value.id ?? ''), config);
 
-/** The request for another whole visit. */
 export const requestFor = (
   { steps = [] }: Alternative,
   request: BookRequest,
@@ -103,7 +100,6 @@ export const requestFor = (
 /** The most alternatives that a refusal proposes. */
 export const MAX_ALTERNATIVES = 3;
 
-/** The refusals that propose other times. */
 const proposing: ReadonlySet<BookingErrorCode> = new Set<BookingErrorCode>([
   'slot-not-free',
   'too-soon',
@@ -128,7 +124,6 @@ export function asksForAlternatives(issues: readonly Issue[]): boolean {
   );
 }
 
-/** Adds these alternatives to the issues that propose other times. */
 export function proposeIn(issues: readonly Issue[], alternatives: readonly Alternative[]): Issue[] {
   return issues.map((issue) =>
     proposing.has(issue.code) && alternatives.length > 0 ? { ...issue, alternatives } : issue,

@@ -6,7 +6,6 @@ import type { Interval } from '../time/interval.ts';
 import { DAY, localTimeOf } from '../time/time-zone.ts';
 import { isInPool, type Pool, type Series, stepBefore, type Visit, type VisitStep } from './visit.ts';
 
-/** An appointment as a step of a visit. */
 export interface StepTaken extends Interval {
   /** The name of the step; in a series `1`, `2` … */
   readonly step: string;
@@ -25,7 +24,6 @@ const mismatch = (diagnostics: string, expression: string): Issue => ({
   expression,
 });
 
-/** Whether the Schedules fill the pools, exactly one for each pool. */
 function canFill(pools: readonly Pool[], schedules: readonly Schedule[]): boolean {
   const [pool, ...others] = pools;
   return pool === undefined

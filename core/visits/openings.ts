@@ -66,7 +66,6 @@ export function scheduleReadsFor(services: readonly HealthcareService[]): Bundle
   return services.length === 0 ? [] : [schedules(isCoded ? [['service-type', unique(tokens.flat()).join(',')]] : [])];
 }
 
-/** The searches for services of Schedules that were not read yet. */
 export function namedServiceReads(found: readonly Schedule[], known: ReadonlySet<string>): BundleEntry[] {
   return searchByIds(
     'HealthcareService',
@@ -94,7 +93,6 @@ export function slotPage(ids: readonly string[], time: Interval, from?: number, 
 export interface Bookable {
   readonly schedule: Schedule & { readonly id: string };
   readonly services: readonly HealthcareService[];
-  /** The bounds of an appointment's start. */
   readonly bounds: StartBounds;
   /** The maximum length of an appointment in one Slot, and the minimum length in a part of one; milliseconds. */
   readonly longest: number;
@@ -104,7 +102,6 @@ export interface Bookable {
   readonly reservations?: readonly Reservation[];
 }
 
-/** The conditions of a search for visits. */
 export interface Frame {
   readonly period: Interval;
   /** The hours of the day within which each appointment must be: since midnight, in milliseconds. */
@@ -191,7 +188,6 @@ interface Free {
   /** The length of the longest one, in milliseconds. */
   readonly reach: number;
   readonly buffersOf: (slot: CalendarSlot) => Buffers;
-  /** Reservations, as Slots. */
   readonly reserved: readonly CalendarSlot[];
 }
 

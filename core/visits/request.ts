@@ -14,7 +14,6 @@ export interface FindRequest {
   readonly service: string;
   /** The whole visit must lie in it. */
   readonly period: Interval;
-  /** The most visits to return. */
   readonly count: number;
   /** The hours of the day in which each appointment must be: milliseconds since midnight. */
   readonly hours: Interval;

@@ -23,7 +23,6 @@ export interface CandidateTime extends Interval {
   readonly roles: readonly (readonly CandidateSchedule[])[];
 }
 
-/** A step with its candidate times. */
 export interface OpenStep extends VisitStep {
   /** By start, then by end, without duplicates. */
   readonly openings: readonly CandidateTime[];

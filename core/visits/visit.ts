@@ -425,7 +425,6 @@ export function isVisit({ extension = [] }: HealthcareService, config: PublicCon
   return extension.some(({ url }) => url === artefactUri(config, 'LocalVisit'));
 }
 
-/** The only step of an ordinary service. */
 export const plainStep = (service: string): VisitStep => ({
   name: '',
   pools: [{ kind: 'service', service }],
@@ -444,7 +443,6 @@ export function isInPool(pool: Pool, schedule: Schedule): boolean {
     : serviceIdsOfSchedule(schedule).includes(pool.service);
 }
 
-/** The step of a visit that an appointment is. */
 export interface StepMark {
   /** Id of the HealthcareService that carries LocalVisit. */
   readonly service: string;
@@ -460,7 +458,6 @@ export function stepOf({ extension = [] }: Appointment, config: PublicConfig): S
   return service === undefined || step === undefined ? undefined : { service, step };
 }
 
-/** The extension LocalVisitStep. */
 export function stepExtension({ service, step }: StepMark, config: PublicConfig): Extension {
   return {
     url: artefactUri(config, 'LocalVisitStep'),

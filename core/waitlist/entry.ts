@@ -98,7 +98,6 @@ export function byTurns(
   return entries.toSorted((appointment, other) => rank(appointment) - rank(other) || turns(appointment) - turns(other));
 }
 
-/** The entry after a personal offer: its waiting time is halved. */
 export const withHalvedWaiting = (entry: Appointment, now: number): Appointment => ({
   ...entry,
   created: formatInstant(now - Math.max(0, now - since(entry)) / 2),
@@ -124,7 +123,6 @@ export function currentAppointmentOf({ extension = [] }: Appointment): string | 
 export const wantedActors = ({ participant }: Appointment): string[] =>
   participant.flatMap(({ actor }) => (actor?.reference && !isPerson(actor.reference) ? actor.reference : []));
 
-/** Freed time, with its service types and its Schedule. */
 export interface FreedTime extends Interval {
   readonly types: readonly CodeableConcept[];
   readonly schedule: Schedule;

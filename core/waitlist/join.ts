@@ -204,7 +204,6 @@ function ownerOfEntry({ request, state, requestor, config }: Joining): string {
 /** The most entries of a Medplum transaction with a conditional create. */
 const MAX_CONDITIONAL = 8;
 
-/** Decides about a request to join the waitlist. */
 export function planJoin(
   { issues: malformed, unreadable }: ParsedRequest<AppointmentRequest>,
   joining: Joining,
@@ -267,7 +266,6 @@ export function planJoin(
 const withoutProfile = (profiles: readonly string[] | undefined, config: BookingConfig): string[] =>
   (profiles ?? []).filter((one) => one !== artefactUri(config, 'LocalTermin'));
 
-/** The searches for the entries of a portal for one person, with their patients. */
 export const entriesOf = (person: Patient, requestor: string, config: BookingConfig): string[] =>
   personQueries(person).map((own) =>
     searchUrl('Appointment', [

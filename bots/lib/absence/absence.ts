@@ -80,16 +80,13 @@ const unique = <T>(all: readonly T[]): T[] => [...new Set(all)];
 export const readAbsent = async (medplum: MedplumClient, blocks: readonly string[]): Promise<Absent[]> =>
   absentBy(ofType('Slot', await readByIds(medplum, 'Slot', blocks)));
 
-/** The appointments that an absence affects, with their Slots. */
 interface AffectedRead {
   /** Of a visit the first step that cannot take place: its person is called once. If it is moved, the next is the first. */
   readonly appointments: readonly Appointment[];
-  /** What is offered there to those who wait. */
   readonly offers: readonly Appointment[];
   readonly slots: readonly Slot[];
 }
 
-/** Reads the open appointments in some absences that have not begun. */
 export async function readAffected(
   medplum: MedplumClient,
   absent: readonly Absent[],
@@ -240,7 +237,6 @@ export async function plan(
 
 /** What the plan for one visit depends on. */
 interface PlanningWhole extends Pick<Bounds, 'mayTake' | 'deadline' | 'now'> {
-  /** Other appointments of the patients. */
   readonly others: readonly Appointment[];
   /** What is proposed already. */
   readonly planned: ReadonlyMap<Appointment, Proposal | undefined>;
@@ -630,7 +626,6 @@ const acts: {
   move,
 };
 
-/** Does what is to be done for one appointment. */
 const carryOutStep = <Name extends Step['do']>(
   medplum: MedplumClient,
   acting: Acting,
@@ -715,7 +710,6 @@ async function readFacts(medplum: MedplumClient, rows: readonly Task[]) {
   );
   return {
     appointments: new Map(appointments.map((appointment) => [appointment.id ?? '', appointment])),
-    /** What was offered together with an appointment. */
     together: (appointment: Appointment | undefined): Appointment[] => {
       const what = appointment && offeredFor(appointment, config).join();
       const group = appointment && notifiedGroupOf(appointment, config);

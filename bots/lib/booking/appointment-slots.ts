@@ -17,11 +17,9 @@ import { config } from '../config.ts';
 import { ofType, readByIds, readHistories, readWhole } from '../read.ts';
 import { type Related, readSchedules, readTaken, scheduleIdsOf, serviceReads } from './related-reads.ts';
 
-/** The slots of an appointment with everything that they depend on. */
 export interface AppointmentSlots extends RelatedSlots {
   /** The appointment, read together with the slots; absent if it no longer exists. */
   readonly latest: Appointment | undefined;
-  /** Other appointments that reference its slots. */
   readonly others: readonly Appointment[];
 }
 

@@ -11,7 +11,6 @@ import { newId, retryOvertaken, sendBundle } from '../medplum.ts';
 import { withAlternatives } from './alternatives.ts';
 import { type DecisionOptions, decideBooking, type ReadableRequest, type Requestor } from './decide.ts';
 
-/** The result of a booking request. */
 export type BookingResult =
   /** The appointments, in the order in which they were sent. */
   | { readonly kind: 'booked' | 'existing'; readonly appointments: readonly Appointment[] }

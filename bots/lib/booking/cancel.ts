@@ -45,7 +45,6 @@ export async function cancelEntries(
   ];
 }
 
-/** Reads the booking policies of the Schedules of an appointment. */
 export async function policiesOf(
   medplum: MedplumClient,
   { slots, calendars }: Pick<RelatedAppointment, 'slots' | 'calendars'>,

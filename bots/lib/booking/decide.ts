@@ -369,7 +369,6 @@ async function readFollowing(
   return { ...known, role, nearby, usage: new Map([...(known.usage ?? []), ...usage]), tasks, histories };
 }
 
-/** The requestor on whose behalf a booking is decided. */
 export interface Requestor extends Reader {
   /** Reference to the profile, with `display` if Medplum has it. */
   readonly reference?: Reference | undefined;
@@ -377,7 +376,6 @@ export interface Requestor extends Reader {
   readonly limits?: readonly RequestorLimit[];
 }
 
-/** A decision and the resources on which it is based. */
 export interface BookingDecision {
   readonly plan: BookingPlan;
   readonly state: ResourceSet;
@@ -389,11 +387,9 @@ export interface DecisionOptions {
   readonly purpose?: Purpose | undefined;
   /** Whether this is a dry run, which writes nothing, not even the row of a quota. */
   readonly isDry?: boolean | undefined;
-  /** The personal offer that is written, if it is one. */
   readonly offer?: PersonalOffer | undefined;
 }
 
-/** The issue of a failed read. */
 export const unavailable: Issue = {
   code: 'upstream-unavailable',
   diagnostics: 'The FHIR server could not be read. Nothing was booked; try again in a moment.',
@@ -419,7 +415,6 @@ const undecided = (issue = unavailable): BookingDecision => ({
   state: new Map(),
 });
 
-/** A request that could be parsed. */
 export type ReadableRequest = ParsedRequest & { readonly request: BookRequest };
 
 /**

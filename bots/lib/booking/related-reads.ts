@@ -22,7 +22,6 @@ export interface Related {
   readonly calendars: readonly Resource[];
 }
 
-/** An appointment with its slots and patients, read together. */
 export interface RelatedAppointment extends Related {
   /** Absent if it was deleted. */
   readonly appointment: Appointment | undefined;
@@ -177,7 +176,6 @@ interface TakenRead {
   readonly isKnown: boolean;
 }
 
-/** The Slots that an author has reserved and is about to store. */
 function reservedBy(rows: readonly Task[], author: string): CalendarSlot[] {
   return rows.flatMap((row) => {
     const schedule = idIn(row.focus, 'Schedule');

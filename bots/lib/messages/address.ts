@@ -63,7 +63,6 @@ export interface Addressee {
   readonly recipient: Recipient;
   /** Whether the clinic has entered the address, or a portal has that booked for its person. */
   readonly isTrusted: boolean;
-  /** Whether the clinic has entered it. */
   readonly isEntered: boolean;
 }
 

@@ -160,7 +160,6 @@ interface State {
   readonly appointments: readonly Appointment[];
   readonly row: Task | undefined;
   readonly thread: Thread | undefined;
-  /** The Communication of the last message. */
   readonly last: Communication | undefined;
 }
 

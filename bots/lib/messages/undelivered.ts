@@ -14,11 +14,9 @@ import { config } from '../config.ts';
 import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
 
-/** A message that has not arrived. */
 export interface Undelivered {
   /** Id of the appointment that it is about. */
   readonly appointment: string;
-  /** Its patient. */
   readonly patient: string | undefined;
   readonly kind: string;
   /** What is known of it, as sentences. */

@@ -12,7 +12,6 @@ import { ofType, readInTransaction } from '../read.ts';
 /** How many numbers one search asks for. */
 const CHUNK = 100;
 
-/** A Subscription, by its id, and the number that an event has there. */
 export type EventNumber = readonly [subscription: string, number: number];
 
 /**

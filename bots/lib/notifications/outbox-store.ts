@@ -28,7 +28,6 @@ export interface OutboxRow {
   readonly outboxes: Outboxes;
 }
 
-/** A Subscription and its outbox. */
 export interface SubscriptionOutbox {
   readonly subscription: Subscription & { readonly id: string };
   /**
@@ -43,7 +42,6 @@ export interface SubscriptionOutbox {
 /** The statuses of rows to which events are still written. */
 export const OPEN = 'ready,in-progress,on-hold,accepted,failed';
 
-/** The outboxes in some Tasks. */
 export const rowsIn = (resources: readonly Resource[]): OutboxRow[] =>
   ofType('Task', resources).map((task) => ({ task, outboxes: outboxesOf(task) }));
 
@@ -65,7 +63,6 @@ export const openRowsFor = ({ meta }: Appointment): string =>
 export const readOpenRows = async (medplum: MedplumClient, concerned?: string): Promise<OutboxRow[]> =>
   rowsIn(await readAll(medplum, [openRows(concerned)]));
 
-/** The searches for the Subscriptions of some subscribers. */
 function subscriptionQueries(subscribers: readonly string[]): string[] {
   return chunks(subscribers).map((some) => {
     const tags = some.map((one) => requestorQuery(one, config)).join(',');
@@ -100,7 +97,6 @@ export async function readSubscriptionsOf(
   });
 }
 
-/** The outboxes of one subscriber, and its Subscriptions that still exist. */
 export interface SubscriberState {
   readonly row: OutboxRow;
   readonly subscriptions: readonly SubscriptionOutbox[];
@@ -142,7 +138,6 @@ export async function readOutbox(
   return row && stored && joined(row, stored);
 }
 
-/** The entry that makes the row of a subscriber that has none. */
 export const newRowEntry = (subscriber: string): BundleEntry =>
   creation(outboxesTask(noOutboxes(subscriber), config), outboxesSearch([subscriber], config));
 
@@ -150,7 +145,6 @@ export const newRowEntry = (subscriber: string): BundleEntry =>
 export const rowEntry = ({ task }: OutboxRow, outboxes: Outboxes): BundleEntry =>
   updateEntry(task, outboxesTask(outboxes, config, task));
 
-/** The entry that stores a new Subscription. */
 export function newSubscriptionEntry(fullUrl: string, subscription: Subscription): BundleEntry {
   return { fullUrl, request: { method: 'POST', url: 'Subscription' }, resource: subscription };
 }
@@ -180,7 +174,6 @@ function timed({ stored, outbox, subscription }: OutboxUpdate): Outbox {
 export const isTimed = ({ outbox, settings }: SubscriptionOutbox): boolean =>
   outbox.heartbeat === settings?.heartbeat && outbox.end === settings?.end;
 
-/** Some outboxes of a subscriber as they will be. */
 export const updated = (outboxes: Outboxes, updates: readonly OutboxUpdate[]): Outboxes =>
   updates.reduce((all, update) => withOutbox(all, update.stored.subscription.id, timed(update)), outboxes);
 

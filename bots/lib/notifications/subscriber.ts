@@ -15,7 +15,6 @@ import { get, sendBundle } from '../medplum.ts';
 /** Who asks about Subscriptions: the caller of a Bot, with the credentials of the call. */
 export type Subscriber = Requestor & { readonly authorization: string };
 
-/** The caller of a Bot, as a subscriber. */
 export function subscriberOf(event: BotEvent<unknown>): Subscriber {
   const caller = callerOf(event);
   return { ...caller, authorization: caller.authorization ?? '' };
@@ -40,7 +39,6 @@ export const refusals = {
   ),
 } as const satisfies Record<string, OperationOutcome>;
 
-/** The outcome that reports issues. */
 export const refuse = (issues: readonly Issue[]): OperationOutcome => toOperationOutcome(issues, config);
 
 /** The answer when Medplum does not respond. */
@@ -49,7 +47,6 @@ export const unavailable: Issue = {
   diagnostics: 'The FHIR server could not be reached. Read the Subscription to see whether it was written.',
 };
 
-/** Whether a Subscription is to a topic of the service. */
 const isToTopic = ({ criteria }: Subscription): boolean => topicOf(criteria, config) !== undefined;
 
 /**
@@ -78,7 +75,6 @@ export async function readAsCaller(
   return isResource(resource, 'Subscription') && isToTopic(resource) ? resource : refusals['not-found'];
 }
 
-/** The Subscriptions to topics that the caller may see. */
 export async function searchAsCaller(
   medplum: MedplumClient,
   { authorization }: Subscriber,

@@ -14,7 +14,6 @@ function unsupported(outcome: OperationOutcome): Issue {
   return { code: 'channel-unsupported', diagnostics, expression: 'Subscription.channel.type' };
 }
 
-/** Asks Medplum for a token with the caller's own rights. */
 function askForToken(
   medplum: MedplumClient,
   id: string,

@@ -52,7 +52,6 @@ export async function firstVisit(
   );
 }
 
-/** A visit that was booked. */
 export interface Whole {
   /** With exactly the steps that were booked. */
   readonly visit: Visit;
@@ -129,7 +128,6 @@ export async function withoutListed(
   );
 }
 
-/** What the visits of some appointments allow in place of them. */
 export async function readAffectedVisits(
   medplum: MedplumClient,
   appointments: readonly Appointment[],

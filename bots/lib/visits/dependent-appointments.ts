@@ -30,7 +30,6 @@ export interface DependentAppointment extends RelatedAppointment {
   readonly tasks: readonly Task[];
 }
 
-/** The search for the appointments that were booked together. */
 export const groupSearch = (group: string): string =>
   searchUrl('Appointment', [
     ['identifier', `${artefactUri(config, 'LocalVisitGroup')}|${group}`],

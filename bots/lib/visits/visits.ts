@@ -48,7 +48,6 @@ interface ProcessorTime {
   readonly compute: <T>(computation: Generator<undefined, T>) => Promise<T | undefined>;
 }
 
-/** Makes the time of one request. */
 export function processorTime(): ProcessorTime {
   let begun = 0;
   let spent = 0;

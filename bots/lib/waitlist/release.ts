@@ -74,7 +74,6 @@ const ALL_DAY = { start: 0, end: DAY };
 /** What a refusal means for the time, and for who else is asked. */
 const gone: ReadonlySet<string> = new Set(['slot-not-found', 'slot-mismatch', 'schedule-inactive']);
 
-/** Those who wait, and what they have. */
 interface Waiting {
   /** In the order in which they are asked. */
   readonly entries: readonly Appointment[];
@@ -170,7 +169,6 @@ function callerFor(entry: Appointment) {
 /** What could be offered to one of those who wait. */
 interface Candidate {
   readonly entry: Appointment;
-  /** One appointment, or all of a visit. */
   readonly appointments: readonly Appointment[];
   /** What it would replace. */
   readonly current: readonly Appointment[];

@@ -22,7 +22,6 @@ export interface Collision {
 const exclude = (slot: CalendarSlot, other: CalendarSlot): boolean =>
   overlaps(slot, other) && (takesTimeOf(slot, other) || takesTimeOf(other, slot));
 
-/** The booked Slots that overlap a Slot and exclude it. */
 export function bookedBeside(slot: CalendarSlot, slots: readonly CalendarSlot[]): CalendarSlot[] {
   return slots.filter((one) => one.id !== slot.id && isBooked(one) && exclude(slot, one));
 }

@@ -1,7 +1,6 @@
 import type { Bundle, BundleEntry, ExtractResource, OperationOutcome, ResourceType } from '@medplum/fhirtypes';
 import { isResource } from '../../fhir/resource.ts';
 
-/** The types whose resources a requestor sees and others may delete. */
 const deletableTypes = ['Appointment', 'Encounter', 'Patient', 'QuestionnaireResponse', 'RelatedPerson'] as const;
 
 /** A type whose deleted resources are gone (410) for their owner, not unknown (404). */

@@ -33,7 +33,6 @@ interface ElementRule {
   readonly isPersonal?: true;
 }
 
-/** The most slots of one appointment. */
 export const MAX_SLOTS = 50;
 
 const moment = (value: unknown): unknown => parseInstant(value) ?? value;
@@ -83,7 +82,6 @@ const server: ElementRule = { changedBy: 'server' };
 /** Removes the underscore: FHIR's JSON keeps the extensions of a primitive element in a separate property. */
 export const elementName = (property: string): string => property.replace(/^_/, '');
 
-/** The rules of an element, by the name of its property in JSON. */
 export function ruleOf(property: string): ElementRule {
   const name = elementName(property);
   return (Object.hasOwn(elements, name) && elements[name]) || {};
@@ -97,7 +95,6 @@ const bookedElements = namesWhere(({ changedBy }) => changedBy === 'book');
 /** The elements that `$book` needs. */
 export const requiredElements = namesWhere(({ isRequired }) => isRequired);
 
-/** The elements whose entries a re-submission unites. */
 export const unitedElements = namesWhere(({ unitedBy }) => unitedBy);
 
 /** The maximum lengths of an appointment's lists. */

@@ -24,7 +24,6 @@ export const holderOf = (found: readonly Resource[], now: number, config: Public
     isResource(resource, 'Appointment') && holdsSlots(resource) && !hasEnded(resource, now, config) ? [resource] : [],
   )[0];
 
-/** Whether a Slot would get another time. */
 export const hasOtherTime = (changed: Slot, stored: Slot): boolean =>
   (['start', 'end'] as const).some((name) => parseInstant(changed[name]) !== parseInstant(stored[name]));
 

@@ -21,7 +21,6 @@ import { holdsSlots, isOpen, slotUseOf, statusQuery } from './status.ts';
 /** The page size of a search: Medplum's maximum. */
 const COUNT = '1000';
 
-/** A time in a Schedule, by the id of the Schedule. */
 export interface ScheduleTime extends Interval {
   readonly schedule: string;
 }
@@ -53,7 +52,6 @@ export function inTheWay(config: PublicConfig, ids?: string): SearchQuery {
   return [['_filter', [...kinds, ...(ids ? [`_id eq "${ids}"`] : [])].join(' or ')]];
 }
 
-/** Merges times of the same Schedule that touch or overlap. */
 export function merged(times: readonly ScheduleTime[]): ScheduleTime[] {
   return [...Map.groupBy(times, ({ schedule }) => schedule)].flatMap(([schedule, own]) =>
     union(own).map((time): ScheduleTime => ({ schedule, ...time })),

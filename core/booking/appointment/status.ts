@@ -75,7 +75,6 @@ export function isOpen({ status }: HasStatus): boolean {
   return statusTable[status]?.isOpen ?? false;
 }
 
-/** Whether a caller may set this status. */
 export function mayBecome({ status }: HasStatus, wanted: AppointmentStatus, changer: Changer): boolean {
   return statusTable[status]?.next[wanted]?.includes(changer) ?? false;
 }
@@ -90,7 +89,6 @@ export function slotUseOf({ status }: HasStatus): SlotUse {
   return statusTable[status]?.slots ?? 'held';
 }
 
-/** Whether the slots of an appointment belong to it. */
 export function holdsSlots(appointment: HasStatus): boolean {
   return isHeld(slotUseOf(appointment));
 }

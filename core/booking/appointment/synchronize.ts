@@ -537,7 +537,6 @@ function uncoveredTime(appointment: Appointment, named: readonly CalendarSlot[])
   return time && takesTime(appointment) ? [...subtract([time], union(covering))] : [];
 }
 
-/** The buffers of an appointment in a Schedule where it has no Slot. */
 function buffersWithoutSlot(of: ScheduleServices, appointment: Appointment, config: PublicConfig): Buffers {
   const time = timeOf(appointment) ?? { start: 0, end: 0 };
   const slot = newExternalSlot(of.schedule.id ?? '', time, { status: 'busy' });

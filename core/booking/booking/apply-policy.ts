@@ -35,7 +35,6 @@ export interface BookingContext {
   readonly reached?: ReadonlySet<RequestorLimit> | undefined;
   /** By default a booking. */
   readonly purpose?: Purpose | undefined;
-  /** The personal offer that the service makes, if the booking is one. */
   readonly offer?: PersonalOffer | undefined;
   /** Gives further entries where time is given back. */
   readonly onReleased?: Released | undefined;
@@ -77,7 +76,6 @@ export interface Knowledge {
   readonly histories?: Histories | undefined;
 }
 
-/** A Schedule with those of its services that were read. */
 export const servicesOf = (schedule: Schedule, state: ResourceSet): ScheduleServices =>
   withServices(schedule, resourcesOfType(state, 'HealthcareService'));
 
@@ -91,7 +89,6 @@ export function schedulesNamed({ slots, schedule }: AppointmentRequest, state: R
   return [...new Set([...named, ...(own ? [own] : [])])];
 }
 
-/** The result of applying the policies of the Schedules to a booking. */
 export interface PolicyResult {
   readonly policies: readonly EffectivePolicy[];
   /** Issues that count for requestors only. */

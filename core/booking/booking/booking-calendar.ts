@@ -47,9 +47,7 @@ export interface PreparedAppointment extends RequestContext {
  * The calendar in which an appointment is booked: the stored one, with the changes that its request has made so far.
  */
 export interface BookingCalendar {
-  /** The slots as they are stored. */
   readonly stored: Calendar;
-  /** Reservations, as Slots. */
   readonly reserved: readonly CalendarSlot[];
   /** The slots for this booking: those that it gives back, and those of expired holds and requests, are free. */
   readonly calendar: Calendar;

@@ -22,7 +22,6 @@ const withSchedule: SearchQuery = [
   ['_include:iterate', 'Schedule:actor'],
 ];
 
-/** The includes for each appointment: its slots with their calendars, and its patients. */
 export const withSlots: SearchQuery = [
   ['_include', 'Appointment:slot'],
   ['_include', 'Appointment:patient'],

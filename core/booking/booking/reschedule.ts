@@ -9,13 +9,10 @@ import { isActivePatient } from '../patients/identity.ts';
 import type { Located } from '../request/parameters.ts';
 import type { AppointmentRequest, Purpose } from '../request/request.ts';
 
-/** The appointments that a booking changes besides the one it makes. */
 export interface EarlierAppointments {
   /** The appointment that is sent again under its own id, to be moved. */
   readonly previous?: Appointment | undefined;
-  /** The appointment that the new one replaces. */
   readonly replaced?: Appointment | undefined;
-  /** The other appointments that it replaces. */
   readonly besides: readonly Appointment[];
   /** The appointments that a hold would replace once it is booked. They stay, and do not count towards its limits. */
   readonly staying: readonly Appointment[];
@@ -125,7 +122,6 @@ export const changedBy = ({
 }: Pick<EarlierAppointments, 'previous' | 'replaced' | 'besides'>): Appointment[] =>
   [previous, replaced, ...besides].filter((appointment) => appointment !== undefined);
 
-/** The moved or replaced appointments that give their slots back. */
 export const givingBack = (earlier: EarlierAppointments): Appointment[] => changedBy(earlier).filter(canBeMoved);
 
 function patientsOfEarlier(earlier: EarlierAppointments, baseUrl: string): string[] {

@@ -174,7 +174,6 @@ export function completing(transaction: Bundle, task: Task, newId: () => string,
   return { ...transaction, entry: [...appointments, ...entries.slice(count), completed(task, references)] };
 }
 
-/** The entry that completes a Task with appointments that were booked before. */
 export function completedBy(task: Task, appointments: readonly Appointment[]): BundleEntry {
   return completed(
     task,

@@ -28,7 +28,6 @@ export const isOpenTask = ({ status }: Task): boolean => openStatuses.includes(s
 export const openTasks = (more: Readonly<Record<string, string>>, config: PublicConfig): string =>
   rowSearch(['confirm'], { status: openStatuses.join(','), ...more }, config);
 
-/** The search for the open Tasks that end with some appointments. */
 export const openTasksOf = (appointments: readonly string[], config: PublicConfig): string =>
   rowSearch(
     ['confirm', 'undelivered'],
@@ -112,7 +111,6 @@ function renewed(task: Task, appointment: Appointment, now: number, config: Publ
   return isSamePatient ? current : { ...current, for: patient };
 }
 
-/** Whether a Task asks staff to call a person. */
 const isCall = (task: Task, config: PublicConfig): boolean => isRow(task, ['undelivered'], config);
 
 /**

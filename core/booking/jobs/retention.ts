@@ -12,7 +12,6 @@ export const leftovers = {
   published: 'past published slots that nobody has booked',
 } as const;
 
-/** A kind of leftovers. */
 export type Leftover = keyof typeof leftovers;
 
 type Query = Readonly<Record<string, string>>;

@@ -39,7 +39,6 @@ const tokenPattern =
 /** Names that give access to the internals of JavaScript. */
 const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** FHIRPath operators between two conditions. */
 const operators: ReadonlySet<string> = new Set(['and', 'or']);
 
 function nameProblem(name: string, isCalled: boolean): string | undefined {
@@ -241,7 +240,6 @@ const isValue = (value: unknown): boolean => value !== undefined && typeof value
 /** The location of the id and the extensions of a primitive element. */
 const besideOf = (at: Location): Location => [...at.slice(0, -1), `_${at.at(-1)}`];
 
-/** The location of an element in the JSON of its resource. */
 function locate(document: unknown, elementPath: string): Location {
   const location: string[] = [];
   for (const [, name, position] of elementPath.matchAll(/\.([^.[\]]+)|\[(\d+)\]/g)) {

@@ -174,7 +174,6 @@ export function readPatch(sent: unknown): Patch | { readonly issues: readonly Is
   return issues.length > 0 ? { issues } : read.flatMap((one) => (isIssue(one) ? [] : [one]));
 }
 
-/** A request to patch an appointment. */
 export interface PatchRequest {
   readonly id: string;
   readonly patch: Patch;
@@ -216,7 +215,6 @@ interface Patched {
   readonly unreadable: readonly string[];
 }
 
-/** The result as an Appointment, with all issues of its form. */
 function readResult(stored: Appointment, document: Readonly<Record<string, unknown>>): Patched | undefined {
   const { readable, issues: structure, unreadable } = readStructure(document, 'Appointment', 'Appointment');
   const touched = [...unpatchableIssues(stored, document), ...addedIssues(stored, document)];

@@ -164,7 +164,6 @@ const QUALIFIER = `${ofFhir}/iso21090-EN-qualifier`;
 const POST_BOX = `${ofFhir}/iso21090-ADXP-postBox`;
 const streetParts = ['streetName', 'houseNumber', 'additionalLocator'].map((part) => `${ofFhir}/iso21090-ADXP-${part}`);
 
-/** The forbidden parts of a line, by the type of the address. */
 const foreignParts: Readonly<Partial<Record<NonNullable<Address['type']>, readonly string[]>>> = {
   both: [POST_BOX],
   postal: streetParts,

@@ -12,7 +12,6 @@ export interface PolicedAppointment {
   readonly policies: readonly EffectivePolicy[];
 }
 
-/** The most open appointments of a patient that are read. */
 export const MAX_APPOINTMENTS = 100;
 
 const PATH = 'Patient.active';
@@ -59,7 +58,6 @@ export function deactivationIssues(
   return [...new Map(issues.map((issue) => [issue.diagnostics, issue])).values()];
 }
 
-/** The search for the open appointments of a patient, with their slots. */
 export function openAppointmentsQuery({ id = '' }: Patient): string {
   const query = { patient: `Patient/${id}`, status: statusQuery(isOpen), _count: String(MAX_APPOINTMENTS) };
   return `Appointment?${new URLSearchParams(query)}&_include=Appointment:slot`;

@@ -2,7 +2,6 @@ import type { Appointment, Meta, ResourceType } from '@medplum/fhirtypes';
 import { isObject } from '../../fhir/resource.ts';
 import type { Changer } from '../appointment/status.ts';
 
-/** The role of a caller that is not the service itself. */
 export type Role = Exclude<Changer, 'service'>;
 
 /** System of the tag by which the clinic marks the ClientApplication of an assistant. */
@@ -101,7 +100,6 @@ export function permittedAppointments(me: unknown, wanted: 'read' | 'update' = '
   return criteria.includes(EVERYTHING) ? [EVERYTHING] : [...new Set(criteria)];
 }
 
-/** Whether fields of some appointments are hidden from a caller. */
 export const hidesFields = (me: unknown): boolean =>
   rulesFor(me, 'read').some(({ hiddenFields }) => hiddenFields !== undefined);
 

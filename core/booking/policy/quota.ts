@@ -24,7 +24,6 @@ export interface Quota {
   /** Name of the row that every transaction with this quota changes. */
   readonly row: string;
   readonly limit: number;
-  /** The searches for the appointments that may count towards the quota. */
   readonly queries: readonly SearchQuery[];
   /** The person whose appointments count; absent if everybody's do. */
   readonly person?: Patient | undefined;
@@ -134,7 +133,6 @@ export function policyQuotas(
   ]);
 }
 
-/** The quota for the simultaneous holds of a requestor. */
 export function holdQuota(context: QuotaContext): Quota {
   const { maxPerRequestor: limit } = context.config.holds;
   return {
@@ -249,7 +247,6 @@ export function quotaRow({ row }: Pick<Quota, 'row'>, config: PublicConfig, stor
   return newRow('quota', { status: 'completed', ...more }, config, stored);
 }
 
-/** The search for the row of a quota. */
 export const quotaRowSearch = ({ row }: Quota, config: PublicConfig): string =>
   rowSearch(['quota'], { 'group-identifier': `${artefactUri(config, 'LocalRequestor')}|${row}` }, config);
 
@@ -273,7 +270,6 @@ export function quotaEntries(
   return [...rows.values()];
 }
 
-/** A limit of the installation for each requestor. */
 export type RequestorLimit = 'open' | 'rate' | 'jobs' | 'waiting';
 
 const MINUTE = 60_000;

@@ -21,7 +21,6 @@ export interface LocatedAppointment extends Located<Appointment> {
   readonly sent?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The most appointments that one request books. */
 export const MAX_APPOINTMENTS = 20;
 
 /** The inputs of `$book` from its body. Their structure is checked, their content is not. */

@@ -35,13 +35,11 @@ type Actor =
   | { readonly kind: 'patient'; readonly id: string }
   | { readonly kind: 'other'; readonly reference?: string };
 
-/** A submitted participant, with its FHIRPath. */
 interface Participant {
   readonly path: string;
   readonly actor: Actor;
 }
 
-/** The persons that a request submits with the appointment. */
 interface SubmittedPersons {
   readonly patient?: Located<Patient> | undefined;
   /**
@@ -144,7 +142,6 @@ export interface AppointmentRequest {
   readonly slots: readonly Located<string>[];
   readonly participants: readonly Participant[];
   readonly schedule?: Located<string> | undefined;
-  /** The appointments that this one replaces. */
   readonly replaced: readonly Located<string>[];
   readonly patient?: Located<Patient> | undefined;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
@@ -178,7 +175,6 @@ export interface ParsedRequest<Request = BookRequest> {
   readonly unreadable?: readonly string[];
 }
 
-/** The purpose of a request: to book a time, or to hold it for some minutes. */
 export type Purpose = 'book' | 'hold';
 
 function missingElements({ value, path }: Located<Appointment>, mayBeWithoutParticipant: boolean): Issue[] {

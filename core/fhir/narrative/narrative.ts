@@ -19,7 +19,6 @@ const allowedAttributes = words(
 
 const space = '[ \\t\\r\\n]';
 
-/** Matches a word in any letter case. */
 const anyCase = (word: string): string => word.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 
 /** Properties and functions that are forbidden in a style: they load, run, or cover the page. */

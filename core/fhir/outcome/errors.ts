@@ -116,5 +116,4 @@ export const bookingErrors = {
   'upstream-timeout': { status: 504, type: 'timeout', display: 'The FHIR server did not answer in time' },
 } as const satisfies Record<string, BookingError>;
 
-/** Code of a business error (CodeSystem LocalBookingError). */
 export type BookingErrorCode = keyof typeof bookingErrors;

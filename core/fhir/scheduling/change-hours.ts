@@ -59,7 +59,6 @@ const closuresIn = (parameters: readonly Extension[]): Extension[] =>
     .filter(({ url }) => url === 'availability')
     .flatMap(({ extension = [] }) => extension.filter(({ url }) => url !== 'availableTime'));
 
-/** A service with other opening hours. */
 export function changeService(service: HealthcareService, change: HoursChange): HealthcareService {
   const { extension = [], ...rest } = service;
   const stored = extension.find(({ url }) => url === SCHEDULING_PARAMETERS);

@@ -1,7 +1,6 @@
 import type { HealthcareService } from '@medplum/fhirtypes';
 import { artefactUri, type PublicConfig } from '../artefacts.ts';
 
-/** Days on which the whole installation is closed. */
 export interface ClosedDay {
   /** First and last day, as dates. */
   readonly start: string;
@@ -9,7 +8,6 @@ export interface ClosedDay {
   readonly reason: string;
 }
 
-/** A new list of closed days as a resource. */
 export function emptyClosedDays(config: PublicConfig): HealthcareService {
   return {
     resourceType: 'HealthcareService',

@@ -40,11 +40,9 @@ export function hoursData(resources: readonly unknown[], config: PublicConfig): 
 const offers = (schedule: Schedule, { id = '' }: HealthcareService): boolean =>
   servesAll(schedule) || serviceIdsOf(schedule).includes(id);
 
-/** The services of a Schedule. */
 export const servicesOf = (schedule: Schedule, { services }: Pick<HoursData, 'services'>): HealthcareService[] =>
   services.filter((service) => offers(schedule, service));
 
-/** The Schedules of a service. */
 const schedulesOf = (service: HealthcareService, { schedules }: HoursData): HoursData['schedules'] =>
   schedules.filter((schedule) => offers(schedule, service));
 

@@ -3,13 +3,11 @@ import { DAY } from '../../time/time-zone.ts';
 import { formatInstant } from '../instant.ts';
 import type { ClosedDay } from './closed-days.ts';
 
-/** A country or a state with public holidays. */
 export interface HolidayRegion {
   readonly code: string;
   readonly name: string;
 }
 
-/** A country with its states, if it has any. */
 export interface HolidayCountry extends HolidayRegion {
   readonly states: readonly HolidayRegion[];
 }
@@ -20,7 +18,6 @@ const regionsIn = (names: unknown): HolidayRegion[] =>
     name: String(name),
   }));
 
-/** The countries with known public holidays. */
 export function holidayCountries(): HolidayCountry[] {
   const known = new Holidays();
   return regionsIn(known.getCountries()).map((country) => ({

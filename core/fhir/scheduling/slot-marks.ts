@@ -22,7 +22,6 @@ export type PublishedKey =
     }
   | { readonly kind: 'closed'; readonly schedule: string; readonly start: number; readonly end: number };
 
-/** The value of the identifier LocalPublishedSlot. */
 export function formatKey(key: PublishedKey): string {
   return key.kind === 'bookable'
     ? ['bookable', key.schedule, key.service, formatInstant(key.start), key.lane].join('/')
@@ -40,7 +39,6 @@ function parseKey(value: string): PublishedKey | undefined {
     : undefined;
 }
 
-/** The value of the identifier of a Slot in a system. */
 export function identifierIn({ identifier = [] }: Slot, wanted: string): string | undefined {
   return identifier.find(({ system }) => system === wanted)?.value;
 }
@@ -81,7 +79,6 @@ export const BUFFER_COMMENTS = { before: 'buffer before appointment', after: 'bu
 
 const bufferComments: ReadonlySet<string | undefined> = new Set(Object.values(BUFFER_COMMENTS));
 
-/** Whether a Slot is the buffer of an appointment. */
 export function isBuffer({ status, comment }: Slot): boolean {
   return status === 'busy-unavailable' && bufferComments.has(comment);
 }

@@ -19,7 +19,6 @@ export interface Element {
   readonly codes?: readonly string[] | undefined;
 }
 
-/** The elements of a type in FHIR's order. */
 export type Elements = ReadonlyMap<string, Element>;
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
@@ -92,7 +91,6 @@ interface Findings {
   readonly unreadable: string[];
 }
 
-/** Medplum's additions to FHIR's elements. */
 const ofMedplum: ReadonlyMap<string, readonly string[]> = new Map([
   ['Meta', ['project', 'author', 'onBehalfOf', 'account', 'accounts', 'compartment', 'deleted']],
 ]);

@@ -23,7 +23,6 @@ interface Frame {
 /** Stores the value of an element, and its id and extensions (`_name` in JSON) if it is primitive. */
 type Store = (value: unknown, more?: JsonObject) => void;
 
-/** Reports a problem. */
 type Report = (diagnostics: string, expression?: string) => void;
 
 /** The namespace of `xsi:schemaLocation`, which is ignored. */
@@ -215,7 +214,6 @@ function resourceFrame(tag: SaxesTagNS, path: string | undefined, store: Store, 
   return { ...complexFrame(target, type, path ?? type, report), close: () => store(target) };
 }
 
-/** The frame of the document, which contains one resource. */
 function outermostFrame(store: (resource: unknown) => void, report: Report): Frame {
   return { open: (tag) => resourceFrame(tag, undefined, store, report), text: nothing, close: nothing };
 }

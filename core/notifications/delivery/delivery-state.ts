@@ -34,7 +34,6 @@ export const claimed = (outboxes: Outboxes, lease: string, now: number): Outboxe
   lease: { id: lease, until: now + LEASE },
 });
 
-/** The outboxes without a lease. */
 export const released = (outboxes: Outboxes): Outboxes => ({ ...outboxes, lease: undefined });
 
 /** An outbox after a notification: an event, or a handshake or heartbeat, which leaves the number unchanged. */
@@ -65,7 +64,6 @@ export function failed(
 /** The largest length of an error in an outbox: a row contains the errors of many Subscriptions. */
 const MAX_ERROR_LENGTH = 300;
 
-/** The outbox of a Subscription in error. */
 export const abandoned = (outbox: Outbox, error: string): Outbox => ({
   ...outbox,
   until: undefined,
@@ -82,7 +80,6 @@ export function restarted(outbox: Outbox, now: number): Outbox {
   return { ...outbox, until: undefined, status: 'ready', attempts: 0, since };
 }
 
-/** The outbox of a Subscription that is off. */
 export const ended = (outbox: Outbox): Outbox => ({ ...outbox, until: undefined, status: 'cancelled' });
 
 /** A Subscription with another status, and without an earlier error. */
@@ -145,7 +142,6 @@ export function requestDelivery(status: Subscription['status'], outbox: Outbox, 
     : { kind: 'started', outbox: restarted(outbox, now) };
 }
 
-/** Whether an outbox is due for a scheduled Bot. */
 export function isDue(outbox: Outbox, now: number): boolean {
   const due = dueAt(outbox);
   return due !== undefined && due <= now;
@@ -163,7 +159,6 @@ export function mustStart(outboxes: Outboxes, changed: number, now: number): boo
     : (isWaiting && changed + OVERDUE <= now) || all.some((outbox) => isDue(outbox, now));
 }
 
-/** Starts a delivery of waiting and due notifications. */
 export function woken(outboxes: Outboxes, now: number): Outboxes {
   const of = [...outboxes.of].map(([id, one]): [string, Outbox] => [
     id,
@@ -172,7 +167,6 @@ export function woken(outboxes: Outboxes, now: number): Outboxes {
   return { ...released(outboxes), of: new Map(of), woken: now };
 }
 
-/** Whether a heartbeat is due. */
 export function isHeartbeatDue({ sent: last, heartbeat }: Outbox, now: number): boolean {
   return heartbeat !== undefined && last !== undefined && now - last >= heartbeat * 1000;
 }

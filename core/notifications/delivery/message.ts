@@ -46,7 +46,6 @@ export function notificationIn(communication: unknown): Bundle | undefined {
   }
 }
 
-/** The search for the message of a Subscription. */
 export function messageQuery(subscriptionId: string, config: PublicConfig): string {
   const { system, value } = tokenOf(subscriptionId, config);
   return `Communication?identifier=${encodeURIComponent(`${system}|${value}`)}`;

@@ -34,7 +34,6 @@ export interface Outbox extends DeliveryTimes {
   readonly attempts: number;
   /** Changes after this moment are events; milliseconds since 1970 UTC, like all moments here. */
   readonly since: number;
-  /** The time of the last notification. */
   readonly sent?: number | undefined;
   /** `on-hold`: no attempt before then. */
   readonly until?: number | undefined;
@@ -62,16 +61,13 @@ export interface Outboxes {
   readonly woken?: number | undefined;
 }
 
-/** The outboxes of a subscriber that has no Subscription yet. */
 export const noOutboxes = (subscriber: string): Outboxes => ({ subscriber, readable: [], of: new Map() });
 
-/** The outboxes with a changed or new one. */
 export const withOutbox = (outboxes: Outboxes, id: string, outbox: Outbox): Outboxes => ({
   ...outboxes,
   of: new Map([...outboxes.of, [id, outbox]]),
 });
 
-/** The outboxes without one. */
 export const withoutOutbox = (outboxes: Outboxes, id: string): Outboxes => ({
   ...outboxes,
   of: new Map([...outboxes.of].filter(([known]) => known !== id)),

@@ -11,14 +11,12 @@ import type { SubscriptionParameters } from '../subscription/subscription-parame
 import { type Topic, type TopicName, type Transition, topics } from '../subscription/topics.ts';
 import { type Event, type EventFacts, eventKey } from './event.ts';
 
-/** A change of an appointment with its author. */
 export interface Change extends Transition {
   readonly by: string | undefined;
   /** The versions of the change before its Slots followed. */
   readonly earlier?: readonly Appointment[];
 }
 
-/** A Subscription with its subscriber. */
 export interface Subscriber {
   readonly owner: string;
   readonly settings: SubscriptionParameters;

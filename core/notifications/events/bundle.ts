@@ -11,10 +11,8 @@ import { formatInstant } from '../../fhir/instant.ts';
 import type { Content } from '../subscription/subscription-parameters.ts';
 import type { Event, EventKind } from './event.ts';
 
-/** The type of a status: one of three notifications, or the response to a query. */
 export type StatusType = 'handshake' | 'heartbeat' | 'event-notification' | 'query-status' | 'query-event';
 
-/** The content of a status. */
 export interface StatusReport {
   readonly id: string;
   readonly status: NonNullable<Subscription['status']>;
@@ -80,7 +78,6 @@ function statusParameters(
   };
 }
 
-/** The interaction of an event, as in a history Bundle. */
 const interactions = {
   create: { method: 'POST', status: '201', hasId: false },
   update: { method: 'PUT', status: '200', hasId: true },

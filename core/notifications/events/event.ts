@@ -19,7 +19,6 @@ export function deletionTask(id: string, config: PublicConfig): Task {
   return newRow('deletion', { status: 'requested', description, focus: { reference: `Appointment/${id}` } }, config);
 }
 
-/** The search for the deletions of one appointment. */
 export const deletionsOf = (id: string, config: PublicConfig): string =>
   rowSearch(['deletion'], { focus: `Appointment/${id}` }, config);
 
@@ -37,7 +36,6 @@ export function hasFailed({ meta }: Task, now: number): boolean {
 
 const eventKinds = ['create', 'update', 'delete'] as const;
 
-/** The kind of change of an event. */
 export type EventKind = (typeof eventKinds)[number];
 
 /** An event of one Subscription: a change of an appointment. */
@@ -55,7 +53,6 @@ export interface Event {
 export const eventKey = ({ version, kind }: Pick<Event, 'version' | 'kind'>): string =>
   kind === 'delete' ? `${version} deleted` : version;
 
-/** An event without its number, which differs between Subscriptions. */
 export type EventFacts = Omit<Event, 'number'>;
 
 type EventNumbers = ReadonlyMap<string, number>;

@@ -87,7 +87,6 @@ const storedTypes = {
   websocket: 'message',
 } as const satisfies Record<string, NonNullable<Subscription['channel']>['type']>;
 
-/** The channel of a Subscription. */
 export type ChannelType = keyof typeof storedTypes;
 
 export const channelTypes = Object.keys(storedTypes) as readonly ChannelType[];
@@ -110,7 +109,6 @@ export function typeQuery(value: string): string {
     .join(',');
 }
 
-/** A Subscription with the channel type for Medplum. */
 export function asStored(subscription: Subscription): Subscription {
   const { channel } = subscription;
   return isChannelType(channel.type)

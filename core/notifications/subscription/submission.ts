@@ -14,7 +14,6 @@ import { asStored, isRedirected } from './channel.ts';
 import { storedFilters } from './filter.ts';
 import { readSubscriptionParameters, type SubscriptionParameters } from './subscription-parameters.ts';
 
-/** A checked Subscription from a subscriber. */
 export interface Submission {
   readonly sent: Subscription;
   readonly settings: SubscriptionParameters;

@@ -13,7 +13,6 @@ import { type TopicName, topicNames, topicOf, topicUrl } from './topics.ts';
 /** The operations on Subscriptions: `$status`, `$events`, `$get-ws-binding-token`, `$deliver`. */
 const names = ['status', 'events', 'binding', 'deliver'] as const;
 
-/** An operation on Subscriptions, as the input of the Bot. */
 export interface SubscriptionOperation {
   readonly operation: (typeof names)[number];
   /** Absent for `$status` on the type. */
@@ -61,7 +60,6 @@ export const contents = ['empty', 'id-only', 'full-resource'] as const;
 /** The amount of data about the appointment in a notification. */
 export type Content = (typeof contents)[number];
 
-/** The settings of a Subscription. */
 export interface SubscriptionParameters {
   readonly topic: TopicName;
   /** Conditions that an appointment must meet, all of them. */

@@ -16,7 +16,6 @@ export interface Topic {
   readonly covers: (transition: Transition) => boolean;
 }
 
-/** The topics for Subscriptions, by the last part of their addresses. */
 export const topics = {
   'appointment-update': { title: 'An appointment changed: its time, its status, anything', covers: () => true },
   'appointment-cancel': {

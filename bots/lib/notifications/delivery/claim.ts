@@ -31,10 +31,8 @@ const SAVED_EVERY = 1_000;
 /** What changes of an outbox and its Subscription, given how they are then. */
 export type Decide = (stored: SubscriptionOutbox) => Omit<OutboxUpdate, 'stored'>;
 
-/** The outboxes of a subscriber, which one delivery has claimed. */
 export interface Claim {
   readonly medplum: MedplumClient;
-  /** The Subscriptions and their outboxes, with what was noted. */
   readonly subscriptions: () => readonly SubscriptionOutbox[];
   readonly current: (id: string) => SubscriptionOutbox | undefined;
   /** Notes progress; it is written with all that is noted within a second. */
@@ -51,7 +49,6 @@ export interface Claim {
   readonly release: () => Promise<void>;
 }
 
-/** An update that changes the outbox alone. */
 export const changeOutbox =
   (change: (outbox: Outbox) => Outbox): Decide =>
   ({ outbox }) => ({ outbox: change(outbox) });
@@ -64,7 +61,6 @@ export const changeStatus =
     ...(subscription.status !== 'off' && { subscription: withStatus(subscription, status, error) }),
   });
 
-/** An update that gives the Subscription up. */
 export const giveUp = (error: string): Decide => changeStatus((outbox) => abandoned(outbox, error), 'error', error);
 
 /** Whether something of a Subscription is to be sent now, or is due, or its outbox must follow it. */
@@ -85,7 +81,6 @@ interface Noted {
 
 const idOf = ({ subscription }: SubscriptionOutbox): string => subscription.id;
 
-/** The updates that what was noted comes to. */
 function updatesOf(subscriptions: readonly SubscriptionOutbox[], noted: readonly Noted[]): Map<string, OutboxUpdate> {
   const updates = new Map<string, OutboxUpdate>();
   const known = new Map(subscriptions.map((outbox) => [idOf(outbox), outbox]));

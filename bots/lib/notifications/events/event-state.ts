@@ -28,7 +28,6 @@ const MAX_LINKS = 1000;
 
 const isPatient = (reference: string | undefined): reference is string => reference?.startsWith('Patient/') ?? false;
 
-/** Whether a Subscription asks for the appointments of certain patients. */
 const asksForPatients = ({ settings }: SubscriptionOutbox): boolean =>
   settings?.conditions.some(({ values }) => values.some(isPatient)) ?? false;
 
@@ -182,7 +181,6 @@ export interface EventState {
   readonly events: readonly Communication[];
   /** Ids of the appointments that were deleted. */
   readonly gone: ReadonlySet<string>;
-  /** The patients that were merged into those of the appointments. */
   readonly merged: MergedPatients;
 }
 
@@ -278,7 +276,6 @@ const timeOf = ({ current, deleted }: Change): number => Date.parse(deleted ?? c
 
 const byTime = (change: Change, other: Change): number => timeOf(change) - timeOf(other);
 
-/** The events that a Subscription already has. */
 export function knownEvents({ events }: EventState, subscriptionId: string): Event[] {
   return events.flatMap((event) => eventOf(event, subscriptionId, config) ?? []);
 }

@@ -13,7 +13,6 @@ import { ofType, readInTransaction } from '../../read.ts';
 import { type OutboxRow, type SubscriptionOutbox, writeOutboxes } from '../outbox-store.ts';
 import { type EventState, knownEvents, missingEvents, readEventState } from './event-state.ts';
 
-/** Whether a subscriber may read an appointment. */
 type MayRead = (stored: SubscriptionOutbox, appointment: string) => boolean;
 
 /** Asks which of some appointments the subscribers may read; criteria that several of them share are asked about once. */
@@ -67,7 +66,6 @@ const CONCURRENCY = 4;
  */
 const MAX = { events: 500, numbers: 2_000 };
 
-/** An appointment that was changed. */
 type Changed = Pick<Appointment, 'id' | 'meta'>;
 
 /** Which Subscriptions are considered: all, or those that the tags of the appointments concern. */

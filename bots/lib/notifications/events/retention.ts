@@ -28,7 +28,6 @@ async function remove(medplum: MedplumClient, resources: readonly Resource[]): P
   return answers?.length === entry.length && answers.every(isGone);
 }
 
-/** The rows of all subscribers. */
 const readAllRows = async (medplum: MedplumClient): Promise<OutboxRow[]> =>
   rowsIn(await readAll(medplum, [rowSearch(['outboxes'], {}, config)]));
 
