@@ -19,7 +19,7 @@ export interface WeeklyHours {
 export const alwaysOpen: readonly WeeklyHours[] = [{ days: [0, 1, 2, 3, 4, 5, 6], start: 0, end: 0 }];
 
 /** The days of the week by their numbers. */
-export const dayNames: readonly string[] = ['sun', ...weekdays.slice(0, -1)];
+const dayNames: readonly string[] = ['sun', ...weekdays.slice(0, -1)];
 
 const timePattern = /^(?<hours>[01]\d|2[0-3]):(?<minutes>[0-5]\d):(?<seconds>[0-5]\d)(?:\.0+)?$/;
 

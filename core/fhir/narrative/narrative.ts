@@ -66,7 +66,7 @@ const mostNarratives = 20;
 const token =
   /<(\/?)([\w:-]+)((?:[ \t\r\n]+[\w:-]+[ \t\r\n]*=[ \t\r\n]*(?:"[^<"]*"|'[^<']*'))*)[ \t\r\n]*(\/?)>|[^<]+/gy;
 
-const attribute = /([\w:-]+)[ \t\r\n]*=[ \t\r\n]*(?:"([^"]*)"|'([^']*)')/g;
+const attribute = /[ \t\r\n]+([\w:-]+)[ \t\r\n]*=[ \t\r\n]*(?:"([^"]*)"|'([^']*)')/gy;
 
 /** Characters and references that XML excludes. */
 const malformed =
