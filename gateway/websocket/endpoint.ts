@@ -9,7 +9,7 @@ import type { Admission } from '../admission/admission.ts';
 import { clientAddress, type TrustProxy } from '../admission/client-address.ts';
 import type { GatewayContext } from '../context.ts';
 import type { Addresses } from '../medplum/address-rewriting.ts';
-import { refuseConnection } from '../operations/error-handler.ts';
+import { describe, refuseConnection } from '../operations/error-handler.ts';
 import { hostProblem } from '../operations/protocol.ts';
 import type { Binding } from './binding-token.ts';
 import { createWebsocketPermits } from './permits.ts';
@@ -123,7 +123,9 @@ export function addWebsockets(
 ): WebsocketCounts {
   const medplumUrl = new URL('ws/subscriptions-r4', medplumBaseUrl.replace(/^http/, 'ws').replace(/\/?$/, '/')).href;
   const server = new WebSocketServer({ noServer: true, maxPayload: clientBytes, perMessageDeflate: false });
-  const { serve, permits } = createRelays(context, medplumUrl, (error) => app.log.error(error, 'websocket failed'));
+  const { serve, permits } = createRelays(context, medplumUrl, (error) =>
+    app.log.error(describe(error), 'websocket failed'),
+  );
   const pings = keepAlive(server, context.limits.pingMs);
   let isClosing = false;
   server.on('wsClientError', (error: Error, socket: Duplex) => refuseConnection(socket, 'bad-request', error.message));

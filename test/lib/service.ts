@@ -19,6 +19,8 @@ export interface Service {
   stop(): Promise<void>;
   /** Kills it for good: it is never started again. */
   end(): Promise<void>;
+  /** Everything that it has printed since it could be used. */
+  printed(): string;
 }
 
 /** How long a program may take to end by itself, in milliseconds on a quick machine. */
@@ -61,6 +63,7 @@ async function endBy(child: ChildProcess, signal: NodeJS.Signals): Promise<void>
 export function serviceOf(script: string, environment: Readonly<Record<string, string>>, ready: string): Service {
   let child: ChildProcess | undefined;
   let isOver = false;
+  let printed = '';
   async function kill(): Promise<void> {
     if (child && isRunning(child)) {
       await endBy(child, 'SIGKILL');
@@ -74,10 +77,17 @@ export function serviceOf(script: string, environment: Readonly<Record<string, s
       await kill();
       child = spawn(process.execPath, [...preload, ...script.split(' ')], {
         env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, ...environment },
-        stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       });
+      child.stderr?.pipe(process.stderr, { end: false });
       await readiness(child, script, ready);
+      for (const stream of [child.stdout, child.stderr]) {
+        stream?.on('data', (chunk: Buffer) => {
+          printed += chunk.toString();
+        });
+      }
     },
+    printed: () => printed,
     kill,
     async stop() {
       const late = new AbortController();

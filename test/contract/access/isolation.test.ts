@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient } from '@medplum/fhirtypes';
+import { ANSWER_HEADER, AS_PARAMETERS, LEADS_HEADER, VERSION_HEADER } from '../../../core/booking/request/answer.ts';
+import { bots, callableBots } from '../../../core/config/bots.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
+import { standIn } from '../clients.ts';
 import {
   aClinic,
   answers,
@@ -10,6 +13,7 @@ import {
   aSlot,
   book,
   minutes,
+  once,
   parameters,
   proposed,
   slotsOf,
@@ -103,9 +107,6 @@ describe('isolation', () => {
       ['QuestionnaireResponse', { status: 'completed' }],
       ['Task', { status: 'requested', intent: 'order' }],
       ['Bot', { name: 'mine' }],
-      ['Communication', { status: 'completed' }],
-      ['Binary', { contentType: 'text/plain' }],
-      ['Subscription', { status: 'requested', reason: 'x', criteria: 'Patient', channel: { type: 'websocket' } }],
       ['AuditEvent', {}],
     ])('cannot create a %s', async (resourceType, elements) => {
       const response = await medplum('portal-a', 'POST', `/${resourceType}`, { body: { resourceType, ...elements } });
@@ -302,21 +303,18 @@ describe('at medplum itself', () => {
   });
 });
 
-const callable = [
-  'book',
-  'enqueue-booking',
-  'cancel-booking-job',
-  'patch',
-  'find-deleted',
-  'write-subscription',
-  'subscription-operations',
-] as const;
-
 const execute = (name: string, body: unknown, role: Role = 'portal-a') =>
   medplum(role, 'POST', `/Bot/$execute?identifier=${artefactUri(config, 'LocalBot')}|${name}`, {
     body,
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...privateHeaders },
   });
+
+/** Headers of the gateway for its Bots, as a portal could forge them. */
+const privateHeaders = {
+  [ANSWER_HEADER]: AS_PARAMETERS,
+  [VERSION_HEADER]: '*',
+  [LEADS_HEADER]: JSON.stringify({ Slot: ['__proto__', '../Patient/a', 'Schedule/a?_has:x'], constructor: {} }),
+};
 
 /** Names that every JavaScript object has without having been given them. */
 const inherited = ['constructor', 'toString', 'valueOf', 'hasOwnProperty', '__proto__', '__defineGetter__'];
@@ -335,21 +333,72 @@ const hostile: readonly (readonly [what: string, body: unknown])[] = [
   ['an interaction with an id that climbs', { interaction: 'delete', operation: 'events', id: '../Patient/a' }],
 ];
 
-describe.each(callable)('the Bot %s, called past the gateway', (name) => {
-  it.each(hostile)('answers a resource or a refusal, and nothing of its own: %s', async (_what, body) => {
-    const response = await execute(name, body);
-    expect(response.text).not.toMatch(/accessToken|clientSecret|Bearer|eyJ[\w-]+\./);
-    expect(response.body).toMatchObject({ resourceType: expect.stringMatching(/^(OperationOutcome|Bundle)$/) });
-    expect([200, 400, 404]).toContain(response.status);
+const named = (...parameter: object[]) => ({ resourceType: 'Parameters', parameter });
+
+/** What a Bot would do much with, were it true. */
+const crafted: readonly (readonly [what: string, body: unknown])[] = [
+  [
+    'a token of nobody',
+    named({ name: 'token', valueString: `t1.${'0'.repeat(64)}` }, { name: 'answer', valueCode: 'come' }),
+  ],
+  ['a link of nobody', named({ name: 'token', valueString: `../Task?x.${'0'.repeat(64)}` })],
+  [
+    'an absence',
+    named(
+      ...['actor', 'schedule'].map((name) => ({ name, valueReference: { reference: 'Schedule/a' } })),
+      ...['start', 'end'].map((name) => ({ name, valueInstant: minutes(0) })),
+      { name: 'action', valueCode: 'make' },
+    ),
+  ],
+  [
+    'a search without end',
+    named(
+      { name: 'start', valueInstant: '0001-01-01T00:00:00Z' },
+      { name: 'end', valueInstant: '9999-12-31T23:59:59Z' },
+    ),
+  ],
+  ['numbers without end', named({ name: 'count', valueInteger: 1e308 }, { name: 'capacity', valueInteger: -1 })],
+  [
+    'an appointment of nothing',
+    { resourceType: 'Appointment', slot: [null, { reference: 'Slot/..' }], participant: {} },
+  ],
+  ['an appointment in each part', named({ name: 'appt-resource', resource: named({ name: 'appt-resource' }) })],
+  [
+    'a patch of nothing',
+    named({ name: 'id', valueId: 'a' }, { name: 'patch', valueString: '[{"op":"move","from":"/","path":"/"}]' }),
+  ],
+];
+
+/** A portal that has nothing yet. */
+const aStranger = once(() => standIn('portal-a'));
+
+describe.each(callableBots)('the Bot %s, called past the gateway', (name) => {
+  it('answers a resource or a refusal to whatever it is sent, nothing of its own, and writes nothing', async () => {
+    const client = await aStranger();
+    for (const [what, body] of [...hostile, ...crafted]) {
+      const response = await execute(name, body);
+      expect([what, response.text]).not.toEqual([
+        what,
+        expect.stringMatching(/accessToken|clientSecret|Bearer|eyJ[\w-]+\./),
+      ]);
+      expect([what, response.body]).toMatchObject([
+        what,
+        { resourceType: expect.stringMatching(/^(OperationOutcome|Bundle)$/) },
+      ]);
+      expect([what, [200, 400, 403, 404, 409, 422]]).toEqual([what, expect.arrayContaining([response.status])]);
+    }
+    const tag = `${artefactUri(config, 'LocalRequestor')}|${client.id}`;
+    for (const type of ['Appointment', 'Patient', 'Subscription', 'QuestionnaireResponse', 'Task'] as const) {
+      expect(await stored(type, `_tag=${encodeURIComponent(tag)}`)).toEqual([]);
+    }
   });
 });
 
-it.each(['process-booking', 'record-events', 'retry-deliveries'])(
-  'the Bot %s, which Medplum starts, no portal can call',
-  async (name) => {
-    expect((await execute(name, {})).status).toBe(404);
-  },
-);
+const startedByMedplum = Object.keys(bots).filter((name) => !callableBots.some((callable) => callable === name));
+
+it.each(startedByMedplum)('the Bot %s, which Medplum starts, no portal can call', async (name) => {
+  expect((await execute(name, {})).status).toBe(404);
+});
 
 /** A search that finds a patient of portal B, and no other. */
 async function aSearch(): Promise<string> {
