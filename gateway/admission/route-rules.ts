@@ -30,7 +30,6 @@ export const furtherRoutes: Readonly<Record<string, RouteRule>> = {
   'GET /readyz': { ...open, limit: 'none' },
   'GET /.well-known/jwks.json': { ...open, limit: 'few' },
   'POST /oauth2/token': { who: 'anyone', limit: 'few', bytes: 64 * 1024 },
-  'POST /oauth2/introspect': { who: 'anyone', limit: 'few', bytes: 64 * 1024 },
   'GET /auth/me': { ...open, who: 'client' },
   'GET /mcp': open,
   'POST /mcp': { who: 'assistant', limit: 'many', bytes: 64 * 1024 },

@@ -12,7 +12,6 @@ export function oauthEndpoints({ origin }: Pick<Addresses, 'origin'>) {
   return {
     issuer: `${origin}/`,
     token_endpoint: `${origin}/oauth2/token`,
-    introspection_endpoint: `${origin}/oauth2/introspect`,
     jwks_uri: `${origin}/.well-known/jwks.json`,
   };
 }

@@ -1,6 +1,7 @@
 import type { OperationOutcome } from '@medplum/fhirtypes';
 import type { FastifyReply } from 'fastify';
-import { isObject, isResource } from '../../core/fhir/resource.ts';
+import { isObject, isResource, parseJson } from '../../core/fhir/resource.ts';
+import { only } from '../handler.ts';
 import type { FhirResponse } from '../http/response.ts';
 import type { RawResponse } from '../medplum/client.ts';
 
@@ -25,9 +26,6 @@ function codeOf(status: number): OAuthError['error'] {
 
 /** The path of the service's OAuth endpoints. */
 export const isOAuthPath = (url: string): boolean => /^\/oauth2\//.test(url);
-
-/** Whether a body is an OAuth error. */
-const isOAuthError = (body: unknown): boolean => isObject(body) && typeof body.error === 'string';
 
 function sentenceOf(outcome: OperationOutcome | undefined): string {
   const issue = outcome?.issue[0];
@@ -65,16 +63,22 @@ export function sendOAuthRefusal(reply: FastifyReply, { status, error, descripti
     .send({ error, error_description: description });
 }
 
+const responseHeaders = ['www-authenticate', 'retry-after'] as const;
+
 /**
- * Turns a refusal of Medplum that is not an OAuth error (an OperationOutcome, plain text) into one.
+ * Writes a refusal of Medplum as an error of OAuth, whether it is one, an OperationOutcome or plain text.
  *
- * @param answer - with a status of 400 or above
- * @returns `undefined` if it is an OAuth error already
+ * @param raw - with a status of 400 or above
  */
-export function asOAuthError({ status }: RawResponse, body: unknown): OAuthError | undefined {
-  if (isOAuthError(body)) {
-    return undefined;
-  }
-  const sentence = isResource(body, 'OperationOutcome') ? sentenceOf(body) : undefined;
-  return { error: codeOf(status), error_description: sentence ?? `The request was refused with status ${status}.` };
+export function sendMedplumRefusal(reply: FastifyReply, { status, headers, text }: RawResponse): FastifyReply {
+  const body = parseJson(text);
+  const { error, error_description: said } = isObject(body) ? body : {};
+  const sentence = isResource(body, 'OperationOutcome') ? sentenceOf(body) : said;
+  return reply
+    .code(status)
+    .headers({ ...only(headers, responseHeaders), 'cache-control': 'no-store' })
+    .send({
+      error: typeof error === 'string' ? error : codeOf(status),
+      error_description: typeof sentence === 'string' ? sentence : `The request was refused with status ${status}.`,
+    });
 }

@@ -1,15 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { decodeJwt, type JWTPayload } from 'jose';
-import { isObject } from '../../core/fhir/resource.ts';
+import { isObject, parseJson } from '../../core/fhir/resource.ts';
 import type { GatewayContext, Sealing } from '../context.ts';
+import { only, tracing } from '../handler.ts';
 import { problem } from '../http/errors.ts';
 import { isCaller, nameOf } from '../medplum/current-profile.ts';
-import { upstreamProblem } from '../medplum/errors.ts';
+import { failureResponse, upstreamProblem } from '../medplum/errors.ts';
 import { isPortal } from '../sealing/access-tokens.ts';
 import { isSealedSecret, openSecret } from '../sealing/sealed-secret.ts';
 import type { MedplumToken } from '../sealing/sealed-token.ts';
-import { type OAuthRefusal, sendOAuthProblem, sendOAuthRefusal } from './errors.ts';
-import { askMedplum } from './exchange.ts';
+import { type OAuthRefusal, sendMedplumRefusal, sendOAuthProblem, sendOAuthRefusal } from './errors.ts';
 import { readTokenRequest, type TokenRequest } from './token-request.ts';
 
 const invalidClient = (description: string): OAuthRefusal => ({ status: 401, error: 'invalid_client', description });
@@ -68,8 +68,7 @@ const passedOn = ['expires_in', 'scope', 'project', 'profile'] as const;
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4
  */
-export function giveSealedToken(context: GatewayContext, sealing: Sealing) {
-  const { callers, config, now } = context;
+export function giveSealedToken({ callers, config, now, sealing, upstream }: GatewayContext) {
   /** How a client that sent Medplum's own credentials is refused; `undefined` if it is not. */
   const refusalOf = async (
     token: string,
@@ -94,11 +93,26 @@ export function giveSealedToken(context: GatewayContext, sealing: Sealing) {
     if (form === undefined) {
       return sendOAuthRefusal(reply, unreadable);
     }
-    const answer = await askMedplum({ method: 'POST', path: 'oauth2/token', body: form }, request, context);
-    if ('refuse' in answer) {
-      return answer.refuse(reply);
+    // Medplum limits logins by address, and would have one limit for all clients, and for the gateway itself.
+    const raw = await upstream.send({
+      method: 'POST',
+      path: 'oauth2/token',
+      headers: {
+        ...only(request.headers, tracing),
+        'content-type': 'application/x-www-form-urlencoded',
+        'x-forwarded-for': request.ip,
+        'x-request-id': request.id,
+      },
+      body: form,
+    });
+    if ('failure' in raw) {
+      return sendOAuthProblem(reply, failureResponse(raw, config));
     }
-    const token = tokenIn(answer.body, now());
+    if (raw.status >= 400) {
+      return sendMedplumRefusal(reply, raw);
+    }
+    const body = parseJson(raw.text);
+    const token = tokenIn(body, now());
     if (!token) {
       return sendOAuthProblem(reply, problem('bad-gateway'));
     }
@@ -107,7 +121,7 @@ export function giveSealedToken(context: GatewayContext, sealing: Sealing) {
     if (refuse) {
       return refuse(reply);
     }
-    const sent: Readonly<Record<string, unknown>> = isObject(answer.body) ? answer.body : {};
+    const sent: Readonly<Record<string, unknown>> = isObject(body) ? body : {};
     return reply.header('cache-control', 'no-store').send({
       token_type: 'Bearer',
       access_token: await sealing.tokens.seal(token),

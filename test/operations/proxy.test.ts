@@ -13,8 +13,12 @@ import { scaled } from '../lib/time-scale.ts';
 import { until } from '../lib/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'booking-proxy-'));
-/** Two gateways that say which one they are. */
-const portals = ['first', 'second'].map((name) => createServer((_, response) => response.end(name)));
+/** Two gateways that say which one they are, and from whom a request comes. */
+const portals = ['first', 'second'].map((name) =>
+  createServer(({ headers }, response) =>
+    response.setHeader('x-seen', `${headers.host} ${headers['x-forwarded-for']}`).end(name),
+  ),
+);
 const portOf = (server: Server): number => Object.assign({ port: 0 }, server.address()).port;
 let installation: Installation;
 let nginx: ChildProcess;
@@ -172,6 +176,18 @@ test('one address meets one gateway of the portal, others meet others', async ()
   );
   expect(met.map(({ size }) => size)).toEqual(addresses.map(() => 1));
   expect([...new Set(met.flatMap((one) => [...one]))].sort()).toEqual(['first', 'second']);
+});
+
+test('the gateway learns the address of a client from the proxy alone, whatever the client says', async () => {
+  const forged = { host: 'evil.example', 'x-forwarded-for': '192.0.2.1, 192.0.2.2', forwarded: 'for=192.0.2.3' };
+  const { headers } = await ask('/portal/times', { headers: forged, localAddress: '127.0.0.9' });
+  expect(headers['x-seen']).toBe('evil.example 127.0.0.9');
+  const discovery = await ask('/.well-known/smart-configuration', {
+    headers: { ...forged, 'x-forwarded-host': 'evil.example' },
+  });
+  expect(discovery.text).not.toContain('evil');
+  const long = await ask('/fhir/R4/metadata', { headers: { 'x-long': 'x'.repeat(40_000) } });
+  expect(long.status).toBe(400);
 });
 
 test('while no gateway runs, that is answered as an OperationOutcome', async () => {

@@ -127,16 +127,6 @@ describe('oauth', () => {
       },
     );
   });
-
-  it('tells whether a token is good', async () => {
-    const client = await aClient('Appointment booking: requestor');
-    expect(await ask('/oauth2/introspect', form({ token: client.token }))).toMatchObject({
-      status: 200,
-      body: { active: true, client_id: client.id, exp: expect.any(Number) },
-    });
-    expect(await ask('/oauth2/introspect', form({ token: 'made-up' }))).toMatchObject({ body: { active: false } });
-    await removeClient(client);
-  });
 });
 
 const me = (headers: Record<string, string> = {}) => fetch(`${new URL(base).origin}/auth/me`, { headers });

@@ -21,7 +21,6 @@ const keys = keysOf(1);
 
 describe('sealed answers', () => {
   const now = Date.parse('2030-01-01T10:00:00.900Z');
-  const seconds = Math.floor(now / 1000);
   const lines: Record<string, unknown>[] = [];
   const logger = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) });
 
@@ -123,43 +122,6 @@ describe('sealed answers', () => {
       answering({ access_token: 'b', expires_in: 7 });
       const response = await logIn({ client_secret: 'own' });
       expect([response.statusCode, response.json().error]).toEqual([503, 'temporarily_unavailable']);
-    });
-  });
-
-  describe('introspection', () => {
-    const introspect = (token: string) => post('/oauth2/introspect', { token });
-    const sealed = () =>
-      createSealedTokens(keys, issuer, () => now).seal({
-        token: 'opaque',
-        expires: seconds + 100,
-        client: 'portal',
-        profile: '',
-        scope: '',
-      });
-
-    test.each<[unknown, object]>([
-      [
-        { active: true, iss: 'https://x.example/' },
-        { active: true, iss: issuer },
-      ],
-      [{ active: false }, { active: false }],
-      ['no JSON', { active: false }],
-      [['list'], { active: false }],
-    ])('of a token of the service: Medplum says %j', async (notified, expected) => {
-      answering(notified);
-      const response = await introspect(await sealed());
-      expect([response.json(), response.headers['cache-control']]).toEqual([expected, 'no-store']);
-      expect(fake.received).toMatchObject([{ method: 'POST', path: '/oauth2/introspect', body: 'token=opaque' }]);
-    });
-
-    test('of a token of Medplum that nobody has, or a portal: it is not active', async () => {
-      answering({ active: true });
-      fake.verify = (authorization) => (authorization.includes('portal') ? portal() : { status: 401 });
-      for (const token of ['portal-x', 'nobody-x']) {
-        const response = await introspect(token);
-        expect([response.json(), response.headers['cache-control']]).toEqual([{ active: false }, 'no-store']);
-      }
-      expect(fake.received).toEqual([]);
     });
   });
 });
@@ -325,14 +287,6 @@ describe('sealed credentials', () => {
       const response = await readWith(await token());
       expect([response.statusCode, response.json().resourceType]).toEqual([401, 'OperationOutcome']);
       expect(fake.verified).toEqual([]);
-    });
-
-    test('that is not good here is not active, also if Medplum takes it', async () => {
-      const expired = await sealedFor('portal', inAnHour() - 2 * hour);
-      for (const token of [expired, await medplumToken('portal'), 'a b']) {
-        expect((await post('/oauth2/introspect', bodyOf({ token }))).json()).toEqual({ active: false });
-      }
-      expect(fake.received).toEqual([]);
     });
   });
 });
