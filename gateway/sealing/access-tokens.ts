@@ -3,7 +3,7 @@ import { createMemory } from '../medplum/memory.ts';
 import type { OpenedToken, SealedTokens } from './sealed-token.ts';
 
 /** A token that was presented, in the form that Medplum accepts. */
-export interface PresentedToken {
+interface PresentedToken {
   /** The `Authorization` header for Medplum. */
   readonly authorization: string;
   /** Whether it was sealed: it is worth nothing at Medplum itself. */
