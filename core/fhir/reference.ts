@@ -142,7 +142,7 @@ export function servesService(
   isSameSchedule: boolean,
 ): boolean {
   const wanted = types.filter(({ coding }) => coding);
-  return wanted.length === 0
+  return wanted.length === 0 || servesAll({ serviceType: [...offered] })
     ? isSameSchedule || offered.length === 0
     : offered.length === 0 || wanted.some((type) => offered.some((concept) => isSameService(concept, type)));
 }

@@ -1,5 +1,6 @@
-import type { BundleEntry, CodeableConcept, Identifier, ResourceType } from '@medplum/fhirtypes';
-import { isId } from '../fhir/reference.ts';
+import type { BundleEntry, CodeableConcept, Identifier, ResourceType, Schedule } from '@medplum/fhirtypes';
+import { isId, servesAll, serviceIdsOf } from '../fhir/reference.ts';
+import type { ResourceSet } from './resource-set.ts';
 
 /** The parameters of a search, in order. */
 export type SearchQuery = readonly (readonly [name: string, value: string])[];
@@ -30,6 +31,14 @@ export function searchByIds(
   const wanted = unique(ids);
   const count = String(Math.max(wanted.length, 20));
   return wanted.length > 0 ? [search(type, [['_id', wanted.join(',')], ['_count', count], ...include])] : [];
+}
+
+/** The searches for the services of Schedules that are not known; a Schedule of all services needs all. */
+export function serviceReads(schedules: readonly Schedule[], known: ResourceSet = new Map()): BundleEntry[] {
+  const missing = schedules.flatMap(serviceIdsOf).filter((id) => !known.has(`HealthcareService/${id}`));
+  return schedules.some(servesAll)
+    ? [search('HealthcareService', [['_count', '1000']])]
+    : searchByIds('HealthcareService', missing);
 }
 
 /** Reads resources by id, as batch entries. Medplum returns them from its cache, whereas a search uses the database. */

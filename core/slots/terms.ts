@@ -2,8 +2,9 @@ import type { CodeableConcept, Coding, HealthcareService, Schedule, Slot } from 
 import { type Lengths, lengthsOf, ownLengths } from '../calendar/parameters/scheduling-parameters.ts';
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant } from '../fhir/instant.ts';
-import { isSameService, serviceIdsOfSchedule, serviceTypeOf } from '../fhir/reference.ts';
+import { isSameService, servesAll, serviceIdsOfSchedule, serviceTypeOf } from '../fhir/reference.ts';
 import { BUFFER_COMMENTS, payerKindsOf, publishedKeyOf, publishedValueOf } from '../fhir/scheduling/slot-marks.ts';
+import { byId } from '../rows/resource-set.ts';
 import type { Interval } from '../time/interval.ts';
 import { type CalendarSlot, newCalendarSlot, slotOfferExtensionOf } from './slot.ts';
 
@@ -93,10 +94,11 @@ export interface ScheduleServices {
   readonly services: readonly HealthcareService[];
 }
 
-/** A Schedule with its services, as far as they are in `among`. */
+/** A Schedule with its services, as far as they are in `among`; a Schedule of all services has all of them. */
 export function withServices(schedule: Schedule, among: readonly HealthcareService[]): ScheduleServices {
-  const byId = new Map(among.map((service) => [service.id, service]));
-  return { schedule, services: serviceIdsOfSchedule(schedule).flatMap((id) => byId.get(id) ?? []) };
+  const known = byId(among);
+  const ids = servesAll(schedule) ? [...known.keys()] : serviceIdsOfSchedule(schedule);
+  return { schedule, services: ids.flatMap((id) => known.get(id) ?? []) };
 }
 
 /** The time that a service needs before and after an appointment, in milliseconds. */

@@ -5,7 +5,7 @@ import { lengthText } from '../booking/policy/policy.ts';
 import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { milliseconds, parseInstant, unitCodes } from '../fhir/instant.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
-import { idIn, isId, serviceIdsOfSchedule } from '../fhir/reference.ts';
+import { idIn, isId, servesAll, serviceIdsOfSchedule } from '../fhir/reference.ts';
 import { RECURRENCE_ID } from '../fhir/reserved.ts';
 import { isObject } from '../fhir/resource.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
@@ -440,7 +440,7 @@ export const plainStep = (service: string): VisitStep => ({
 export function isInPool(pool: Pool, schedule: Schedule): boolean {
   return pool.kind === 'schedules'
     ? pool.schedules.includes(schedule.id ?? '')
-    : serviceIdsOfSchedule(schedule).includes(pool.service);
+    : servesAll(schedule) || serviceIdsOfSchedule(schedule).includes(pool.service);
 }
 
 export interface StepMark {

@@ -225,6 +225,8 @@ const byStaff: readonly Scene[] = [
     [[nativeBook('09:15-09:45', { weeks: 2 })]], { before: [b('09:15-09:45')] }),
   scene('staff and a portal at one of two places', { c: { ...dense, capacity: 2 } },
     [[nativeBook('09:00-09:30')], [b('09:00-09:30')]], { done: 1 }),
+  scene('a portal books by the Schedule the other slot of a time of which one is reserved', { c: twoPlaces },
+    [[staffBook('09:00-09:30', 'in one', { undone: true }), b('09:00-09:30', { by: 'schedule' })]], { done: 1 }),
   scene('staff take a slot and book it while a portal books its neighbour', { c: bufferedGrid },
     [[staffBook('09:15-09:45')], [b('09:45-10:15')]], { done: 1 }),
   scene('two of the staff take neighbouring slots and book them', { c: dense },

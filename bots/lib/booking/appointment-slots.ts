@@ -10,12 +10,12 @@ import {
   takesTime,
 } from '../../../core/booking/appointment/synchronize.ts';
 import { timeOf } from '../../../core/fhir/instant.ts';
-import { search, searchByIds } from '../../../core/rows/search.ts';
+import { search, searchByIds, serviceReads } from '../../../core/rows/search.ts';
 import { calendarOf, isBooked, isHeld, slotIdsOf } from '../../../core/slots/slot.ts';
 import { reachOf } from '../../../core/slots/terms.ts';
 import { config } from '../config.ts';
 import { ofType, readByIds, readHistories, readWhole } from '../read.ts';
-import { type Related, readSchedules, readTaken, scheduleIdsOf, serviceReads } from './related-reads.ts';
+import { type Related, readSchedules, readTaken, scheduleIdsOf } from './related-reads.ts';
 
 export interface AppointmentSlots extends RelatedSlots {
   /** The appointment, read together with the slots; absent if it no longer exists. */

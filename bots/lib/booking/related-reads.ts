@@ -1,12 +1,12 @@
 import type { MedplumClient } from '@medplum/core';
-import type { Appointment, BundleEntry, Resource, Schedule, Slot, Task } from '@medplum/fhirtypes';
+import type { Appointment, Resource, Slot, Task } from '@medplum/fhirtypes';
 import { type Patients, patientIdsOf } from '../../../core/booking/appointment/change.ts';
 import { holderSearch } from '../../../core/booking/appointment/reads.ts';
 import { openTasksOf } from '../../../core/booking/jobs/confirmation-task.ts';
-import { idIn, serviceIdsOf } from '../../../core/fhir/reference.ts';
+import { idIn } from '../../../core/fhir/reference.ts';
 import { overbookingMark } from '../../../core/fhir/scheduling/slot-marks.ts';
-import { byId } from '../../../core/rows/resource-set.ts';
-import { searchByIds } from '../../../core/rows/search.ts';
+import { byId, resourceSet } from '../../../core/rows/resource-set.ts';
+import { serviceReads } from '../../../core/rows/search.ts';
 import { newExternalSlot } from '../../../core/slots/guard.ts';
 import { isOfAppointment, reservationsIn, reservationsOf } from '../../../core/slots/reservation.ts';
 import { type CalendarSlot, calendarOf, slotIdsOf } from '../../../core/slots/slot.ts';
@@ -119,15 +119,6 @@ const takenSearches = (slots: readonly string[]): string[] =>
     ? [`${idSearch('Slot', slots)}${WITH_CALENDARS}`, holderSearch(slots), reservationsOf({ slots }, config)]
     : [];
 
-/** The search for the services of Schedules, except the known ones; empty if all are known. */
-export function serviceReads(schedules: readonly Schedule[], known: readonly Resource[] = []): BundleEntry[] {
-  const isKnown = (id: string): boolean => ofType('HealthcareService', known).some((service) => service.id === id);
-  return searchByIds(
-    'HealthcareService',
-    schedules.flatMap(serviceIdsOf).filter((id) => !isKnown(id)),
-  );
-}
-
 /**
  * Reads Schedules with their services.
  *
@@ -145,7 +136,7 @@ export async function readSchedules(
       : [];
   const found = [...known, ...read];
   const schedules = ofType('Schedule', found).filter(({ id = '' }) => ids.includes(id));
-  const services = [...found, ...(await readWhole(medplum, serviceReads(schedules, found)))];
+  const services = [...found, ...(await readWhole(medplum, serviceReads(schedules, resourceSet(found))))];
   return schedules.map((schedule) => withServices(schedule, ofType('HealthcareService', services)));
 }
 

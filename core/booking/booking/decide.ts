@@ -217,7 +217,7 @@ export function decide(
   calendar: BookingCalendar,
 ): BookingDecision & { readonly issues: readonly Issue[] } {
   const { request, state, earlier, resolved, context } = appointment;
-  const selected = selectSlots(request, state, calendar.calendar);
+  const selected = selectSlots(request, state, calendar);
   const result = applyPolicy(request, earlier, patientsIn(resolved, { request, state, ...context }), state, context);
   const decision = { ...appointment, ...calendar, selected, result };
   return { ...decision, issues: issuesOf(decision) };

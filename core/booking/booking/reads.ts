@@ -1,10 +1,10 @@
 import type { BundleEntry, Identifier, ResourceType } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../fhir/artefacts.ts';
-import { idIn, isId, serviceIdsOf } from '../../fhir/reference.ts';
+import { idIn, isId } from '../../fhir/reference.ts';
 import { requestorQuery } from '../../fhir/tags.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../../rows/resource-set.ts';
 import { rowSearch } from '../../rows/row.ts';
-import { identifierQuery, readsById, type SearchQuery, search, searchByIds } from '../../rows/search.ts';
+import { identifierQuery, readsById, type SearchQuery, search, searchByIds, serviceReads } from '../../rows/search.ts';
 import type { Interval } from '../../time/interval.ts';
 import { isPersonalOffer, offeredFor } from '../appointment/expiry.ts';
 import { atTime, inTheWay } from '../appointment/reads.ts';
@@ -172,13 +172,12 @@ export function leadingReads(
   const previous = id === undefined ? undefined : findResource(state, 'Appointment', id);
   const isMissing = (type: ResourceType) => (one: string) => !state.has(`${type}/${one}`);
   const offered = previous && isPersonalOffer(previous, config) ? offeredFor(previous, config) : [];
-  const services = resourcesOfType(state, 'Schedule').flatMap(serviceIdsOf);
   return [
     ...(isMisled(request, leads, state)
       ? [...slotReads(request, undefined, config), ...rowReads(request, undefined, config)]
       : []),
     ...slotsById(named(request).filter(isMissing('Slot'))),
     ...searchByIds('Appointment', offered.filter(isMissing('Appointment')), withSlots),
-    ...searchByIds('HealthcareService', services.filter(isMissing('HealthcareService'))),
+    ...serviceReads(resourcesOfType(state, 'Schedule'), state),
   ];
 }

@@ -152,6 +152,7 @@ function selectInSchedule(
   request: AppointmentRequest,
   state: ResourceSet,
   calendar: Calendar,
+  reserved: readonly CalendarSlot[],
 ) {
   const found = scheduleIssues(state, value, path);
   if (found.length > 0 || !request.interval) {
@@ -160,7 +161,9 @@ function selectInSchedule(
   const free = [...calendar.values()].filter(
     ({ status, resource }) => status === 'free' && idIn(resource.schedule, 'Schedule') === value,
   );
-  const chain = findChain(free, request.interval);
+  const { interval } = request;
+  const open = free.filter((slot) => !isReserved(slot, interval, reserved));
+  const chain = findChain(open, interval) ?? findChain(free, interval);
   return chain && chain.length <= MAX_SLOTS
     ? { slots: chain, issues: [] }
     : { slots: [], issues: [uncovered(value, chain !== undefined, free.length, path)] };
@@ -168,16 +171,21 @@ function selectInSchedule(
 
 /**
  * Selects the slots from which a booking takes its time. In each schedule, the named slots must be free and cover the
- * requested time without a gap or an overlap. If only a schedule is named, its free slots are selected.
+ * requested time without a gap or an overlap. If only a schedule is named, its free slots are selected: if possible
+ * those that nobody else is taking.
  * @param state - the slots and schedules that the caller may see
  * @param calendar - the calendar of this booking, in which its own earlier slots are free
  * @returns the slots in order, or `slot-not-found`, `schedule-not-found`, `schedule-inactive`, `slot-mismatch`,
  *   `slot-not-free` for each slot at fault
  */
-export function selectSlots(request: AppointmentRequest, state: ResourceSet, calendar: Calendar): SelectedSlots {
+export function selectSlots(
+  request: AppointmentRequest,
+  state: ResourceSet,
+  { calendar, reserved }: { readonly calendar: Calendar; readonly reserved: readonly CalendarSlot[] },
+): SelectedSlots {
   const { slots, schedule, interval, appointment } = request;
   if (slots.length === 0) {
-    return schedule ? selectInSchedule(schedule, request, state, calendar) : { slots: [], issues: [] };
+    return schedule ? selectInSchedule(schedule, request, state, calendar, reserved) : { slots: [], issues: [] };
   }
   const found = slots.flatMap((slot) => issuesOfSlot(slot, request, state, calendar));
   if (!interval) {

@@ -1,7 +1,7 @@
 import type { CodeableConcept, Extension } from '@medplum/fhirtypes';
 import { artefactUri, type Confirmation, type PublicConfig } from '../../fhir/artefacts.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
-import { isSameService, serviceTypeOf, withoutServiceReference } from '../../fhir/reference.ts';
+import { isSameService, servesAll, serviceTypeOf, withoutServiceReference } from '../../fhir/reference.ts';
 import { payerKindsOf } from '../../fhir/scheduling/slot-marks.ts';
 import { type ResourceSet, scheduleOf } from '../../rows/resource-set.ts';
 import type { CalendarSlot } from '../../slots/slot.ts';
@@ -36,7 +36,7 @@ export function serviceTypeIssues(
   const wanted = concepts.filter(({ coding }) => coding);
   const offers = slots.map((slot) => ({ slot, offered: offeredBy(slot, state) }));
   const isOffered = (type: CodeableConcept, offered: readonly CodeableConcept[] | undefined): boolean =>
-    !offered || offered.some((offer) => hasCommonCoding(type, offer));
+    !offered || servesAll({ serviceType: [...offered] }) || offered.some((offer) => hasCommonCoding(type, offer));
   const nowhere = wanted.filter((type) => offers.length > 0 && !offers.some(({ offered }) => isOffered(type, offered)));
   const somewhere = wanted.filter((type) => !nowhere.includes(type));
   const useless = offers.filter(

@@ -195,6 +195,18 @@ it('a slot that staff made by hand is narrowed by them, and whole again afterwar
   await untilFree(schedule, ['09:00-10:00']);
 });
 
+it('a Schedule of all services has those of the clinic, with their buffers', async () => {
+  const service = await aService(never, 30, { before: 0, after: 10 });
+  const coding = [{ system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' }];
+  const extension = [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }];
+  const schedule = await aCalendar(service, { serviceType: [{ coding }], extension });
+  const slot = await aSlot(schedule, 'free', '09:00', '10:00');
+  const booked = await book(proposedAt(service, await aPatient(), '09:00', '09:30', [slot]));
+  expect([booked.status, booked.text]).toEqual([201, expect.any(String)]);
+  const slots = await stored('Slot', `schedule=Schedule/${schedule.id}&_sort=start`);
+  expect(slots.map(({ status, start }) => `${status} ${start.slice(11, 16)}`)).toContain('busy-unavailable 09:30');
+});
+
 it('a service without buffers writes none, and its appointments follow each other', async () => {
   const service = await aService(open('09:00', '10:00'));
   const schedule = await aCalendar(service, wholeDay);
