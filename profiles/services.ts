@@ -12,6 +12,13 @@ export const services = {
   'blood-draw': 'Blood draw',
 } as const;
 
+/** The names of the demo clinic's services in German. */
+export const germanServices: Readonly<Partial<Record<keyof typeof services, string>>> = {
+  CT: 'Computertomographie',
+  'general-consultation': 'Allgemeinmedizinische Sprechstunde',
+  'surgical-consultation': 'Chirurgische Sprechstunde',
+};
+
 /** Codes of LocalSpecialty. */
 export const specialties = {
   'general-medicine': 'General medicine',

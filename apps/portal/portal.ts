@@ -66,7 +66,7 @@ export interface Portal {
   readonly notificationSecret: string;
   readonly now: () => number;
   /** Cached; an unknown `key` shortens the cache's lifetime, as the service may be new. */
-  readonly services: (key?: string) => Promise<readonly BookableService[] | Refusal>;
+  readonly services: (key?: string, language?: string) => Promise<readonly BookableService[] | Refusal>;
   /** The practitioners of a service's Schedules, by actor; `client` reads the people that are not cached. */
   readonly doctors: (service: BookableService, client: BookingService) => Promise<ReadonlyMap<string, Doctor>>;
   /** The picture of a person, or the logo of the clinic; `undefined` if there is none of this version. */
@@ -166,17 +166,19 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     () => readServices(service, extensions),
     (value) => !isRefusal(value),
     now,
-    (value) =>
-      !isRefusal(value) && value.services.some(({ schedules }) => schedules.length > MANY) ? KEEP_LONGER : KEEP,
+    (value) => (!isRefusal(value) && value.size > MANY ? KEEP_LONGER : KEEP),
   );
   let last: Catalogue | undefined;
-  const services = async (wanted = ''): Promise<readonly BookableService[] | Refusal> => {
+  const services = async (wanted = '', language = ''): Promise<readonly BookableService[] | Refusal> => {
     let found = await remembered({ key: '' });
-    if (wanted !== '' && !isRefusal(found) && !found.services.some(({ key }) => key === wanted)) {
+    if (wanted !== '' && !isRefusal(found) && !found.catalogue(language).services.some(({ key }) => key === wanted)) {
       found = await remembered({ key: '' }, true);
     }
-    last = isRefusal(found) ? last : found;
-    return isRefusal(found) ? found : found.services;
+    if (isRefusal(found)) {
+      return found;
+    }
+    last = found.catalogue(language);
+    return last.services;
   };
   const questionnaires = remember(
     ({ key }) => readQuestionnaire(service, key),

@@ -16,7 +16,8 @@ import { serviceTypeOf } from '../../core/fhir/reference.ts';
 import { changeService } from '../../core/fhir/scheduling/change-hours.ts';
 import { SCHEDULING_PARAMETERS } from '../../core/fhir/scheduling/scheduling-parameters.ts';
 import { requestorTag } from '../../core/fhir/tags.ts';
-import { services, specialties } from '../../profiles/services.ts';
+import { translatable } from '../../packages/web/elements.ts';
+import { germanServices, services, specialties } from '../../profiles/services.ts';
 import { parseHours } from '../calendar/hours-text.ts';
 
 export const DEMO_SYSTEM = 'urn:appointment-booking:demo';
@@ -29,6 +30,7 @@ export interface DemoSchedule {
   /** The key of the practitioner. Without one, the schedule is the calendar of its service. */
   readonly practitioner?: string;
   readonly title: string;
+  readonly german: string;
   readonly service: keyof typeof services;
   readonly specialty: keyof typeof specialties;
   readonly confirmation: Confirmation;
@@ -51,6 +53,7 @@ export const demoSchedules: readonly DemoSchedule[] = [
     key: 'schedule-moreau',
     practitioner: 'moreau',
     title: 'Dr. Ada Moreau, general medicine',
+    german: 'Dr. Ada Moreau, Allgemeinmedizin',
     service: 'general-consultation',
     specialty: 'general-medicine',
     confirmation: 'automatic',
@@ -61,6 +64,7 @@ export const demoSchedules: readonly DemoSchedule[] = [
     key: 'schedule-weber',
     practitioner: 'weber',
     title: 'Dr. Jonas Weber, surgery',
+    german: 'Dr. Jonas Weber, Chirurgie',
     service: 'surgical-consultation',
     specialty: 'surgery',
     confirmation: 'manual',
@@ -69,7 +73,8 @@ export const demoSchedules: readonly DemoSchedule[] = [
   },
   {
     key: 'schedule-ct',
-    title: 'Computed tomography',
+    title: services.CT,
+    german: 'Computertomographie',
     service: 'CT',
     specialty: 'radiology',
     confirmation: 'automatic',
@@ -81,12 +86,13 @@ export const demoSchedules: readonly DemoSchedule[] = [
 
 /** Two more doctors of the first service, between whom patients may choose. */
 export const colleagues: readonly DemoSchedule[] = [
-  ['aksoy', 'Dr. Nuri Aksoy, general medicine'],
-  ['brandt', 'Dr. Lena Brandt, general medicine'],
-].map(([practitioner = '', title = '']) => ({
+  ['aksoy', 'Dr. Nuri Aksoy'],
+  ['brandt', 'Dr. Lena Brandt'],
+].map(([practitioner = '', name = '']) => ({
   key: `schedule-${practitioner}`,
   practitioner,
-  title,
+  title: `${name}, general medicine`,
+  german: `${name}, Allgemeinmedizin`,
   service: 'general-consultation',
   specialty: 'general-medicine',
   confirmation: 'automatic',
@@ -161,7 +167,7 @@ export function clinic(config: BookingConfig): (Organization | Location | Practi
       resourceType: 'Location',
       identifier: demoIdentifier('outpatients'),
       status: 'active',
-      name: 'Outpatient clinic',
+      ...translatable('name', 'Outpatient clinic', { de: 'Ambulanz' }),
       address,
     },
     doctor('moreau', 'Ada', 'Moreau', 'de', 'fr'),
@@ -184,7 +190,7 @@ export function hoursService(
     identifier: demoIdentifier(key.replace('schedule', 'hours')),
     active: true,
     extension: [{ url: artefactUri(config, 'LocalBookingPolicy'), extension: [{ url: 'refill', valueBoolean: true }] }],
-    name: services[service],
+    ...translatable('name', services[service], { de: germanServices[service] ?? services[service] }),
     providedBy: { reference: organization },
     location: [{ reference: location }],
     type: [concept(config, 'LocalServiceType', service, services[service])],
@@ -217,7 +223,7 @@ export function toSchedule(
     ],
     serviceType: serviceTypeOf(hours),
     specialty: specialty(config, schedule),
-    actor: [{ reference: actor, display: schedule.title }],
+    actor: [{ reference: actor, ...translatable('display', schedule.title, { de: schedule.german }) }],
   };
 }
 

@@ -22,7 +22,7 @@ function doctorOf(practitioner: Practitioner, workplace: Location | undefined): 
   return {
     id: practitioner.id ?? '',
     picture: pictureIn(listOf(practitioner.photo)),
-    workplace: workplace && locationText(workplace),
+    workplace: workplace && locationText(workplace, ''),
     languages: listOf(practitioner.communication).flatMap(
       ({ coding, text }) => textOf(listOf(coding)[0]?.code) ?? textOf(text) ?? [],
     ),

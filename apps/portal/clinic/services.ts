@@ -13,7 +13,7 @@ import { milliseconds } from '../../../core/fhir/instant.ts';
 import { servesAll, serviceIdOf } from '../../../core/fhir/reference.ts';
 import { appointmentMinutes } from '../../../core/fhir/scheduling/scheduling-parameters.ts';
 import { normalized } from '../../../core/fhir/unicode.ts';
-import { extensionIn, listOf, partsOf, textOf } from '../../../packages/web/elements.ts';
+import { extensionIn, listOf, partsOf, textIn } from '../../../packages/web/elements.ts';
 import type { ExtensionUrls } from '../../../packages/web/refusal.ts';
 import { type BookingService, isRefusal, type Refusal, resourcesIn, searchAll } from '../fhir/client.ts';
 import { addressText, type Clinic, clinicOf, mapOf } from './clinic.ts';
@@ -23,8 +23,10 @@ export interface BookableSchedule {
   readonly reference: string;
   /** Reference of the Practitioner or PractitionerRole; empty if the Schedule names none. */
   readonly actor: string;
-  /** Display name of the actor; empty if the Schedule has none. */
+  /** Display name of the actor in the visitor's language; empty if the Schedule has none. */
   readonly name: string;
+  /** The name as the clinic writes it. */
+  readonly text: string;
   /** Whether the clinic's staff confirm each booking. */
   readonly isRequest: boolean;
   /** Minimum notice for a cancellation or move, in milliseconds before the start; `undefined`: none. */
@@ -56,7 +58,10 @@ export interface BookableService {
   /** Key in URLs: `system|code`, `HealthcareService/{id}`, or empty for Schedules without a service. */
   readonly key: string;
   readonly coding: Coding | undefined;
+  /** In the visitor's language. */
   readonly name: string;
+  /** The name as the clinic writes it. */
+  readonly text: string;
   readonly description: string | undefined;
   readonly schedules: readonly BookableSchedule[];
   /** Absent for a service with one appointment. */
@@ -116,8 +121,8 @@ const phoneIn = (telecom: readonly ContactPoint[] | undefined): string | undefin
   listOf(telecom).find(({ system, value }) => system === 'phone' && value)?.value;
 
 /** Name and address of a Location. */
-export const locationText = ({ name, address }: Location): string | undefined =>
-  [name, addressText(address)].filter((part) => part).join(', ') || undefined;
+export const locationText = (location: Location, language: string): string | undefined =>
+  [textIn(language, location, 'name'), addressText(location.address)].filter((part) => part).join(', ') || undefined;
 
 const cancelUntilOf = (resource: Schedule | HealthcareService, url: string | undefined): number | undefined =>
   milliseconds(extensionIn(partsOf(resource.extension, url), 'cancelUntil')?.valueDuration);
@@ -156,6 +161,7 @@ interface Found {
   readonly services: ReadonlyMap<string, HealthcareService>;
   readonly organizations: ReadonlyMap<string, Organization>;
   readonly locations: ReadonlyMap<string, Location>;
+  readonly language: string;
 }
 
 const isAll = (coding: Coding): boolean => servesAll({ serviceType: [{ coding: [coding] }] });
@@ -177,7 +183,7 @@ function bookableSchedule(
   schedule: Schedule,
   service: HealthcareService | undefined,
   services: readonly HealthcareService[],
-  { organizations, locations }: Found,
+  { organizations, locations, language }: Found,
   urls: Urls,
 ): BookableSchedule {
   const location = locations.get(idIn(listOf(service?.location)[0]));
@@ -186,10 +192,12 @@ function bookableSchedule(
     .map((resource) => extensionIn(resource?.extension, urls.confirmation)?.valueCode)
     .find((code) => code !== undefined);
   const actors = listOf(schedule.actor);
+  const named = actors.find(({ display }) => display);
   return {
     reference: `Schedule/${schedule.id}`,
     actor: actors.find(({ reference }) => /^Practitioner(Role)?\//.test(reference ?? ''))?.reference ?? '',
-    name: actors.find(({ display }) => display)?.display ?? '',
+    name: textIn(language, named, 'display') ?? '',
+    text: named?.display ?? '',
     isRequest: confirmation === 'manual',
     cancelUntil: strictest(
       cancelUntilOf(schedule, urls.policy),
@@ -198,9 +206,9 @@ function bookableSchedule(
     hasWaitlist:
       waitlistUseOf(schedule, urls.policy) ?? services.some((one) => waitlistUseOf(one, urls.policy) === true),
     minutes: appointmentMinutes(schedule, service),
-    place: location && locationText(location),
+    place: location && locationText(location, language),
     map: location && mapOf(location),
-    bring: textOf(service?.extraDetails)?.slice(0, MAX_TEXT),
+    bring: textIn(language, service, 'extraDetails')?.slice(0, MAX_TEXT),
     payers: payersIn(service?.extension, urls.payerKind),
     phone: phoneIn(organization?.telecom) ?? phoneIn(service?.telecom) ?? phoneIn(location?.telecom),
   };
@@ -216,15 +224,21 @@ function offersOf(schedule: Schedule, clinic: Found, urls: Urls): BookableServic
     const service = services.find(({ type }) => codingsOf(type).some((one) => keyOf(one) === key)) ?? services[0];
     const isOnly = service && codingsOf(service.type).length <= 1;
     const visit = service && visitIn(service, urls);
+    const nameIn = (language?: string): string =>
+      (isOnly && textIn(language, service, 'name')) ||
+      textIn(language, coding, 'display') ||
+      textIn(
+        language,
+        codings.find(({ display }) => display),
+        'display',
+      ) ||
+      (coding?.code ?? '');
     return {
       key,
       coding,
-      name:
-        (isOnly && service?.name) ||
-        coding?.display ||
-        codings.find(({ display }) => display)?.display ||
-        (coding?.code ?? ''),
-      description: service?.comment,
+      name: nameIn(clinic.language),
+      text: nameIn(),
+      description: textIn(clinic.language, service, 'comment'),
       ...(visit && { visit }),
       schedules: [bookableSchedule(schedule, service, services, clinic, urls)],
     };
@@ -232,17 +246,19 @@ function offersOf(schedule: Schedule, clinic: Found, urls: Urls): BookableServic
 }
 
 /** Services with several appointments that no Schedule names. */
-function visitsOf({ services }: Found, urls: Urls, offers: readonly BookableService[]): BookableService[] {
+function visitsOf({ services, language }: Found, urls: Urls, offers: readonly BookableService[]): BookableService[] {
   return [...services.values()].flatMap((service): BookableService[] => {
     const isKnown = service.active === false || offers.some(({ visit }) => visit && visit.service === service.id);
     const visit = isKnown ? undefined : visitIn(service, urls);
     const [coding] = codingsOf(service.type);
     const isOwn = coding && offers.every(({ key }) => key !== keyOf(coding));
     const key = isOwn ? keyOf(coding) : `HealthcareService/${service.id}`;
-    const name = service.name ?? coding?.display ?? '';
+    const text = service.name ?? coding?.display ?? '';
+    const name = textIn(language, service, 'name') ?? text;
     // A waitlist entry names the service by its code. Without a code of its own, there is no waitlist.
     const needs = visit && { ...visit, hasWaitlist: visit.hasWaitlist && isOwn === true };
-    return needs ? [{ key, coding, name, description: service.comment, schedules: [], visit: needs }] : [];
+    const description = textIn(language, service, 'comment');
+    return needs ? [{ key, coding, name, text, description, schedules: [], visit: needs }] : [];
   });
 }
 
@@ -261,8 +277,11 @@ export interface Catalogue {
   readonly clinic: Clinic | undefined;
 }
 
-/** Reads the catalogue from Schedules and HealthcareServices. */
-export async function readServices(service: BookingService, urls: Urls): Promise<Catalogue | Refusal> {
+/** Reads the Schedules and HealthcareServices: their number, and their catalogue in a language. */
+export async function readServices(
+  service: BookingService,
+  urls: Urls,
+): Promise<{ readonly size: number; readonly catalogue: (language: string) => Catalogue } | Refusal> {
   const [schedules, services] = await Promise.all([
     searchAll(service, 'Schedule', { _count: MAX, _sort: '_id' }),
     searchAll(service, 'HealthcareService', {
@@ -274,7 +293,7 @@ export async function readServices(service: BookingService, urls: Urls): Promise
   if (isRefusal(schedules) || isRefusal(services)) {
     return isRefusal(schedules) ? schedules : (services as Refusal);
   }
-  const clinic: Found = {
+  const clinic: Omit<Found, 'language'> = {
     schedules: resourcesIn(schedules, 'Schedule'),
     services: new Map(resourcesIn(services, 'HealthcareService').map((one) => [one.id ?? '', one])),
     organizations: new Map(
@@ -282,11 +301,19 @@ export async function readServices(service: BookingService, urls: Urls): Promise
     ),
     locations: new Map(resourcesIn(services, 'Location').map((one) => [one.id ?? '', one])),
   };
-  const offers = clinic.schedules.flatMap((schedule) => offersOf(schedule, clinic, urls));
-  return {
-    services: combine([...offers, ...visitsOf(clinic, urls, offers)]),
-    clinic: clinicOf([...clinic.organizations.values()], urls.clinic),
+  const catalogues = new Map<string, Catalogue>();
+  const catalogueIn = (language: string): Catalogue => {
+    const found = { ...clinic, language };
+    const known = catalogues.get(language);
+    const offers = known ? [] : clinic.schedules.flatMap((schedule) => offersOf(schedule, found, urls));
+    const catalogue = known ?? {
+      services: combine([...offers, ...visitsOf(found, urls, offers)]),
+      clinic: clinicOf([...clinic.organizations.values()], urls.clinic),
+    };
+    catalogues.set(language, catalogue);
+    return catalogue;
   };
+  return { size: clinic.schedules.length, catalogue: catalogueIn };
 }
 
 const folded = (text: string): string => normalized(text, 'NFD').replace(/\p{M}/gu, '').toLocaleLowerCase();

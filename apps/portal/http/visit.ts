@@ -107,7 +107,7 @@ export async function visitOf(portal: Portal, request: FastifyRequest): Promise<
   const session = portal.sessions.whole(await openSession(portal.seal, request.cookies[cookies.session]));
   const [, query = ''] = url.split('?', 2);
   return {
-    portal,
+    portal: { ...portal, services: (key) => portal.services(key, texts.language) },
     texts,
     say: sayIn(texts.locale),
     clock: clockOf(portal.options.timeZone, texts.locale),

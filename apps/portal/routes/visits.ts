@@ -156,7 +156,7 @@ async function wantedSteps(portal: Portal, steps: readonly ChosenStep[]): Promis
     const offered = services.find(({ schedules }) =>
       schedules.some(({ reference }) => reference === slot?.schedule?.reference),
     );
-    const own = offered?.coding && [{ coding: [offered.coding], text: offered.name }];
+    const own = offered?.coding && [{ coding: [offered.coding], text: offered.text }];
     return { ...step, serviceType: slot?.serviceType ?? own };
   });
 }

@@ -1,6 +1,7 @@
 /** Every language says everything that English says. */
 import { describe, expect, test } from '@jest/globals';
 import { languages, sayIn, textsOf } from '../texts/texts.ts';
+import { aBrowser, bundle, withPortal } from './installed.ts';
 
 type Tree = { readonly [key: string]: string | Tree };
 
@@ -53,4 +54,46 @@ test('plural forms follow the rules of the language', () => {
     '21 хвилина',
   ]);
   expect([2, 3].map((number) => minutes('ar', number))).toEqual(['دقيقتان', '٣ دقائق']);
+});
+
+test('what a clinic has translated is shown in the language of the visitor, plain German included', async () => {
+  const inGerman = (content: string) => ({
+    extension: [
+      {
+        url: 'http://hl7.org/fhir/StructureDefinition/translation',
+        extension: [
+          { url: 'lang', valueCode: 'de' },
+          { url: 'content', valueString: content },
+        ],
+      },
+    ],
+  });
+  const type = [{ coding: [{ system: 'urn:s', code: 'c', display: 'Visit' }] }];
+  const { app } = await withPortal({}, (clinic) => {
+    clinic.get('/fhir/R4/HealthcareService', async () =>
+      bundle({ resourceType: 'HealthcareService', id: 'h', type, name: 'Check-up', _name: inGerman('Vorsorge') }),
+    );
+    clinic.get('/fhir/R4/Schedule', async () =>
+      bundle({
+        resourceType: 'Schedule',
+        id: 's',
+        serviceType: type,
+        actor: [
+          { reference: 'HealthcareService/h' },
+          { reference: 'Practitioner/p', display: 'Dr. A, eyes', _display: inGerman('Dr. A, Augen') },
+        ],
+      }),
+    );
+  });
+  const { send, cookies } = aBrowser(app, '192.0.2.9');
+  for (const [language, name, doctor] of [
+    ['en', 'Check-up', 'Dr. A, eyes'],
+    ['de', 'Vorsorge', 'Dr. A, Augen'],
+    ['de-simple', 'Vorsorge', 'Dr. A, Augen'],
+    ['tr', 'Check-up', 'Dr. A, eyes'],
+  ] as const) {
+    cookies.set('portal_language', language);
+    const { body } = await send('/portal/');
+    expect([body.includes(`<span class="name">${name}</span>`), body.includes(doctor)]).toEqual([true, true]);
+  }
 });

@@ -134,8 +134,11 @@ export function viewOf(
   const offer = offerIn(appointment, urls, now);
   const state = offer ? 'offered' : (states[appointment.status] ?? 'unclear');
   const schedule = scheduleOf(appointment, slots, services);
-  const what = textOf(type?.text) ?? textOf(coding?.display) ?? textOf(appointment.description);
-  const withWhom = nameOf('Practitioner', 'PractitionerRole', 'HealthcareService') ?? textOf(schedule?.name);
+  // What the clinic has written is shown in the patient's language where it has a translation.
+  const written = textOf(type?.text) ?? textOf(coding?.display) ?? textOf(appointment.description);
+  const what = services.find(({ text }) => text === written)?.name ?? written;
+  const actor = nameOf('Practitioner', 'PractitionerRole', 'HealthcareService') ?? schedule?.text;
+  const withWhom = textOf(actor === schedule?.text ? schedule?.name : actor);
   const isChangeable = (state === 'asked' || state === 'confirmed') && start !== undefined;
   const openUntil = isChangeable ? start - (schedule?.cancelUntil ?? 0) : undefined;
   const answer = extensionIn(appointment.extension, urls.deadline);

@@ -30,7 +30,7 @@ export interface Booking {
 }
 
 function proposed({ time, service, identifier, visit }: Booking, ids: readonly string[]): Appointment[] {
-  const { payer, coding, name: text } = service;
+  const { payer, coding, text } = service;
   const serviceType = coding && [{ coding: [coding], text }];
   const alone: WantedStep = { ...time, name: '', slots: [time.slot.slice('Slot/'.length)], serviceType };
   return (visit?.steps ?? [alone]).map(({ name, slots, start, end, serviceType }, index): Appointment => {
@@ -137,7 +137,7 @@ export function waitRequest(waiting: Waiting, submission: Submission): Parameter
     resourceType: 'Appointment',
     status: 'waitlist',
     identifier: [{ ...identifier }],
-    ...(service.coding && { serviceType: [{ coding: [service.coding], text: service.name }] }),
+    ...(service.coding && { serviceType: [{ coding: [service.coding], text: service.text }] }),
     requestedPeriod: [{ start: formatInstant(wish.start), end: formatInstant(wish.end) }],
     ...(extension.length > 0 && { extension }),
     ...(submission.comment && { comment: submission.comment }),
