@@ -1,4 +1,4 @@
-import type { Appointment, CodeableConcept, Patient, RelatedPerson } from '@medplum/fhirtypes';
+import type { Appointment, CodeableConcept, ContactPoint, Patient, RelatedPerson } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../../core/fhir/artefacts.ts';
 import { idIn } from '../../../core/fhir/reference.ts';
 import { isResource, nameOf } from '../../../core/fhir/resource.ts';
@@ -32,6 +32,23 @@ export const contactOf = (
   system: 'phone' | 'email',
 ): string | undefined =>
   listOf(patient?.telecom).find((contact) => contact.system === system && contact.use !== 'old')?.value;
+
+/** A patient with other contacts. The replaced ones are kept as old; an empty text only removes. */
+export function withContacts(patient: Patient, contacts: Readonly<Record<'phone' | 'email', string>>): Patient {
+  const changed = (['phone', 'email'] as const).filter(
+    (system) => contacts[system].trim() !== (contactOf(patient, system) ?? ''),
+  );
+  const isReplaced = ({ system, value }: ContactPoint): boolean =>
+    changed.some((one) => one === system && value === contactOf(patient, one));
+  const added = changed.map((system): ContactPoint => ({ system, value: contacts[system].trim() }));
+  return {
+    ...patient,
+    telecom: [
+      ...added.filter(({ value }) => value),
+      ...listOf(patient.telecom).map((one): ContactPoint => (isReplaced(one) ? { ...one, use: 'old' } : one)),
+    ],
+  };
+}
 
 /** The active people who act for a patient, such as parents. Duplicates from several bookings are removed. */
 export function guardiansIn(resources: readonly unknown[], patient: string | undefined): RelatedPerson[] {

@@ -50,5 +50,5 @@ const byProvider = { system: 'http://terminology.hl7.org/CodeSystem/appointment-
 /** A declined or cancelled appointment, with a reason for the patient. */
 export function cancelled(appointment: Appointment, reason: string): Appointment {
   const text = reason.trim();
-  return { ...appointment, status: 'cancelled', ...(text && { cancelationReason: { coding: [byProvider], text } }) };
+  return { ...appointment, status: 'cancelled', cancelationReason: { coding: [byProvider], ...(text && { text }) } };
 }

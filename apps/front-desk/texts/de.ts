@@ -39,6 +39,9 @@ export const german: Texts = {
     book: 'Termin buchen',
     bookingFor: (name) => `Buchen für ${name}`,
     stopBooking: 'Nicht buchen',
+    contacts: 'Telefon und E-Mail ändern',
+    saveContacts: 'Speichern',
+    contactsSaved: 'Telefon und E-Mail gespeichert.',
     messages: (count) => `Nachrichten (${count})`,
     kinds: {
       confirmation: 'Bestätigung',
@@ -574,7 +577,7 @@ export const german: Texts = {
     title: 'Anzurufende Personen',
     none: 'Niemand ist anzurufen: Alle Nachrichten wurden übergeben, und kein Termin fällt in eine Abwesenheit.',
     held: (until) => `Diese Zeit ist für die Person bis ${until} reserviert.`,
-    help: 'Eine Nachricht kam nicht an, ein Termin fällt in eine Abwesenheit, oder für jemanden, der wartet, ist eine Zeit frei: Rufen Sie diese Personen an. Ist eine Nummer oder Adresse falsch, berichtigen Sie die Patientenakte.',
+    help: 'Eine Nachricht kam nicht an, ein Termin fällt in eine Abwesenheit, oder für jemanden, der wartet, ist eine Zeit frei: Rufen Sie diese Personen an. Ist eine Nummer oder Adresse falsch, ändern Sie sie auf der Seite der Person.',
     noAppointment: 'Der Termin ist nicht mehr vorhanden.',
     notified: 'Die Person weiß Bescheid',
     absent: 'kann nicht stattfinden',

@@ -39,6 +39,9 @@ export const english = {
     book: 'Book an appointment',
     bookingFor: (name: string) => `Booking for ${name}`,
     stopBooking: 'Do not book',
+    contacts: 'Change telephone and e-mail',
+    saveContacts: 'Save',
+    contactsSaved: 'Telephone and e-mail saved.',
     messages: (count: number) => `Messages (${count})`,
     kinds: {
       confirmation: 'Confirmation',
@@ -565,7 +568,7 @@ export const english = {
   messages: {
     title: 'People to call',
     none: 'Nobody is to be called: every message was handed over, and no appointment falls into an absence.',
-    help: 'A message did not arrive, an appointment falls into an absence, or a time is free for somebody who waits: call these patients. If a number or an address is wrong, correct it in the patient’s record.',
+    help: 'A message did not arrive, an appointment falls into an absence, or a time is free for somebody who waits: call these patients. If a number or an address is wrong, change it on the person’s page.',
     held: (until: string) => `This time is held for them until ${until}.`,
     noAppointment: 'The appointment is no longer there.',
     notified: 'The patient knows',

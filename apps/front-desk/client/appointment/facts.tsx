@@ -20,7 +20,9 @@ const urls = extensionUrls(config);
 /** The reason of a cancellation. Codes of the service are translated. */
 function reasonText({ cancelationReason }: Appointment, ended: Readonly<Record<string, string>>): string {
   const texts = listOf(cancelationReason?.coding).map(({ code = '' }) => ended[code]);
-  return texts.find((text) => text) ?? conceptText(cancelationReason);
+  // A code alone is not written for people.
+  const said = conceptText(cancelationReason);
+  return texts.find((text) => text) ?? (said === listOf(cancelationReason?.coding)[0]?.code ? '' : said);
 }
 
 /** The time of the patient's consent to the booking of an assistant, or a note that the patient was asked. */

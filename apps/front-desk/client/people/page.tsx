@@ -17,6 +17,7 @@ import { useNow } from '../parts/use-now.ts';
 import { useTexts } from '../parts/use-texts.ts';
 import { config } from '../settings.ts';
 import { JoinForm } from '../waitlist/join-form.tsx';
+import { ContactsForm } from './contacts.tsx';
 
 function Row({
   appointment,
@@ -103,7 +104,21 @@ export function PersonPage() {
           <Button variant="default" onClick={() => navigate(`/people/${id}?wait`)}>
             {texts.waitlist.join}
           </Button>
+          <Button variant="default" onClick={() => navigate(`/people/${id}?contacts`)}>
+            {words.contacts}
+          </Button>
         </Group>
+      )}
+      {patient && query.has('contacts') && (
+        <ContactsForm
+          key={patient.meta?.versionId}
+          patient={patient}
+          onSaved={() => {
+            show();
+            void reload();
+          }}
+          onClose={() => show()}
+        />
       )}
       {patient && query.has('wait') && (
         <JoinForm

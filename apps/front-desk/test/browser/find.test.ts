@@ -166,6 +166,12 @@ test('names are found without their marks, people by date, year, address and las
   await expect(page.getByRole('option', { name: `with Paula Groß, 0151 7${digits}` })).toBeVisible();
   await page.keyboard.press('Enter');
   await expect(page.locator('.reach')).toContainText(`Parent or relative: Paula Groß 0151 7${digits}`);
+  await page.getByRole('button', { name: 'Change telephone and e-mail' }).click();
+  await page.getByRole('textbox', { name: 'Telephone' }).fill('030 23125 000');
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await expect(page.locator('.reach')).toContainText('030 23125 000');
+  expect((await stored('Patient', `_id=${child}`))[0]?.telecom).toMatchObject([{ value: '030 23125 000' }]);
 
   // At a free time: Enter takes who was found, and who is typed as new is known already.
   const service = await aService({ starts: halfHours(morning(8), 2) });
