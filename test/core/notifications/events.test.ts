@@ -32,19 +32,9 @@ function told(written: readonly Written[], more: Partial<Subscriber> = {}, known
 
 const booked: Written = { by: portal, seconds: 1, status: 'pending' };
 const confirmed: Written = { by: staff, seconds: 2, status: 'booked' };
-const takenBack: Written = { by: portal, seconds: 3, status: 'cancelled' };
 
 describe('who is notified of what', () => {
   test.each<[string, Written[], Partial<Subscriber>, string[]]>([
-    ['the requestor of a confirmation', [booked, confirmed], {}, ['v2']],
-    ['others of that change', [booked, confirmed, takenBack], { owner: 'other' }, ['v2', 'v3']],
-    ['staff not of their own change', [booked, confirmed, takenBack], { owner: staff }, ['v3']],
-    [
-      'the requestor of its own change if it asks',
-      [booked, takenBack],
-      { settings: { ...settings, wantsOwnChanges: true } },
-      ['v2'],
-    ],
     ['nobody of what was before', [booked, confirmed], { since: begin + 2_000 }, []],
     ['of what happens before the end', [booked, confirmed], { settings: { ...settings, end: begin + 2_500 } }, ['v2']],
     [

@@ -26,6 +26,10 @@ async function go([method, path, prefer]: Way, reply?: Reply) {
   return { status: response.statusCode, body: response.json() };
 }
 
+const outcome = (...issue: object[]) => ({ resourceType: 'OperationOutcome', issue });
+const refusal = toOperationOutcome([{ code: 'slot-not-free', diagnostics: 'The slot is taken.' }], config);
+const own = refusal.issue[0]?.details?.coding?.[0];
+
 describe.each<Way>([
   ['POST', 'Appointment/$book'],
   ['POST', 'Appointment/$book', 'respond-async'],
@@ -40,8 +44,9 @@ describe.each<Way>([
   ['GET', 'Subscription/u1/$get-ws-binding-token'],
 ])('%s %s', (...way) => {
   test('what the Bot refuses is refused in its words, with the status of its code', async () => {
-    const refusal = toOperationOutcome([{ code: 'slot-not-free', diagnostics: 'The slot is taken.' }], config);
-    expect(await go(way, { body: refusal })).toEqual({ status: 409, body: refusal });
+    for (const status of [200, 400]) {
+      expect(await go(way, { status, body: refusal })).toEqual({ status: 409, body: refusal });
+    }
   });
 
   test.each<[Reply, number]>([
@@ -51,9 +56,27 @@ describe.each<Way>([
     [{ body: '<html>', headers: { 'content-type': 'text/html' } }, 503],
     [{ status: 403 }, 403],
     [{ status: 429 }, 429],
+    [{ status: 401 }, 401],
+    [{ status: 302 }, 502],
+    [{ status: 404, body: outcome({ code: 'not-found' }) }, 403],
+    [{ body: outcome() }, 503],
+    [{ body: outcome({ code: 'exception' }, ...refusal.issue) }, 503],
+    [{ body: outcome({ details: { coding: [{ ...own, system: 'urn:x' }] } }) }, 503],
+    [{ body: outcome({ details: { coding: [{ ...own, code: 'toString' }] } }) }, 503],
+    [{ body: { resourceType: 'OperationOutcome', issue: 'x' } }, 503],
   ])('the Bot is answered for by %j: %i', async (reply, status) => {
     expect((await go(way, reply)).status).toBe(status);
   });
+});
+
+test.each([
+  ['not-found', 404],
+  ['deleted', 410],
+  ['forbidden', 403],
+])('what a Bot says is %s is %i, in its words', async (code, expected) => {
+  const reply = { body: outcome({ code, diagnostics: 'In its words.' }) };
+  const { status, body } = await go(['PATCH', 'Appointment/a1'], reply);
+  expect([status, body.issue[0].diagnostics]).toEqual([expected, 'In its words.']);
 });
 
 test.each<Way>([
