@@ -2,7 +2,7 @@ import type { AccessPolicy, AccessPolicyResource, ResourceType } from '@medplum/
 import { type BotName, callableBots as callable } from '../core/config/bots.ts';
 import { type BookingConfig, EXTERNAL_TAG } from '../core/config/config.ts';
 import { artefactUri } from '../core/fhir/artefacts.ts';
-import { narrativePattern } from '../core/fhir/narrative/narrative.ts';
+import { NARRATIVE_PATTERN } from '../core/fhir/narrative/narrative-pattern.ts';
 import { codesWhere, rowCodes } from '../core/rows/row.ts';
 
 /** The AccessPolicies of the service, by the names that the deployment uses for them. */
@@ -82,7 +82,7 @@ const literal = (text: string): string => `'${text.replaceAll('\\', '\\\\').repl
 
 /** Constraint on a resource's narratives: each is safe to display, or was there before. */
 const isSafe = (div: string): string =>
-  `%after.${div}.all($this in %before.${div} or $this.matches(${literal(narrativePattern())}))`;
+  `%after.${div}.all($this in %before.${div} or $this.matches(${literal(NARRATIVE_PATTERN)}))`;
 
 /**
  * A requestor's own patients: the criteria demand its tag. The constraints forbid to add another requestor's tag, to

@@ -1,100 +1,66 @@
+import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import type { Issue } from '../outcome/outcome.ts';
 import { isObject } from '../resource.ts';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
 /** The allowed elements of a narrative (invariant txt-1 of FHIR's Narrative). */
-const allowedElements = words(
+export const allowedElements = words(
   'a abbr acronym b big blockquote br caption cite code col colgroup dd dfn div dl dt em h1 h2 h3 h4 h5 h6 hr i img li ' +
     'ol p pre q samp small span strong sub sup table tbody td tfoot th thead tr tt ul var',
 );
 
 /** The allowed attributes of a narrative (txt-1), with XML's attributes and attributes that browsers ignore. */
-const allowedAttributes = words(
+export const allowedAttributes = words(
   'abbr accesskey align alt axis bgcolor border cellhalign cellpadding cellspacing cellvalign char charoff charset cite ' +
     'class colspan compact coords dir frame headers height href hreflang hspace id lang longdesc name nowrap rel rev ' +
     'rowspan rules scope shape span src start style summary tabindex title type valign value vspace width xmlns xml:lang ' +
     'xml:space',
 );
 
-const space = '[ \\t\\r\\n]';
+/** The allowed targets of links: the web, a person, or, without a scheme, a relative address; never a script. */
+const link = /^(https?:\/\/|mailto:|tel:|[^:]*$)/i;
 
-const anyCase = (word: string): string => word.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+/** The allowed sources of images: within the resource. A remote image would notify its host of each reader. */
+const image = /^(#|data:image\/(png|jpeg|gif);base64,)/i;
 
-/** Properties and functions that are forbidden in a style: they load, run, or cover the page. */
-const forbiddenInStyle = ['position', 'behavior', 'binding', 'content', 'expression', 'z-index'];
+/** Colours, the only allowed functions of a style. */
+const colour = /rgba?\([\d\s,.%]*\)/gi;
 
-/** Links to the web, to a person, or, without a scheme, to a relative address; never to a script. */
-const link = `(?:${anyCase('(?:https?://|mailto:|tel:)')}[^"<]*|[^":<&]*(?:&(?:amp|lt|gt|quot|#38);[^":<&]*)*)`;
+/** The other allowed content of a style: plain words and numbers; no address, no escapes, no position on the screen. */
+const plainStyle = /^[\w\s:;,.#%!'-]*$/;
+/** Properties and functions that are forbidden in a style. */
+export const forbiddenInStyle = ['position', 'behavior', 'binding', 'content', 'expression', 'z-index'] as const;
+const forbiddenStyle = new RegExp(`\\b(${forbiddenInStyle.join('|')})\\b`, 'i');
 
-/** The allowed values of attributes with their own rules, as they are written between double quotes. */
-const ruled: Readonly<Record<string, string>> = {
-  href: link,
-  cite: link,
-  longdesc: link,
-  // Images within the resource: a remote one would notify its host of each reader.
-  src: `(?:#|${anyCase('data:image/(?:png|jpeg|gif);base64,')})[^"<]*`,
-  // Plain words, numbers and colours: no address, no escapes.
-  style: `(?![^"]*\\b(?:${forbiddenInStyle.map(anyCase).join('|')})\\b)(?:[A-Za-z0-9_ \\t\\r\\n:;,.#%!'-]|${anyCase('rgba?')}\\([0-9 ,.%]*\\))*`,
-  xmlns: 'http://www\\.w3\\.org/1999/xhtml',
+const isSafeStyle = (value: string): boolean =>
+  plainStyle.test(value.replace(colour, '')) && !forbiddenStyle.test(value);
+
+const attributeRules: Readonly<Record<string, (value: string) => boolean>> = {
+  href: (value) => link.test(value),
+  cite: (value) => link.test(value),
+  longdesc: (value) => link.test(value),
+  src: (value) => image.test(value),
+  style: isSafeStyle,
+  xmlns: (value) => value === 'http://www.w3.org/1999/xhtml',
 };
-
-/**
- * A regular expression for narratives that are safe to display. Medplum uses it where a portal writes directly, without
- * code of the service. It has the elements, attributes and values that `narrativeProblem` allows, and takes linear
- * time.
- *
- * @see https://hl7.org/fhir/R4/narrative.html, txt-1
- */
-export function narrativePattern(): string {
-  // Longest first, so that no name matches the beginning of a longer one.
-  const oneOf = (names: Iterable<string>): string =>
-    `(?:${[...names].sort((name, other) => other.length - name.length).join('|')})`;
-  const quoted = (value: string): string => `(?:"${value}"|'${value.replaceAll("'", '').replaceAll('"', "'")}')`;
-  const rules = Object.entries(ruled).map(([name, value]) => `${name}${space}*=${space}*${quoted(value)}`);
-  const free = oneOf([...allowedAttributes].filter((name) => !Object.hasOwn(ruled, name)));
-  const attributes = `(?:${[...rules, `${free}${space}*=${space}*${quoted('[^"<]*')}`].join('|')})`;
-  return `^${space}*(?=<div[ \\t\\r\\n/>])(?:[^<]|</?${oneOf(allowedElements)}(?:${space}+${attributes})*${space}*/?>)*$`;
-}
 
 const mostCharacters = 65_536;
 
 /** The largest number of narratives of a resource, including contained resources. */
 const mostNarratives = 20;
 
-/** A tag with its attributes, or text: no comment, CDATA section, instruction or document type. */
-const token =
-  /<(\/?)([\w:-]+)((?:[ \t\r\n]+[\w:-]+[ \t\r\n]*=[ \t\r\n]*(?:"[^<"]*"|'[^<']*'))*)[ \t\r\n]*(\/?)>|[^<]+/gy;
-
-const attribute = /[ \t\r\n]+([\w:-]+)[ \t\r\n]*=[ \t\r\n]*(?:"([^"]*)"|'([^']*)')/gy;
-
-/** Characters and references that XML excludes. */
-const malformed =
-  /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]|\]\]>|&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[\dA-Fa-f]{1,6});)/u;
-
-/** Whether a reference to a character leads to one that XML has. */
-const isCharacter = ([, decimal, hex]: RegExpExecArray): boolean => {
-  const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
-  return code <= 0x10ffff && !malformed.test(String.fromCodePoint(code).replace('&', ''));
-};
-
-const isWellFormed = (text: string): boolean =>
-  !malformed.test(text) && [...text.matchAll(/&#(?:(\d+)|x([\dA-Fa-f]+));/g)].every(isCharacter);
-
-function tagProblem(name: string, sent: string): string | undefined {
+function tagProblem({ name, attributes }: SaxesTagPlain): string | undefined {
   if (!allowedElements.has(name)) {
     return `contains the element ${name.slice(0, 50)}`;
   }
-  const attributes = [...sent.matchAll(attribute)];
-  if (new Set(attributes.map(([, key]) => key)).size < attributes.length) {
-    return 'is not well-formed XHTML';
+  for (const [attribute, value] of Object.entries(attributes)) {
+    const rule = Object.hasOwn(attributeRules, attribute) ? attributeRules[attribute] : undefined;
+    if (!allowedAttributes.has(attribute) || rule?.(value) === false) {
+      return `has the attribute ${attribute.slice(0, 50)} with a value that is not allowed`;
+    }
   }
-  const [wrong] = attributes.flatMap(([, key = '', double, single = '']) => {
-    const rule = Object.hasOwn(ruled, key) ? ruled[key] : undefined;
-    const isAllowed = allowedAttributes.has(key) && (!rule || new RegExp(`^${rule}$`).test(double ?? single));
-    return isAllowed ? [] : [key];
-  });
-  return wrong && `has the attribute ${wrong.slice(0, 50)} with a value that is not allowed`;
+  return undefined;
 }
 
 /**
@@ -109,26 +75,25 @@ export function narrativeProblem(div: string): string | undefined {
   if (div.length > mostCharacters) {
     return `is longer than ${mostCharacters} characters`;
   }
-  const open: string[] = [];
-  let [read, tags] = [0, 0];
-  for (const [all, end, name, sent = '', isEmpty] of isWellFormed(div) ? div.matchAll(token) : []) {
-    read += all.length;
-    const isOutside = open.length === 0;
-    if (
-      name === undefined ? isOutside && /[^ \t\r\n]/.test(all) : end ? isEmpty || sent || open.pop() !== name : false
-    ) {
-      return 'is not well-formed XHTML';
-    }
-    if (name !== undefined && !end) {
-      const problem = isOutside && (tags > 0 || name !== 'div') ? 'is not a single div' : tagProblem(name, sent);
-      if (problem) {
-        return problem;
-      }
-      tags += 1;
-      open.push(...(isEmpty ? [] : [name]));
-    }
-  }
-  return read < div.length || open.length > 0 || tags === 0 ? 'is not well-formed XHTML without comments' : undefined;
+  let problem: string | undefined;
+  let root = '';
+  const note = (found: string | undefined): void => {
+    problem ??= found;
+  };
+  const parser = new SaxesParser();
+  parser.on('error', () => note('is not well-formed XHTML'));
+  parser.on('doctype', () => note('has a DOCTYPE'));
+  parser.on('xmldecl', () => note('has an XML declaration'));
+  parser.on('processinginstruction', () => note('has a processing instruction'));
+  parser.on('comment', () => note('has a comment'));
+  parser.on('cdata', () => note('has a CDATA section'));
+  parser.on('opentag', (tag) => {
+    root ||= tag.name;
+    note(tagProblem(tag));
+  });
+  parser.write(div).close();
+  note(root === 'div' ? undefined : 'is not a single div');
+  return problem;
 }
 
 /** The text of a narrative without its tags. A single scan, in linear time. */

@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { narrativePattern, narrativeProblem } from '../../../../core/fhir/narrative/narrative.ts';
+import { narrativeProblem } from '../../../../core/fhir/narrative/narrative.ts';
+import { NARRATIVE_PATTERN } from '../../../../core/fhir/narrative/narrative-pattern.ts';
 
-const pattern = new RegExp(narrativePattern());
+const pattern = new RegExp(NARRATIVE_PATTERN);
 
 const div = (inner: string): string => `<div xmlns="http://www.w3.org/1999/xhtml">${inner}</div>`;
 
