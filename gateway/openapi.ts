@@ -18,7 +18,7 @@ const headers = {
   'If-None-Exist': 'A search: what it finds is answered, and nothing created',
 } as const;
 
-/** What an interaction does, and the answers when it succeeds: their status, and what they hold. */
+/** The description of an interaction, and its successful responses. */
 interface InteractionText {
   readonly heeds?: readonly (keyof typeof headers)[];
   readonly summary: string;
@@ -141,7 +141,7 @@ function parametersOf(route: RouteDescription): readonly Json[] {
   return [...inPath, ...(isSearch ? searchQuery(isSearch) : []), ...byUrl, ...more, ...sent];
 }
 
-/** What a request sends, by the kind of its body. */
+/** The request body, by its kind. */
 function bodyOf({ body, interaction, type }: RouteDescription): Json {
   const sent = interaction === 'batch' ? ref('Bundle') : ref(type ?? 'Bundle');
   const parameters = ref('Parameters');

@@ -213,7 +213,7 @@ export async function runAttack(given: AttackArguments, subject: Subject): Promi
     constants: { config, uri: config.uris, serviceType, specialty: NEUROLOGY, run: randomUUID() },
     from,
     seed,
-    bounds: { within: given.within * 1_000, situations: 50_000 },
+    bounds: { within: given.within * 1_000, stateLimit: 50_000 },
     acts: given.acts,
     rounds: 4,
     goesOn: () => performance.now() < end && !interrupted.signal.aborted,

@@ -136,7 +136,7 @@ async function makeRow(context: Context): Promise<Task> {
   return made;
 }
 
-/** What a write with the rights of the caller has become; whoever may not do it is not of the staff. */
+/** The result of a write with the rights of the caller. Without these rights, the caller is not staff. */
 async function writeAsCaller(
   { medplum, caller }: Context,
   entry: BundleEntry,
@@ -176,7 +176,7 @@ async function block(context: Context, row: Task): Promise<readonly string[] | O
   return made.find((one) => typeof one === 'object') ?? made.filter((one) => typeof one === 'string');
 }
 
-/** What is planned for the absence of a request, on top of those that are looked after. */
+/** Plans the absence of a request, in addition to known absences. */
 async function planned({ medplum, request, secrets }: Context, blocks: readonly string[]): Promise<Entry[]> {
   const now = Date.now();
   const own =

@@ -196,7 +196,7 @@ async function leavingIssues(medplum: MedplumClient, stored: Appointment, input:
     : [];
 }
 
-/** What a stored appointment and its Slots have reserved a moment ago, and no longer take, is reserved no longer. */
+/** Ends the reservations of a stored appointment and its Slots once it no longer takes that time. */
 async function forget(medplum: MedplumClient, stored: Appointment): Promise<void> {
   const act = actOf(stored);
   const ids = [act.id, ...act.slots.map((id) => `Slot/${id}`)];

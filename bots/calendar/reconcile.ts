@@ -82,9 +82,9 @@ async function followSlots(medplum: MedplumClient, written: readonly CalendarSlo
 }
 
 /**
- * What is to be done about one page of the recent changes.
+ * Lists the work for one page of recent changes.
  *
- * @param holders - who holds each Slot, and which new patient has each identifier, as earlier pages have shown, by their ids
+ * @param holders - from earlier pages: the holder of each Slot and the new patient of each identifier, by their ids
  */
 function leftIn(
   medplum: MedplumClient,
@@ -212,7 +212,7 @@ export async function handler(medplum: MedplumClient): Promise<void> {
   try {
     await carryOut(acts(), end);
   } finally {
-    // What fails for long does not hold up the others, and does not let go of those that were not tried.
+    // Old failures do not hold up the others. Items that were not tried are kept.
     const until = isWhole ? reached : Math.max(reached, Math.min(tried, start - HORIZON));
     if (!row || until < stored || until - before > step) {
       await moveCheckpoint(medplum, 'reconcile', row, until);

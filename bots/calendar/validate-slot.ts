@@ -53,15 +53,15 @@ const servicesNamedBy = ({ serviceType }: Slot): Slot['serviceType'] =>
   serviceIdsOf({ serviceType }).length > 0 ? serviceType : undefined;
 
 /**
- * What must not lie at the time that a Slot takes, unless that is on purpose. A new one is judged with the appointment
- * that names it.
+ * The kinds of time that a Slot must not overlap, unless that is marked as on purpose. A new booked Slot is validated with
+ * its appointment.
  */
 function againstWhat(slot: Slot, isBookable: boolean): ExternalSlot['against'] {
   const isBlock = !isBooked(slot) && !isBuffer(slot);
   return isBlock ? 'nothing' : isBookable ? 'appointments' : 'reservations';
 }
 
-/** What is wrong with a Slot, and the lane that it takes its time from, if it was never on offer and takes one only. */
+/** The issues of a Slot. `lane` is set for an external busy slot that takes one lane only. */
 interface SlotValidation {
   readonly issues: readonly Issue[];
   readonly lane?: string | undefined;
@@ -101,7 +101,7 @@ async function validateSlotWrite(
   return { issues: [reserved.kind === 'taken' ? overbooked(slot, reserved.by) : contested('Slot')] };
 }
 
-/** What a stored Slot has taken a moment ago, and no longer takes, is reserved no longer. */
+/** Ends the reservation of a stored Slot once it no longer takes that time. */
 async function forget(medplum: MedplumClient, stored: Slot): Promise<void> {
   const act = actOf(stored);
   const isYoung = isTaken(stored) && !isByService(stored.meta, config) && mayBeReserved(stored);

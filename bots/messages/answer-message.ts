@@ -39,22 +39,22 @@ import {
   readNotifiedTogether,
 } from '../lib/visits/dependent-appointments.ts';
 
-/** What a link leads to. */
+/** The message and appointments of a link. */
 interface Asked {
   readonly row: Task;
   readonly thread: Thread;
-  /** The appointment; of a visit the first that is open and has not begun, or none of them. */
+  /** The appointment. For a visit: the first open step in the future, if any. */
   readonly found: RelatedAppointment;
-  /** What else of the visit is open and has not begun. */
+  /** The other open steps of the visit in the future. */
   readonly dependents: readonly DependentAppointment[];
-  /** All of them, as they are stored. */
+  /** All appointments, as stored. */
   readonly appointments: readonly Appointment[];
   readonly last: Communication | undefined;
   /** Whether the owner of its address wants no messages. */
   readonly isRefused: boolean;
 }
 
-/** What a person answers about: the appointment, or what is left of the visit. */
+/** The appointments that a reply concerns: one, or the rest of a visit. */
 const openOf = ({ found, dependents }: Asked): Appointment[] =>
   [found.appointment, ...dependents.map(({ appointment }) => appointment)].filter(
     (appointment) => appointment !== undefined,
@@ -90,11 +90,11 @@ async function entriesOf(medplum: MedplumClient, answer: MessageReply, asked: As
     : comingEntries(openOf(asked), asked);
 }
 
-/** Whoever answers has received the message. */
+/** A reply proves that the message was received. */
 const receivedEntries = ({ last }: Asked): BundleEntry[] =>
   last && last.received === undefined ? [updateEntry(last, { ...last, received: formatInstant(Date.now()) })] : [];
 
-/** What is written for its portal, which has not done it: it is told. */
+/** Marks the changes as made by others, so that the portal is notified. */
 const byPerson = (entry: readonly BundleEntry[]): BundleEntry[] =>
   entry.map((one) =>
     isResource(one.resource, 'Appointment')
@@ -138,7 +138,7 @@ async function book(
 /** Books what is offered to a person. */
 function acceptOffer(medplum: MedplumClient, asked: Asked, offer: Appointment) {
   const accepted = openOf(asked).map(({ meta: _, extension: __, ...one }) => one);
-  // What staff offer, they offer for certain.
+  // Offers of staff need no confirmation.
   const role = ownerOf(offer, config) === undefined ? 'staff' : 'requestor';
   return book(medplum, asked, offer, bodyFor(accepted), role);
 }
@@ -162,7 +162,7 @@ async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
   const steps = knowledgeOf(stored, config)?.steps ?? [];
   const isOpen = (id: string): boolean => stored.some((one) => one.id === id && isOpenOffer(one, Date.now(), config));
   const coming = steps.filter(({ start }) => start > Date.now());
-  // Of a visit of which one step is offered anew, that is asked about.
+  // If one step of a visit is offered again, the reply is about that step.
   const next = coming.find(({ appointment }) => isOpen(appointment)) ?? coming[0];
   const found = await readRelatedAppointment(medplum, next?.appointment ?? thread.appointment);
   const { appointment } = found;

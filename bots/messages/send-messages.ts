@@ -94,7 +94,7 @@ export async function handler(
   const changed = ofType('Appointment', found);
   const timeOf = ({ meta }: Resource): number => Date.parse(meta?.lastUpdated ?? '');
   const done = await mapConcurrently(changed, WORKERS, async ({ id = '' }) => (isTime() ? follow(id) : undefined));
-  // What fails although the checkpoint has waited long for it does not hold up the others; what was not reached is left.
+  // Failures older than `PATIENCE` do not hold up the others. Appointments not reached are left.
   const moved = checkpoint ? timeOf(checkpoint) : start;
   const left = changed.filter(
     (appointment, index) =>

@@ -42,15 +42,15 @@ import {
 import { ofType, readAll, readFormer, readInTransaction, readLeaving } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
-/** What a run started by the clock begins with. */
+/** The state at the begin of a scheduled run. */
 interface DueOutboxes {
-  /** How far the events of all changes are recorded. */
+  /** The checkpoint up to which the events of all changes are recorded. */
   readonly checkpoint: Task | undefined;
   /** Whether anybody is to be told about appointments. */
   readonly isListened: boolean;
-  /** Those who have left the clinic since everything was recorded, or are among the subscribers, with outboxes. */
+  /** Former subscribers with outboxes: found since the checkpoint, or among the current subscribers. */
   readonly former: readonly SubscriberState[];
-  /** The subscribers for whom something may be due, or who have a Subscription that was changed. */
+  /** The subscribers with something due, or with a changed Subscription. */
   readonly subscribers: readonly SubscriberState[];
 }
 
@@ -65,7 +65,7 @@ function searches(checkpoint: Task | undefined, now: number): string[] {
   return [
     rows({ status: 'ready', _lastUpdated: `le${formatInstant(now - OVERDUE)}` }),
     rows({ status: 'in-progress,on-hold,accepted,failed', period: `le${formatInstant(now)}` }),
-    // What a delivery has claimed whose clock was ahead.
+    // Claims of a delivery whose clock was ahead.
     rows({ status: 'in-progress', period: `sa${formatInstant(now + 2 * LEASE)}` }),
     'Subscription?status=requested&_fields=meta',
     `Subscription?${changed}_fields=meta`,
@@ -92,7 +92,7 @@ async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<Due
   const settled = settledAt(checkpoint);
   const found = await readAll(medplum, searches(checkpoint, now));
   const subscribers = [...new Set(found.flatMap((resource) => subscriberOf(resource) ?? []))];
-  // Whoever left long ago may still have a token, and subscribe.
+  // A former subscriber may still have a token, and subscribe.
   const former = new Set([
     ...(await readLeaving(medplum, settled && settled - OVERLAP)),
     ...(await readFormer(medplum, subscribers)),
@@ -134,7 +134,7 @@ const TIMES_LIMIT = 2_000;
 /** How many rows are written at the same time. */
 const CONCURRENCY = 4;
 
-/** What the outboxes of Subscriptions need that were changed by others: to follow them, and to say when they are due. */
+/** Updates for Subscriptions that others have changed: to follow the change, and to set when they are due. */
 function followUps(subscriptions: readonly SubscriptionOutbox[], now: number): OutboxUpdate[] {
   return subscriptions.flatMap((stored) => {
     const { subscription, outbox } = stored;
@@ -194,7 +194,7 @@ async function recordMissing(
   };
   const recordOne = (appointment: Appointment, isTime?: () => boolean) => () =>
     record([appointment], isTime)().catch((error: unknown) => {
-      // Where Medplum takes no more requests for now, that is not for this appointment.
+      // A rate limit of Medplum is no failure of this appointment.
       if (!isRateLimit(error)) {
         failed.add(appointment);
       }

@@ -93,8 +93,8 @@ async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, 
 const lengthOf = ({ appointment }: EventContent): number => (appointment ? JSON.stringify(appointment).length : 0);
 
 /**
- * What may be told about as many of the events as one response has room for. They are read in chunks, which are the
- * smaller the larger the appointments are.
+ * Reads as many events as one response has room for, with the appointments that the subscriber may read. Large ones
+ * are read in smaller chunks.
  */
 async function readPage(
   medplum: MedplumClient,

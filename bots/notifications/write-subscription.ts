@@ -213,7 +213,7 @@ function remove(medplum: MedplumClient, input: unknown, caller: Subscriber): Pro
   }));
 }
 
-/** What each interaction does; the input may name anything that a caller makes up. */
+/** The handlers of the interactions. The input may name anything else. */
 const interactions: ReadonlyMap<unknown, typeof create> = new Map([
   ['create', create],
   ['update', update],

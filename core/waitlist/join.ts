@@ -38,7 +38,7 @@ const ofBooking = ['slot', 'start', 'end'] as const;
  * @returns the request, in the form of a booking without a time, and all its issues
  */
 export function parseJoinRequest(body: unknown, now: number, config: BookingConfig): ParsedRequest<AppointmentRequest> {
-  const { inputs, issues, unreadable, isHopeless } = readInputs(body, config, 'waitlist');
+  const { inputs, issues, unreadable, isUnreadable } = readInputs(body, config, 'waitlist');
   const [patient] = inputs.patients;
   const { relatedPerson } = inputs;
   const [appointment] = inputs.appointments;
@@ -47,7 +47,7 @@ export function parseJoinRequest(body: unknown, now: number, config: BookingConf
     diagnostics,
     expression,
   });
-  if (!appointment || isHopeless) {
+  if (!appointment || isUnreadable) {
     const absent = missing('The entry is missing: send it as the parameter appt-resource.', 'Parameters');
     return { issues: issues.length > 0 ? issues : [absent] };
   }

@@ -16,7 +16,7 @@ export interface RateLimit {
   readonly take: (name: string, weight?: number) => ((kept?: number) => void) | number;
 }
 
-/** What was counted within one second; `at` is when the last of it was. */
+/** The count within one second; `at` is its latest time. */
 interface Second {
   at: number;
   weight: number;
@@ -31,7 +31,7 @@ export function createRateLimit(most: number, now: () => number): RateLimit {
   return {
     take: (name, weight = 1) => {
       const time = now();
-      // Where the clock was set back, it is not known how long ago something was.
+      // After the clock was set back, the age of a count is unknown.
       const recent = (counted.get(name) ?? []).filter(({ at }) => at > time - MINUTE && at <= time);
       let sum = recent.reduce((all, second) => all + second.weight, 0);
       let blocking: Second | undefined;

@@ -1,6 +1,6 @@
-/** What a request is held to before any work. */
+/** The checks of a request before any work. */
 export interface RouteRule {
-  /** Who may use the route: anyone; any client with a token but an assistant; of them the clinic's staff; an assistant. */
+  /** The permitted callers: anyone; any client with a token except assistants; staff only; assistants only. */
   readonly who: 'anyone' | 'client' | 'staff' | 'assistant';
   /** By which limit its address is counted: `few` where Medplum has to be asked or something computed for strangers. */
   readonly limit: 'many' | 'few' | 'none';

@@ -29,7 +29,7 @@ export function callBot(
 const outcomeUnknown =
   'It may have been carried out: send it again with the same Appointment.identifier, or read first.';
 
-/** What is said of a call whose response is missing, before the advice. */
+/** The issues for a call without a response, before the advice. */
 const sentences: Readonly<Record<UpstreamFailure['failure'], Issue>> = {
   unavailable: {
     code: 'upstream-unavailable',

@@ -10,7 +10,7 @@ interface BotRequest {
 /** Why a request has no answer, in the words of the Bots: it was never sent, was lost, or took too long. */
 type Unanswered = 'not-connected' | 'no-answer' | 'too-late';
 
-/** What Medplum answered. */
+/** A response of Medplum. */
 interface BotAnswer {
   readonly status: number;
   readonly body: unknown;

@@ -33,7 +33,7 @@ export interface HostedBots {
   readonly logIn: (client: BotClient, again: boolean) => Promise<void>;
 }
 
-/** What the gateway provides for running Bots. */
+/** The environment of Bots that run in the gateway. */
 interface HostContext {
   readonly config: BookingConfig;
   /** Medplum's base address, with a slash at its end. */
@@ -171,7 +171,7 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
     }),
   );
   const token = createOwnToken((again) => logIn(client, again), logger);
-  // What the Bots read with the token of a stranger to the Project would be judged, and written, as if it were of ours.
+  // Bots must not trust data that a stranger to the Project can read and write.
   const isMember = ({ caller }: BotCall): boolean =>
     caller?.project !== undefined && `Project/${caller.project}` === client.getActiveLogin()?.project.reference;
   let pending = 0;

@@ -5,15 +5,15 @@ import type { Caller } from '../medplum/current-profile.ts';
 /** A call of a Bot on behalf of a client. */
 export interface BotCall {
   readonly name: CallableBot;
-  /** What the Bot gets as its input. */
+  /** The Bot's input. */
   readonly input: unknown;
-  /** What the Bot gets as the headers of the request, the caller's credentials among them. */
+  /** The request headers for the Bot, with the caller's credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Who calls, as the token was verified when the request arrived. */
+  /** The caller, as verified when the request arrived. */
   readonly caller: Caller | undefined;
 }
 
-/** Where the Bots that the gateway calls run. */
+/** The place where callable Bots run: Medplum or this gateway. */
 export interface BotRuntime {
   /**
    * Runs a Bot, and answers as `Bot/$execute` does: 200 with what it returned, 4xx with an OperationOutcome, 400 if it

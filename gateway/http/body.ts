@@ -62,7 +62,7 @@ function decode(body: Buffer): string | undefined {
 
 type JsonParser = (request: FastifyRequest, text: string, done: (error: Error | null, value?: unknown) => void) => void;
 
-/** What was read, unless it is too large. */
+/** The parsed body, unless it is too large. */
 function bounded(value: unknown): ReadBody {
   const problem = sizeProblem(value);
   return problem ? malformed(`The body must not ${problem}.`) : { value };
@@ -103,7 +103,7 @@ async function readXml(text: string, depth: number): Promise<ReadBody> {
     : bounded(read.value);
 }
 
-/** What a route takes as its body. */
+/** The kind of body that a route accepts. */
 export type BodyKind = 'fhir' | 'form' | 'patch';
 
 /**

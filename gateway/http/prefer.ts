@@ -3,7 +3,7 @@ import type { SearchHandling } from '../../core/config/config.ts';
 /** The values of preferences by name in lower case; `''` for a preference without a value. */
 type Preferences = ReadonlyMap<string, string>;
 
-/** What the answer to a write carries (https://hl7.org/fhir/R4/http.html#ops). */
+/** The content of the response to a write (https://hl7.org/fhir/R4/http.html#ops). */
 export type ReturnPreference = 'minimal' | 'representation' | 'OperationOutcome';
 
 const returnPreferences: readonly ReturnPreference[] = ['minimal', 'representation', 'OperationOutcome'];
@@ -62,7 +62,7 @@ export function parsePrefer(header: string | readonly string[] | undefined): Pre
 }
 
 /**
- * What the client wants back from a write, if it says so with a value that FHIR defines.
+ * The client's `return` preference, if it is a value that FHIR defines.
  *
  * @param preferences - as read by `parsePrefer`
  */

@@ -33,7 +33,7 @@ export function versionHeaders({ meta }: Resource): Record<string, string> {
   };
 }
 
-/** What was written, and where it is if it is new (201). */
+/** The response to a write; with 201 it has a `Location`. */
 export const written = (status: number, resource: Resource, baseUrl: string): FhirResponse => ({
   status,
   headers: {

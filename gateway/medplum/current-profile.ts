@@ -32,9 +32,9 @@ export type Identification = Caller | MedplumResponse | UpstreamFailure;
 export interface Callers {
   /** The cached result for a token; `undefined` if Medplum must be asked. */
   readonly recall: (authorization: string) => Identification | undefined;
-  /** Who calls, from memory or from Medplum. */
+  /** Identifies the caller, from memory or from Medplum. */
   readonly find: (authorization: string) => Promise<Identification>;
-  /** Who calls, from Medplum even if it is remembered: a token that was good may be refused now. */
+  /** Identifies the caller by Medplum, because a remembered token may be refused now. */
   readonly verify: (authorization: string) => Promise<Identification>;
 }
 

@@ -28,7 +28,7 @@ export function failureResponse({ failure }: UpstreamFailure, config: BookingCon
   return answers[failure]();
 }
 
-/** What Medplum finds wrong with a request, as issues of the service. */
+/** The issues of Medplum's OperationOutcome, as issues of the service. */
 function nativeIssues(body: unknown): readonly Issue[] {
   const found = isOutcome(body) ? body.issue.filter(isObject) : [];
   const issues = found.map((issue): Issue => {
@@ -53,7 +53,7 @@ export function isRefusal({ status, body }: MedplumResponse): boolean {
   return status === 401 || (status === 400 && isObject(details) && details.text === 'Authentication error');
 }
 
-/** What an error status of Medplum becomes. */
+/** The translation of an error status of Medplum. */
 type Translation = (response: MedplumResponse, config: BookingConfig) => FhirResponse;
 
 const invalidToken = { 'www-authenticate': 'Bearer error="invalid_token"' };

@@ -24,7 +24,7 @@ export function createMemory<T>(size: number, maxAgeMs: number, now: () => numbe
   return {
     get: (key) => {
       const entry = known.get(key);
-      // Where the clock was set back, it is not known how long it was remembered.
+      // After the clock was set back, the age of an entry is unknown.
       if (!entry || entry.until <= now() || entry.until > now() + maxAgeMs) {
         known.delete(key);
         return undefined;

@@ -12,7 +12,7 @@ function shown<T extends Resource>(resource: T, config?: PublicConfig): T {
   if (resource.resourceType === 'HealthcareService' && config) {
     return { ...resource, ...withoutPools(resource, config) };
   }
-  // Where only some elements are asked for, the channel may be missing.
+  // With `_elements` the channel may be missing.
   return resource.resourceType === 'Subscription' && resource.channel
     ? { ...resource, ...publicSubscription(resource) }
     : resource;

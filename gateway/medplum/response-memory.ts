@@ -13,7 +13,7 @@ export interface MemoryLimits {
   readonly requestTimeoutMs: number;
 }
 
-/** What sends the answer to a client. */
+/** The stream of a response to a client. */
 interface Sender {
   readonly closed: boolean;
   once(event: 'finish' | 'close', listener: () => void): unknown;

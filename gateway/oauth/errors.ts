@@ -51,7 +51,7 @@ export function sendOAuthProblem(reply: FastifyReply, { status, headers, resourc
 export interface OAuthRefusal {
   readonly status: 400 | 401;
   readonly error: OAuthError['error'];
-  /** What was sent and what is allowed. */
+  /** The value that was sent, and those that are allowed. */
   readonly description: string;
 }
 

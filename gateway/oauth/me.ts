@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Caller } from '../medplum/current-profile.ts';
 
 /**
- * What `MedplumClient` reads about itself after login: its profile. Medplum's own answer holds the client's secret, its
- * AccessPolicy and the project's settings: none of that is passed on.
+ * The session that `MedplumClient` reads after login: only its profile. Medplum's response also contains the client's
+ * secret, its AccessPolicy and the project's settings.
  */
 const sessionOf = ({ profileType, profileId }: Caller) => ({
   project: { resourceType: 'Project' },

@@ -1,6 +1,6 @@
 import type { OAuthRefusal } from './errors.ts';
 
-/** What a client sends to get a token. */
+/** A request for an access token. */
 export interface TokenRequest {
   readonly clientId: string;
   readonly clientSecret: string | undefined;

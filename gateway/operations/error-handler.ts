@@ -45,7 +45,7 @@ export function respondToBrokenConnection(error: Error & { code?: string }, sock
   refuseConnection(socket, parserProblems[error.code ?? ''] ?? 'bad-request');
 }
 
-/** What may be logged of an error: its kind and where it arose. Its message can quote what a client has sent. */
+/** The loggable part of an error: its kind and origin. Its message can quote input. */
 export function describe(error: unknown): Record<string, unknown> {
   const isError = error instanceof Error;
   const frames = isError ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];

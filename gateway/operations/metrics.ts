@@ -63,7 +63,7 @@ export function addMetrics(
   });
 }
 
-/** Where metrics are served. */
+/** The address of the metrics. */
 export interface MetricsAddress {
   readonly port: number;
   readonly host: string;

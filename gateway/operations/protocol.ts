@@ -4,7 +4,7 @@ import { httpProblems, outcomeOf, problem } from '../http/errors.ts';
 import type { FhirResponse } from '../http/response.ts';
 
 /**
- * What is wrong with the header `Host`: HTTP/1.1 requires one, and a proxy could read two differently from us.
+ * The problem of the header `Host`, if any. HTTP/1.1 requires exactly one: a proxy could read two differently.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2
  */

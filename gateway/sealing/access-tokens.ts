@@ -31,7 +31,7 @@ export function isPortal({ profileType, role }: Caller): boolean {
   return profileType === 'ClientApplication' && role === 'requestor';
 }
 
-/** What happens to credentials of portals that are not sealed. */
+/** The treatment of portals' unsealed credentials. */
 export type UnsealedPolicy = 'refused' | 'accepted';
 
 /**

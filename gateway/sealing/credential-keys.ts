@@ -1,7 +1,7 @@
 import { createECDH, createPrivateKey, createPublicKey, hkdfSync, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { createSealer, keyBytes, parseKey, type Sealer } from './sealer.ts';
 
-/** What is derived from one key: each use has a key of its own. */
+/** The keys derived from one secret: one for each use. */
 interface CredentialKey {
   /** Names the key without revealing it: 8 letters, digits, hyphens and underscores. */
   readonly id: string;

@@ -40,7 +40,7 @@ export interface RewrittenSearch {
   readonly params: readonly RewrittenParam[];
   /** Conditions that Medplum cannot check; every one must hold. */
   readonly filters: readonly ResourceFilter[];
-  /** What was asked, for the links of the answer: without ignored parameters, with the `start` that the service adds. */
+  /** The request's parameters for the links: without ignored ones, with the `start` that the service adds. */
   readonly asked: readonly SearchParam[];
   readonly ignored: readonly IgnoredParam[];
 }
@@ -48,7 +48,7 @@ export interface RewrittenSearch {
 /** Parameters that content negotiation has read already. */
 const representation: readonly string[] = ['_format', '_pretty'];
 
-/** What a search of a type always asks for. */
+/** The default parameters of each type. */
 function defaultsOf(type: ServedTypeName, config: PublicConfig): readonly SearchParam[] {
   if (type === 'Schedule') {
     // An absent `active` counts as active.
@@ -109,7 +109,7 @@ interface Step {
   readonly filter?: ResourceFilter;
 }
 
-/** What a search is rewritten for: the installation, and the current time. */
+/** The installation and the current time. */
 type RewriteContext = DateContext & BookingConfig;
 
 /** The conditions that a filter on dates stands for; `missing` is left as it is. */

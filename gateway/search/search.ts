@@ -120,7 +120,7 @@ function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string,
       context.leads.note(found.resource);
       return { ...found, bytes: context.memory.read() - start };
     });
-    // What another request has read for this one counts for this one, too.
+    // Responses shared with another request count for both.
     const shared = (found.bytes ?? 0) - (context.memory.read() - before);
     return (await context.memory.grow(Math.max(0, shared))) ? found : problem('too-many-requests');
   };

@@ -6,7 +6,7 @@ import type { Binding } from './binding-token.ts';
 import { readClientMessage, readMedplumMessage } from './messages.ts';
 import { newSession, type Session, type SessionEffect, type SessionEvent, step, type Timer } from './session.ts';
 
-/** What a client may leave unread on all its websockets together, in bytes. */
+/** The maximum of unread bytes on all websockets of a client. */
 const unreadBytes = 8 * 1024 * 1024;
 
 /** How long a client may take to close its end, in milliseconds; then what it left unread is dropped. */
@@ -21,7 +21,7 @@ export function end(client: WebSocket, code: number, reason: string): void {
 /** The longest time that a timer can have, in milliseconds. */
 const longestTimer = 2 ** 31 - 1;
 
-/** What all websockets of a gateway have in common. */
+/** The state that all websockets of a gateway share. */
 export interface SharedSockets {
   /**
    * Claims a token for one websocket, and with the first one a place among the bound websockets.
@@ -30,7 +30,7 @@ export interface SharedSockets {
    */
   readonly claim: (binding: Binding) => 'claimed' | 'taken' | 'full';
   readonly release: (id: string) => void;
-  /** What the client of this websocket has not read yet on any of its own, in bytes. */
+  /** The unread bytes on all websockets of the same client. */
   readonly unread: () => number;
   /** Called with errors that should not have happened. */
   readonly failed: (error: unknown) => void;

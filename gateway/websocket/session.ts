@@ -45,10 +45,10 @@ export interface Session {
   readonly isOver: boolean;
 }
 
-/** What a timer is for; `bind`, `gap` and `end` belong to one binding. */
+/** The purpose of a timer; `bind`, `gap` and `end` belong to one binding. */
 export type Timer = 'idle' | 'minute' | 'silence' | `${'bind' | 'gap' | 'end'} ${string}`;
 
-/** What happens to a websocket. */
+/** An event of a websocket. */
 export type SessionEvent =
   | { readonly kind: 'opened' }
   | { readonly kind: 'said'; readonly message: ClientMessage }
@@ -62,7 +62,7 @@ export type SessionEvent =
   | { readonly kind: 'failed' }
   | { readonly kind: 'gone' };
 
-/** What is to be done. */
+/** An action of the session. */
 export type SessionEffect =
   | { readonly kind: 'tell'; readonly message: object }
   | { readonly kind: 'refuse'; readonly diagnostics: string }
@@ -256,8 +256,8 @@ function ring(session: Session, timer: Timer): Step {
 }
 
 /**
- * What follows from an event. With the first token the session connects to Medplum; it passes tokens on, and sends the
- * client the notifications that Medplum's messages carry.
+ * Decides the actions after an event. With the first token the session connects to Medplum. It passes tokens on, and
+ * Medplum's notifications back.
  *
  * @param session - the websocket as it was
  * @param now - the time, in milliseconds

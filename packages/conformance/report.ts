@@ -11,7 +11,7 @@ interface Report extends Findings {
 }
 
 /** The labels of the results, worst first. */
-const verdicts: Readonly<Record<CheckResult, string>> = {
+const conclusions: Readonly<Record<CheckResult, string>> = {
   failed: 'failed',
   warning: 'not followed, though not binding',
   skipped: 'skipped: something has to be prepared',
@@ -69,9 +69,9 @@ export type Format = (head: readonly string[], rows: readonly (readonly string[]
 /** The report for people: a row for each check, the reasons of those that did not pass, and the counts. */
 export function tableReport({ results, left, baseUrl, stage }: Report, format: Format): string {
   const counts = Object.entries(count(results)).filter(([, number]) => number > 0);
-  const names: Readonly<Record<string, string>> = verdicts;
+  const names: Readonly<Record<string, string>> = conclusions;
   return [
-    format(['verdict', 'level', 'check', 'rule'], results.map(rowOf)),
+    format(['conclusion', 'level', 'check', 'rule'], results.map(rowOf)),
     ...reasons(results),
     ...(left.length > 0 ? [`Could not be cleaned up:\n${left.map(inWords).join('\n')}`] : []),
     `${baseUrl}, ${stage}: ${counts.map(([conclusion, number]) => `${number} ${names[conclusion]}`).join(', ')}.`,

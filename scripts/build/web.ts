@@ -41,7 +41,7 @@ async function digestOf(files: readonly string[]): Promise<string> {
   return digest.digest('hex');
 }
 
-/** What was built: from which sources, and all files. */
+/** A build: the digest of its sources, and its files. */
 interface Manifest {
   readonly digest?: unknown;
   readonly files?: unknown;

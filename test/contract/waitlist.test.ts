@@ -187,12 +187,12 @@ describe('freed time', () => {
     const { service, schedule, booked } = await aFullClinic();
     const patient = await aPatient();
     const later = await aSlotIn(72, schedule);
-    const standing = await bookWhole(later, patient, service);
+    const current = await bookWhole(later, patient, service);
     const body = {
       resourceType: 'Parameters',
       parameter: [
         { name: 'appt-resource', resource: waiting(patient, service) },
-        { name: 'standing-appt-id', valueUri: `Appointment/${standing.id}` },
+        { name: 'standing-appt-id', valueUri: `Appointment/${current.id}` },
       ],
     };
     const entry = succeeded('Appointment', await join(body));
@@ -201,10 +201,10 @@ describe('freed time', () => {
     const offer = await offerFor(entry, patient);
     const accepted = resourceIn('Appointment', await book(accepting(offer)));
     const replaces = accepted.extension?.find(({ url }) => url === REPLACES)?.valueReference?.reference;
-    expect([accepted.status, replaces]).toEqual(['booked', `Appointment/${standing.id}`]);
-    const given = resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${standing.id}`));
+    expect([accepted.status, replaces]).toEqual(['booked', `Appointment/${current.id}`]);
+    const given = resourceIn('Appointment', await request('portal-a', 'GET', `/Appointment/${current.id}`));
     expect(given.status).toBe('cancelled');
-    expect((await offerFor(next.entry, next.patient)).start).toBe(standing.start);
+    expect((await offerFor(next.entry, next.patient)).start).toBe(current.start);
     expect(await statusesOf(schedule)).toEqual(['busy', 'busy-tentative']);
   });
 
@@ -270,12 +270,12 @@ describe('whom staff put on the list', () => {
   it('may keep the appointment of a portal until staff accept for them', async () => {
     const { service, schedule, booked } = await aFullClinic();
     const patient = await aPatient();
-    const standing = await bookWhole(await aSlotIn(72, schedule), patient, service);
+    const current = await bookWhole(await aSlotIn(72, schedule), patient, service);
     const body = {
       resourceType: 'Parameters',
       parameter: [
         { name: 'appt-resource', resource: waiting(patient, service, byStaff) },
-        { name: 'standing-appt-id', valueUri: `Appointment/${standing.id}` },
+        { name: 'standing-appt-id', valueUri: `Appointment/${current.id}` },
       ],
     };
     const entry = succeeded('Appointment', await join(body, 'front-desk'));
@@ -285,7 +285,7 @@ describe('whom staff put on the list', () => {
     expect(own.status).toBe(200);
     expect(succeeded('Appointment', await book(accepting(offer), 'front-desk')).status).toBe('booked');
     const calls = await callsAbout(offer);
-    const given = await request('portal-a', 'GET', `/Appointment/${standing.id}`);
+    const given = await request('portal-a', 'GET', `/Appointment/${current.id}`);
     expect(calls.every(({ status }) => status === 'completed')).toBe(true);
     expect(resourceIn('Appointment', given).status).toBe('cancelled');
   });

@@ -86,7 +86,7 @@ interface Acts {
   accept: ByPortal & Named;
   cancel: ByPortal & Named;
   /** Somebody waits for a time, or for a visit in it, instead of an appointment that stands until then. */
-  join: Timed & ByPortal & { readonly standing?: string; readonly visit?: true };
+  join: Timed & ByPortal & { readonly current?: string; readonly visit?: true };
   /** Whoever waits takes, or declines, what is offered. */
   take: ByPortal & Named;
   decline: ByPortal & Named;
@@ -599,7 +599,7 @@ function offerFor(stage: Stage, what: string): WithId<Appointment> | undefined {
     .find((appointment) => appointment.status === 'proposed' && offeredFor(appointment).includes(entry));
 }
 
-const join: Doer<ActOf<'join'>> = async (stage, { time, portal = 'A', standing, as, in: names, visit: isVisit }) => {
+const join: Doer<ActOf<'join'>> = async (stage, { time, portal = 'A', current, as, in: names, visit: isVisit }) => {
   const [calendar] = calendarsFor(stage, names);
   if (!calendar) {
     return impossible('there is no calendar');
@@ -612,7 +612,7 @@ const join: Doer<ActOf<'join'>> = async (stage, { time, portal = 'A', standing, 
     requestedPeriod: [{ start: instant(start), end: instant(end) }],
     participant: [{ actor: { reference: stage.clinic.patients[portal] } as never, status: 'accepted' }],
   };
-  const stood = standing === undefined ? undefined : named(stage, standing);
+  const stood = current === undefined ? undefined : named(stage, current);
   const more = stood ? [{ name: 'standing-appt-id', valueUri: stood }] : [];
   const answer = await stage.world.medplum.call('join-waitlist', tokenOf({ portal }), parameters(entry, ...more));
   if (as !== undefined && isResource(answer, 'Appointment')) {

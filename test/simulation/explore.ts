@@ -18,8 +18,8 @@ interface Node {
 /** What came of playing many orders. */
 export interface Exploration {
   readonly plays: number;
-  /** How many situations there were in which something could come next. */
-  readonly situations: number;
+  /** How many states there were in which something could come next. */
+  readonly states: number;
   readonly isComplete: boolean;
   readonly failed: Play | undefined;
 }
@@ -68,7 +68,7 @@ export function byChance(next: (below: number) => number, faults: number): Choos
 }
 
 /**
- * Plays a scene in every order of its requests until one breaks a rule. What comes after a situation is played once,
+ * Plays a scene in every order of its requests until one breaks a rule. What follows a state of the world is played once,
  * whatever order led to it: it depends on nothing but what is stored and what the actors know.
  */
 export async function explore(
@@ -77,16 +77,16 @@ export async function explore(
 ): Promise<Exploration> {
   const path: Node[] = [];
   const seen = new Set<string>();
-  const counts = { plays: 0, situations: 0 };
+  const counts = { plays: 0, states: 0 };
 
   function enter(world: World): Node | undefined {
     const last = path.at(-1);
     const used = (last?.faults ?? 0) + (last && last.options[last.index]?.fate !== 'passes' ? 1 : 0);
-    const situation = `${world.situation()} ${used}`;
-    if (seen.has(situation)) {
+    const worldState = `${world.worldState()} ${used}`;
+    if (seen.has(worldState)) {
       return undefined;
     }
-    seen.add(situation);
+    seen.add(worldState);
     const options = world.held.flatMap(({ key, isRead }) =>
       fatesOf(isRead, faults - used).map((fate) => ({ key, fate })),
     );
@@ -112,7 +112,7 @@ export async function explore(
     };
     const result = await play(prepared, choose, jobs);
     counts.plays += 1;
-    counts.situations = seen.size;
+    counts.states = seen.size;
     if (result.violations.length > 0) {
       return { ...counts, isComplete: false, failed: result };
     }
@@ -135,10 +135,10 @@ export async function sample(
   for (let count = 1; count <= plays && performance.now() < until; count++) {
     const result = await play(prepared, byChance(chance(seed + count), faults), jobs);
     if (isBroken(result)) {
-      return { plays: count, situations: 0, isComplete: false, failed: result };
+      return { plays: count, states: 0, isComplete: false, failed: result };
     }
   }
-  return { plays, situations: 0, isComplete: false, failed: undefined };
+  return { plays, states: 0, isComplete: false, failed: undefined };
 }
 
 /** Turns to the next order; `false` after the last one. */

@@ -455,12 +455,12 @@ function waited(stage: Stage, contents: readonly Content[], isQuiet: boolean): V
   const { medplum } = stage.world;
   const appointments = medplum.all<Appointment>('Appointment');
   const offers = appointments.filter((appointment) => offeredFor(appointment).length > 0);
-  const standing = offers.filter(
+  const current = offers.filter(
     (appointment) => appointment.status === 'proposed' && isOpen(appointment, medplum.now()),
   );
   const found: Violation[] = [];
   for (const entry of appointments.filter(({ status }) => status === 'waitlist')) {
-    const own = standing.filter((appointment) => offeredFor(appointment).includes(entry.id));
+    const own = current.filter((appointment) => offeredFor(appointment).includes(entry.id));
     const joined = medplum.unit.versions('Appointment', entry.id).at(-1)?.lastUpdated ?? '';
     const replaced = entry.extension?.find(({ url }) => url === REPLACES)?.valueReference;
     const stood =
@@ -598,12 +598,12 @@ export function judgeAbsences(stage: Stage): Violation[] {
     const ends = own.map((row) => endOf(row) ?? 'nothing yet').filter((end) => end !== 'over');
     // A visit has one line, whichever of its steps cannot take place.
     const group = visitGroupOf(appointment, config);
-    const isTold = rows.some(({ focus, ...row }) => {
+    const isNotified = rows.some(({ focus, ...row }) => {
       const other = medplum.all<Appointment>('Appointment').find(({ id }) => id === reference(focus ?? {}));
       const isSame = group !== undefined && other && visitGroupOf(other, config) === group;
       return isSame && endOf({ ...row, focus } as Task) === 'call';
     });
-    const isWell = isUnder ? ends.includes('call') || isTold : !ends.includes('nothing yet');
+    const isWell = isUnder ? ends.includes('call') || isNotified : !ends.includes('nothing yet');
     const isOnce = own.filter(({ status }) => status === 'ready').length <= 1 && new Set(ends).size <= 1;
     if (!isWell || !isOnce || !own.every((row) => isAsSaid(stage, row))) {
       const rule = 'an appointment under an absence ends in exactly one of moved, declined, to call';

@@ -52,7 +52,7 @@ const byPortals = ({ time, anyTime }: Times): readonly Tried[] => [
   [
     2,
     fc.record(
-      { does: does('join'), portal, time: fc.constantFrom('09:00-10:00', '09:00-11:00'), as: waiting, standing: name },
+      { does: does('join'), portal, time: fc.constantFrom('09:00-10:00', '09:00-11:00'), as: waiting, current: name },
       { requiredKeys: ['does', 'portal', 'time', 'as'] },
     ),
   ],
@@ -208,7 +208,7 @@ export interface RandomResult {
 }
 
 /** How many runs are drawn with one seed. */
-const PORTION = 50;
+const CHUNK = 50;
 
 /** Plays random runs in a calendar, and makes the first that breaks a rule as short as it can. */
 export async function playRandom(prepared: Prepared, bounds: RandomBounds): Promise<RandomResult> {
@@ -227,10 +227,10 @@ export async function playRandom(prepared: Prepared, bounds: RandomBounds): Prom
     }
     return !isBroken;
   };
-  for (let portion = 0; counts.steps < most && performance.now() < end && !found; portion++) {
+  for (let chunk = 0; counts.steps < most && performance.now() < end && !found; chunk++) {
     await fc.check(fc.asyncProperty(runs(bounds, plans), playRun), {
-      seed: seed + portion,
-      numRuns: PORTION,
+      seed: seed + chunk,
+      numRuns: CHUNK,
       interruptAfterTimeLimit: Math.max(1, end - performance.now()),
       markInterruptAsFailure: false,
     });

@@ -88,7 +88,7 @@ const scene = (
 
 const refilled: Calendar = { ...plain, refill: true };
 
-const join = (time: string, as: string, more: { portal?: 'A' | 'B'; standing?: string; visit?: true } = {}): Act => ({
+const join = (time: string, as: string, more: { portal?: 'A' | 'B'; current?: string; visit?: true } = {}): Act => ({
   does: 'join',
   time,
   as,
@@ -114,7 +114,7 @@ const offered: readonly Act[] = [b('09:00-09:30', { as: 'x' }), join('09:00-10:0
 const replacing: readonly Act[] = [
   b('09:00-09:30', { as: 'x' }),
   a('10:00-10:30', { as: 's' }),
-  join('09:00-10:00', 'w', { standing: 's' }),
+  join('09:00-10:00', 'w', { current: 's' }),
   cancel('x', { portal: 'B' }),
 ];
 
@@ -588,7 +588,7 @@ export const scenes: readonly Scene[] = [
   scene('visits: a whole is offered in place of another, and taken while its time runs out and another books a step',
     inTwoRefilled, [[take('x')], [pass(1_500), b('09:00-09:30', { in: ['c'], by: 'schedule' })]],
     { before: [visitB(['09:00-09:30', 'c'], ['09:30-10:00', 'd']), visit(['10:00-10:30', 'c'], ['10:30-11:00', 'd']),
-     join('09:00-10:00', 'x', { visit: true, standing: 'v' }), cancel('w', { portal: 'B' })] }),
+     join('09:00-10:00', 'x', { visit: true, current: 'v' }), cancel('w', { portal: 'B' })] }),
   // Asynchronous bookings
   scene('job: two ask for one time, and a third books', { c: single },
     [[ask('A')], [ask('B')], [pass(1), { does: 'clock', only: 'process-booking' }, b('09:00-09:30')]]),

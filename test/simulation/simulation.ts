@@ -64,7 +64,7 @@ export async function loadSimulation() {
         return { ...found, plays: played };
       }
     }
-    return { plays: played, situations: 0, isComplete, failed: undefined };
+    return { plays: played, states: 0, isComplete, failed: undefined };
   }
 
   /** Plays random runs in a calendar: one of those that are named, or one after the other that a seed decides. */

@@ -88,7 +88,7 @@ export interface World {
   /** The requests that wait. */
   readonly held: Held[];
   /** A number for what is stored, what each actor knows, and which jobs have run: what comes next depends on no more. */
-  situation(): number;
+  worldState(): number;
   /** Lets an actor do something; it ends without a result if the actor dies. */
   act<T>(actor: string, doing: () => Promise<T>): Promise<T>;
   /** Says that the actor that is acting looks at what is stored, without a request. */
@@ -291,7 +291,7 @@ export function createWorld(from: Snapshot, memory: Memory = createMemory(), mis
   return {
     medplum,
     held,
-    situation() {
+    worldState() {
       const known = [...knowledge].sort(([one], [other]) => one.localeCompare(other)).join(' ');
       return memory.numberOf(
         `${medplum.state()} ${medplum.now()} ${jobs} ${known} ${held.map(({ key }) => key).sort()}`,

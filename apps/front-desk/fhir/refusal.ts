@@ -39,7 +39,7 @@ export const reasonsOf = ({ codes }: Refusal, words: Readonly<Record<string, str
 const takenCodes = ['slot-not-free', 'schedule-overbooked', 'hold-expired', 'slot-not-found', 'booking-conflict'];
 
 /** The kind of a refusal. */
-export function situationOf({ status, codes }: Refusal): RefusalKind {
+export function refusalKindOf({ status, codes }: Refusal): RefusalKind {
   if (codes.some((code) => takenCodes.includes(code))) {
     return 'taken';
   }

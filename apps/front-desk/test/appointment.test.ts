@@ -9,7 +9,7 @@ import { historyOf } from '../appointment/history.ts';
 import { isMeant, patientQueries, widerQuery } from '../appointment/patient-query.ts';
 import { contactOf, patientNameOf } from '../appointment/people.ts';
 import { canCancel, cancelled, stepsOf } from '../appointment/status-steps.ts';
-import { refusalOf, situationOf } from '../fhir/refusal.ts';
+import { refusalKindOf, refusalOf } from '../fhir/refusal.ts';
 
 const config = loadConfig();
 const slot: Slot = {
@@ -275,8 +275,8 @@ test.each([
   [0, undefined, 'unreachable'],
   [503, undefined, 'unreachable'],
   [422, 'too-soon', 'refused'],
-])('%i %p is %s', (status, code, situation) => {
+])('%i %p is %s', (status, code, kind) => {
   const body = { resourceType: 'OperationOutcome', issue: [{ details: { coding: [{ code }] }, diagnostics: 'Why' }] };
   const refusal = refusalOf(status, body, '');
-  expect([situationOf(refusal), refusal.sentences]).toEqual([situation, ['Why']]);
+  expect([refusalKindOf(refusal), refusal.sentences]).toEqual([kind, ['Why']]);
 });

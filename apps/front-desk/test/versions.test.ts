@@ -15,6 +15,6 @@ test.each([
   ['something was made', stands(3, slot('c', '1'), slot('b', '1')), false],
   ['something was deleted', stands(1, slot('a', '1')), false],
   ['the server does not say how much there is', { ...stands(2), total: undefined }, false],
-])('what was read stands as the server has it, or not: %s', (_, standing, isSo) => {
-  expect(standsAs(read, standing)).toBe(isSo);
+])('what was read stands as the server has it, or not: %s', (_, current, isSo) => {
+  expect(standsAs(read, current)).toBe(isSo);
 });

@@ -81,7 +81,7 @@ export const readAbsent = async (medplum: MedplumClient, blocks: readonly string
   absentBy(ofType('Slot', await readByIds(medplum, 'Slot', blocks)));
 
 interface AffectedRead {
-  /** Of a visit the first step that cannot take place: its person is called once. If it is moved, the next is the first. */
+  /** Of each affected visit only the first step: its person is called once. */
   readonly appointments: readonly Appointment[];
   readonly offers: readonly Appointment[];
   readonly slots: readonly Slot[];
@@ -136,14 +136,14 @@ export async function withdrawOffers(medplum: MedplumClient, { offers }: Affecte
   }
 }
 
-/** What a plan is made for. */
+/** The affected appointments and the limits of a plan. */
 interface Wanted extends Omit<AffectedRead, 'offers'> {
   readonly absent: readonly Absent[];
   /** Ids of Schedules. */
   readonly substitutes: readonly string[];
   /** Ids of Slots that are meant for others. */
   readonly reserved?: ReadonlySet<string>;
-  /** Ids of what was offered and is being withdrawn. */
+  /** Ids of personal offers that are being withdrawn. */
   readonly withdrawn?: readonly (string | undefined)[];
 }
 
@@ -235,12 +235,12 @@ export async function plan(
   });
 }
 
-/** What the plan for one visit depends on. */
+/** The context of a plan for one visit. */
 interface PlanningWhole extends Pick<Bounds, 'mayTake' | 'deadline' | 'now'> {
   readonly others: readonly Appointment[];
-  /** What is proposed already. */
+  /** The proposals so far, by appointment. */
   readonly planned: ReadonlyMap<Appointment, Proposal | undefined>;
-  /** Until when other times are looked for. */
+  /** The end of the search. */
   readonly last: number;
 }
 
@@ -400,7 +400,7 @@ interface Acting extends Omit<Known, 'row' | 'rowStatus'> {
 }
 
 const write = async (medplum: MedplumClient, row: Task, entry: BundleEntry[]): Promise<void> => {
-  // Whoever was faster has changed what this depends on: the next run looks again.
+  // On a conflict the next run decides again.
   await writeRows(medplum, entry, `Task/${row.id}`);
 };
 
@@ -444,15 +444,15 @@ async function cancel(medplum: MedplumClient, { row, affected, appointment }: Ac
   }
 }
 
-/** What one offer changes: for one appointment, or for each of a visit. */
+/** The change that a personal offer proposes for one appointment. */
 interface Change {
   readonly from: Appointment;
   readonly to: Omit<Proposal, 'schedule'>;
-  /** By which what is offered belongs together, and for which services it is. */
+  /** The shared identifier of a visit's offers, and their services. */
   readonly more?: Pick<Appointment, 'identifier' | 'serviceType'>;
 }
 
-/** What is to be offered as it was planned; of a visit nothing, if it is not possible any more. */
+/** The changes to offer as planned. A visit that is no longer possible has none. */
 async function changesFor(
   medplum: MedplumClient,
   { absent }: Acting,

@@ -34,7 +34,7 @@ async function keptKey(medplum: MedplumClient): Promise<string> {
 const hashOf = (key: string, address: string): string =>
   createHmac('sha256', key).update(mailboxOf(address)).digest('base64url');
 
-/** Those of some addresses whose owners want no messages, whichever record or portal has them. */
+/** The addresses whose owners refuse messages, whichever record or portal contains them. */
 export async function readRefused(medplum: MedplumClient, addresses: readonly string[]): Promise<Set<string>> {
   const key = addresses.length > 0 ? await readKey(medplum) : undefined;
   if (key === undefined) {
@@ -58,7 +58,7 @@ export async function refusalEntry(medplum: MedplumClient, address: string, isRe
   return stored ? updateEntry(stored, row) : creation(row, search);
 }
 
-/** Who is told, and whether the clinic may write to the address about the appointment. */
+/** The recipient of messages about an appointment. */
 export interface Addressee {
   readonly recipient: Recipient;
   /** Whether the clinic has entered the address, or a portal has that booked for its person. */

@@ -86,10 +86,10 @@ async function readOccurrences(medplum: MedplumClient, own: Appointment): Promis
   });
 }
 
-/** What a message about an appointment of a series says at once of others of it. */
+/** Other appointments of a series that one message covers. */
 interface AtOnce {
   readonly members: readonly Member[];
-  /** The id of an earlier one of which the same is to be said: its message says it of all. */
+  /** The id of an earlier appointment whose message covers this one. */
   readonly earlier: string | undefined;
   /** The rows that are needed first, as threads. */
   readonly unknown: readonly Thread[];
@@ -138,7 +138,7 @@ async function readAtOnce(
   const [first] = same.map(({ one }) => one.appointment);
   const isEarlier = (parseInstant(first?.start) ?? 0) < (parseInstant(own.start) ?? 0);
   const notified = new Set(members.map(({ row }) => row));
-  // Who was to be told by a message that is not sent is told by the next one.
+  // The next message covers the people of a message that is not sent.
   const notNotified = before.flatMap(({ row, thread }) =>
     row && thread && !thread.claimed && !notified.has(row)
       ? [updateEntry(row, threadTask({ ...thread, known: undefined, due: now }, config, row))]
@@ -152,11 +152,11 @@ async function readAtOnce(
   };
 }
 
-/** What is stored about an appointment, or the visit that it belongs to, and the messages about it. */
+/** The stored appointments of a visit, or a single one, with their messages. */
 interface State {
-  /** What the appointments of the visit have in common; `undefined` if it is one alone. */
+  /** The group identifier of the visit; `undefined` for a single appointment. */
   readonly group: string | undefined;
-  /** One, or those of the visit in the order of time; none if they were deleted. */
+  /** One appointment, or those of the visit in the order of time; empty after a deletion. */
   readonly appointments: readonly Appointment[];
   readonly row: Task | undefined;
   readonly thread: Thread | undefined;
@@ -196,7 +196,7 @@ async function readOthers(medplum: MedplumClient, appointments: readonly Appoint
   return (await readInTransaction(medplum, searches)).flat();
 }
 
-/** What is known of a message that was given up. */
+/** The facts about a message that was given up. */
 const givenUp = (
   { thread: { appointment, patient }, kind }: Extract<Step, { kind: unknown }>,
   reason: string,

@@ -5,10 +5,10 @@ import type { Mail, Message } from '../../../core/messages/message.ts';
 import type { Medium } from '../../../core/messages/recipient.ts';
 import { type BotResponse, post, type RequestFailure } from '../medplum.ts';
 
-/** What has come of an attempt; why, for staff and operators. */
+/** The result of an attempt, with the reason for staff and operators. */
 type Attempt = { readonly kind: 'taken' } | { readonly kind: 'refused' | 'unanswered'; readonly reason: string };
 
-/** Where SMS are sent, by the secrets of the project. */
+/** The address and credentials for SMS, from the project's secrets. */
 interface Gateway {
   readonly url: string;
   readonly secret: string;

@@ -19,15 +19,15 @@ export interface Undelivered {
   readonly appointment: string;
   readonly patient: string | undefined;
   readonly kind: string;
-  /** What is known of it, as sentences. */
+  /** The reason of the failure, as sentences. */
   readonly reason: string;
-  /** Whether it is about others of a series, too. */
+  /** Whether the message is about other appointments of a series, too. */
   readonly isSeries?: boolean;
   /** When staff need not call any more, in milliseconds since 1970 UTC. */
   readonly until?: readonly number[];
 }
 
-/** What staff are asked to do about a message that has not arrived, as far as is known. */
+/** The task for staff to call a person whose message probably has not arrived. */
 export function undelivered({ appointment, patient, kind, reason, isSeries, until = [] }: Undelivered): BundleEntry {
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status: 'requested',
@@ -45,9 +45,8 @@ export const offersEnd = (appointments: readonly Appointment[]): number[] =>
   appointments.flatMap((appointment) => endOf('offer', appointment, config) ?? []);
 
 /**
- * What follows for an offer of which it is certain that its person has not heard. It is over: the time is offered to the next
- * who waits; in an absence the person is among those to be called, whatever was to be done if they said nothing. One that
- * a portal was told of as well stands: whoever accepts it there in time has it.
+ * Ends personal offers that certainly did not reach their person. The time is offered to the next waitlist entry; in an
+ * absence, staff call. An offer that its portal knows as well stays open.
  */
 export async function undeliveredOffers(medplum: MedplumClient, message: Undelivered): Promise<BundleEntry[]> {
   const found = await readRelatedAppointment(medplum, message.appointment);
@@ -84,7 +83,7 @@ export async function messageReturned(medplum: MedplumClient, number: string, st
     }
     const [appointment = ''] = number.split('/');
     const [rows] = await readInTransaction(medplum, [threadSearch(appointment, config)]);
-    // Who may not know of it need not answer. What is being sent now may arrive.
+    // A person without the message need not reply. The message being sent now may arrive.
     const asked = ofType('Task', rows).filter((row) => row.status === 'ready' && threadOf(row).answerBy !== undefined);
     const { subject, topic } = sent;
     const message = { appointment, patient: subject?.reference, kind: topic?.text ?? '', reason };

@@ -164,7 +164,7 @@ export interface OutboxUpdate {
   readonly subscription?: Subscription | undefined;
 }
 
-/** What a Subscription asks for as to when its outbox is due, in its outbox. */
+/** Copies the Subscription's heartbeat and end into its outbox, where they decide when it is due. */
 function timed({ stored, outbox, subscription }: OutboxUpdate): Outbox {
   const settings = subscription ? storedParameters(subscription, config) : stored.settings;
   return { ...outbox, heartbeat: settings?.heartbeat, end: settings?.end };

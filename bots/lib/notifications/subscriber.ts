@@ -12,7 +12,7 @@ import { callerOf } from '../caller.ts';
 import { config } from '../config.ts';
 import { get, sendBundle } from '../medplum.ts';
 
-/** Who asks about Subscriptions: the caller of a Bot, with the credentials of the call. */
+/** The caller of a Bot about Subscriptions, with the credentials of the call. */
 export type Subscriber = Requestor & { readonly authorization: string };
 
 export function subscriberOf(event: BotEvent<unknown>): Subscriber {

@@ -68,8 +68,7 @@ export interface Bounds extends Pick<Wish, 'mayTake' | 'deadline'> {
 }
 
 /**
- * What could take the place of a visit: the earliest of the same steps, as appointments that can be offered; empty if there
- * is none.
+ * Finds the earliest replacement of a visit with the same steps, as appointments to offer; empty if there is none.
  *
  * @throws ReadError when the server does not answer
  */
@@ -78,7 +77,7 @@ export async function findInstead(
   { visit, steps }: Whole,
   { period, busy, now, ...wish }: Bounds,
 ): Promise<readonly Appointment[]> {
-  // What its portal could not book is not offered either.
+  // Times that its portal could not book are not offered.
   const caller = { id: '', role: 'requestor' as const, limits: [] };
   const [payerKind] = steps.flatMap((appointment) => payerKindsOf(appointment, config));
   const frame = { ...caller, period, hours: { start: 0, end: DAY }, actors: [], payerKind, now, config };
@@ -114,7 +113,7 @@ export async function readVisits(medplum: MedplumClient, appointments: readonly 
   return found;
 }
 
-/** Those of whose visits nobody is told by a line that there is already: a visit is one line, whoever is absent. */
+/** The appointments whose visit has no row yet. A visit has one row, even if several people are absent. */
 export async function withoutListed(
   medplum: MedplumClient,
   appointments: readonly Appointment[],

@@ -37,8 +37,8 @@ export const groupSearch = (group: string): string =>
   ]);
 
 /**
- * What has not taken place of the others of a visit that ends as a whole, as all that is offered together does; none if the
- * appointment is no step of one. They are read with the Bot's own rights, and belong to the same requestor.
+ * Reads the other future appointments of a visit that ends as a whole, such as a visit that is offered. They belong to the
+ * same requestor, and are read with the Bot's own rights.
  *
  * @throws ReadError when the server could not be read
  */
@@ -96,7 +96,7 @@ const unique = <T>(all: readonly T[], keyOf: (one: T) => string | undefined): T[
   ...new Map(all.map((one) => [keyOf(one), one])).values(),
 ];
 
-/** What was read for several appointments, for all of them at once: how they use each other's slots does not count. */
+/** The related Slots of several appointments together. Their use of each other's Slots does not count. */
 function relatedOf(appointments: readonly Appointment[], read: readonly AppointmentSlots[]): RelatedSlots {
   const ids = new Set(appointments.map(({ id }) => id));
   const others = unique(

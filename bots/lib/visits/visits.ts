@@ -51,7 +51,7 @@ interface ProcessorTime {
 export function processorTime(): ProcessorTime {
   let begun = 0;
   let spent = 0;
-  // Of the processor: on a busy machine a slice takes longer, and counts for no more.
+  // Processor time: on a busy machine a slice takes longer, but costs the same.
   const processor = (): number => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1_000;
@@ -80,7 +80,7 @@ const MAX_SLOTS = 40_000;
 /** How many days of starts are looked at for a series. */
 const MAX_DAYS = 28;
 
-/** What is looked for, and for whom. */
+/** The criteria of a search for visits. */
 export interface Wish {
   readonly caller: Requestor;
   readonly visit: Visit;
@@ -89,17 +89,17 @@ export interface Wish {
   readonly frame: Frame;
   /** Until when more may be read; milliseconds since 1970 UTC. */
   readonly deadline: number;
-  /** What the search shares with all others of its request. */
+  /** The processor time, shared by all searches of a request. */
   readonly time: ProcessorTime;
   /** Ids of the Schedules that may fill roles; by default all that the caller may see. */
   readonly among?: readonly string[] | undefined;
-  /** Which of the visits are wanted; by default all. */
+  /** A filter for visits; by default all are wanted. */
   readonly isWanted?: (proposal: Proposal) => boolean;
   /** Which free Slots may be taken; by default all. */
   readonly mayTake?: ((slot: CalendarSlot) => boolean) | undefined;
 }
 
-/** What a search works with. */
+/** The context of a search. */
 interface Finding extends Wish {
   readonly medplum: MedplumClient;
   readonly bookable: ReadonlyMap<string, Bookable>;
@@ -111,7 +111,7 @@ class Offers {
   readonly ids: readonly string[];
   readonly slots = new Map<string, CalendarSlot[]>();
   readonly byId = new Map<string, CalendarSlot>();
-  /** Those that start before are known. */
+  /** The time until which candidate times have been read. */
   until = Number.NEGATIVE_INFINITY;
 
   constructor(ids: readonly string[], { mayTake = () => true }: Pick<Wish, 'mayTake'> = {}) {

@@ -71,22 +71,22 @@ const WAITING = 'Appointment?status=waitlist';
 
 const ALL_DAY = { start: 0, end: DAY };
 
-/** What a refusal means for the time, and for who else is asked. */
+/** Refusals because of the time itself: nobody else is asked. */
 const gone: ReadonlySet<string> = new Set(['slot-not-found', 'slot-mismatch', 'schedule-inactive']);
 
 interface Waiting {
-  /** In the order in which they are asked. */
+  /** In the order of the waitlist. */
   readonly entries: readonly Appointment[];
-  /** What still stands until something earlier is taken, by the id that an entry names: an appointment, or all of its visit. */
+  /** The current appointments, or those of a whole visit, by the id that an entry names. */
   readonly current: ReadonlyMap<string, readonly Appointment[]>;
   readonly services: readonly HealthcareService[];
-  /** Ids of the entries that have an offer that stands. */
+  /** Ids of the entries with an open personal offer. */
   readonly asked: Set<string>;
   /** Ids of the portals of those who wait that have left the clinic. */
   readonly former: ReadonlySet<string | undefined>;
 }
 
-/** Those who wait for something that the free Slots of a Schedule can be part of; people who wait for others are not read. */
+/** Reads the waitlist entries that could use free Slots of a Schedule. */
 async function readWaiting(
   medplum: MedplumClient,
   calendar: ScheduleServices,
@@ -149,7 +149,7 @@ function touched(entry: Appointment): BundleEntry {
   return updateEntry(entry, { ...withHalvedWaiting(entry, Date.now()), meta });
 }
 
-/** What is written with an offer: its entry is touched, and staff call whoever hears of it in no other way. */
+/** Completes the transaction of a personal offer: touches the entry, and adds a task if staff must call the person. */
 function withOffer(transaction: Bundle, entry: Appointment, isCalled: boolean): Bundle {
   const [first, ...others] = transaction.entry ?? [];
   const fullUrl = first?.fullUrl ?? newId();
@@ -166,11 +166,11 @@ function callerFor(entry: Appointment) {
   return { id: owner ?? '', role: owner === undefined ? ('staff' as const) : ('requestor' as const), limits: [] };
 }
 
-/** What could be offered to one of those who wait. */
+/** A possible personal offer for one waitlist entry. */
 interface Candidate {
   readonly entry: Appointment;
   readonly appointments: readonly Appointment[];
-  /** What it would replace. */
+  /** The appointments that it would replace. */
   readonly current: readonly Appointment[];
 }
 
@@ -209,7 +209,7 @@ async function offer(
 const patientsOf = ({ participant }: Appointment): string[] =>
   participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
 
-/** Those whose people were not asked for a time yet. */
+/** The candidates whose patients have not been asked yet. */
 async function withoutAsked(
   medplum: MedplumClient,
   wanted: readonly Candidate[],
@@ -266,7 +266,7 @@ async function findWhole(
   return [];
 }
 
-/** What can be offered of released time: to each of those who wait one appointment in a Slot, or a visit that takes it. */
+/** Finds the possible personal offers: for each entry one appointment in a Slot, or a visit that uses the time. */
 function candidates(medplum: MedplumClient, { entries, current, services }: Waiting, freed: Freed) {
   const visits = new Map(entries.map((appointment) => [appointment, visitsFor(appointment, services, config)]));
   const wholes = new Map<Appointment, Promise<readonly Appointment[]>>();
@@ -338,7 +338,7 @@ async function offerSlot(
         asked.add(one.entry.id ?? '');
       }
       if (result !== 'not-theirs') {
-        // Whoever takes it may be refused yet: then it is free once more, and nothing releases it.
+        // The reservation may still be refused. Then the time is free again without a release.
         return result === 'taken' ? RESERVED_FOR : undefined;
       }
       if (Date.now() >= freed.limit) {
@@ -425,7 +425,7 @@ export async function offerReleasedTime(
   }
   const last = parseInstant(slots.at(-1)?.start) ?? freed.start;
   const ends = slots.map(({ end }) => parseInstant(end) ?? freed.end);
-  // Of places at one time, so many are enough.
+  // More Slots at the same time are not needed.
   const next = last > freed.start ? last : Math.min(...ends);
   await close(due(), slots.length < MAX_SLOTS ? undefined : Math.min(next, freed.end));
 }

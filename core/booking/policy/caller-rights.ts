@@ -117,7 +117,7 @@ function hasTag({ tag = [] }: Meta, token: string): boolean {
 /**
  * Whether a subscriber could read an appointment that was deleted. Medplum no longer finds it, so criteria by tag are
  * evaluated here; the policies of the service have no others. With other criteria, an earlier event about the
- * appointment (`wasTold`) counts as access.
+ * appointment (`wasNotified`) counts as access.
  */
 export function couldRead(readable: readonly string[], { meta = {} }: Appointment, wasNotified: boolean): boolean {
   return readable.some((criteria) => {

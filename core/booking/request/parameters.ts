@@ -105,7 +105,7 @@ interface ReadInputs {
   /** The paths of malformed parts: nothing is known about them. */
   readonly unreadable: readonly string[];
   /** Whether the body is too large or does not belong to this operation. Then nothing else can be validated. */
-  readonly isHopeless: boolean;
+  readonly isUnreadable: boolean;
 }
 
 const pathsOf = (issues: readonly Issue[]): string[] => issues.flatMap(({ expression }) => expression ?? []);
@@ -238,7 +238,7 @@ const unreadableInputs = (issues: readonly Issue[]): ReadInputs => ({
   inputs: { appointments: [], patients: [], answers: [], replaced: [] },
   issues,
   unreadable: [],
-  isHopeless: true,
+  isUnreadable: true,
 });
 
 function readParameters(parameters: readonly unknown[], operation: OperationName, config: PublicConfig): ReadInputs {
@@ -262,8 +262,8 @@ function readParameters(parameters: readonly unknown[], operation: OperationName
     dryRun: found('dryRun')[0],
   };
   const unreadable = read.flatMap((one) => one.unreadable ?? (one.located ? [] : pathsOf(one.issues)));
-  const isHopeless = read.some(({ isTooLong }) => isTooLong === true);
-  return { inputs, issues: read.flatMap(({ issues }) => issues), unreadable, isHopeless };
+  const isUnreadable = read.some(({ isTooLong }) => isTooLong === true);
+  return { inputs, issues: read.flatMap(({ issues }) => issues), unreadable, isUnreadable };
 }
 
 /**
@@ -291,7 +291,7 @@ export function readInputs(body: unknown, config: PublicConfig, operation: Opera
       inputs: { appointments, patients: [], answers: [], replaced: [] },
       issues,
       unreadable,
-      isHopeless: isTooLong,
+      isUnreadable: isTooLong,
     };
   }
   if (!isResource(body, 'Parameters') || !Array.isArray(body.parameter)) {

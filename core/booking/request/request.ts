@@ -383,7 +383,7 @@ function togetherIssues({ appointments, schedule }: BookInputs, replaced: readon
  * @see specification sections 2.1 and 4.4
  */
 export function parseBookRequest(body: unknown, config: PublicConfig, purpose: Purpose = 'book'): ParsedRequest {
-  const { inputs, issues, unreadable, isHopeless } = readInputs(body, config, purpose);
+  const { inputs, issues, unreadable, isUnreadable } = readInputs(body, config, purpose);
   const { appointments } = inputs;
   if (appointments.length === 0) {
     const diagnostics = 'The appointment to book is missing: send it as the parameter appt-resource.';
@@ -391,7 +391,7 @@ export function parseBookRequest(body: unknown, config: PublicConfig, purpose: P
       issues: issues.length > 0 ? issues : [{ code: 'element-missing', diagnostics, expression: 'Parameters' }],
     };
   }
-  if (isHopeless) {
+  if (isUnreadable) {
     return { issues };
   }
   const areParametersRead = unreadable.every((path) =>

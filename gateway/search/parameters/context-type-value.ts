@@ -12,7 +12,7 @@ interface Token {
 
 /** A parsed `context-type-value`: tests whether a resource has such a `useContext`. */
 interface UseContextSearch extends ResourceFilter {
-  /** What Medplum can search by: wider than `matches`, never narrower. */
+  /** Parameters for Medplum: wider than `matches`, never narrower. */
   readonly narrowing: readonly SearchParam[];
 }
 

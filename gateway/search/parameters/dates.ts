@@ -5,7 +5,7 @@ import type { Interval } from '../../../core/time/interval.ts';
 import { dateRange, localDateRange } from '../../../core/time/local-day.ts';
 import { isIssue, type SearchParam, searchIssue } from './param.ts';
 
-/** What a date in a search depends on besides itself. */
+/** The context of a date in a search. */
 export interface DateContext extends Pick<BookingConfig, 'timeZone'> {
   /** Milliseconds since 1970 UTC; the present for `ap`. */
   readonly now: number;

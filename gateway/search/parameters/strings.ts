@@ -14,7 +14,7 @@ export function splitAlternatives(value: string): string[] {
 export const isForFree = (params: readonly SearchParam[]): boolean =>
   params.some(({ name, value }) => name === 'status' && splitAlternatives(value).every((one) => one === 'free'));
 
-/** What a value means: without the backslashes before `,`, `$`, `|` and themselves. */
+/** The value without the backslashes before `,`, `$`, `|` and themselves. */
 const meaning = (value: string): string => value.replace(/\\(.)/gs, '$1');
 
 /** A text in the two ways in which Unicode writes letters with accents: as one character, or decomposed. */

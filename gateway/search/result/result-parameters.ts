@@ -63,8 +63,7 @@ export const searchControls: Readonly<Record<string, Check>> = {
 };
 
 /**
- * What a search includes of the types that its inclusions name: Medplum includes every resource to which their references
- * lead.
+ * Removes included resources of types that the inclusions do not name: Medplum includes the target of every reference.
  */
 export function withIncluded(response: FhirResponse, params: readonly SearchParam[]): FhirResponse {
   const { resource } = response;

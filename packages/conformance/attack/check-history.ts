@@ -31,8 +31,8 @@ export interface Bounds {
   readonly holds?: number;
   /** Maximum delay of a notification that was refused before, in milliseconds; default: a minute. */
   readonly told?: number;
-  /** Maximum of situations in the search of each part of a history. */
-  readonly situations: number;
+  /** Maximum of states in the search of each part of a history. */
+  readonly stateLimit: number;
 }
 
 export interface Held {
@@ -114,12 +114,12 @@ const claimsOnly = ({ outcome, sees }: Operation): boolean => outcome === 'refus
 
 /**
  * Searches an order in which all responses are true (linearizability). An operation takes effect at one moment between
- * its request and its response. Without a response, it takes effect at any later moment or never. Each situation
+ * its request and its response. Without a response, it takes effect at any later moment or never. Each state
  * (completed operations and calendar) is visited once.
  *
  * @see Wing and Gong, Testing and verifying concurrent objects (1993); Lowe, Testing for linearizability (2017)
  */
-function search(history: readonly Operation[], terms: Terms, situations: number): HistoryResult['kind'] {
+function search(history: readonly Operation[], terms: Terms, stateLimit: number): HistoryResult['kind'] {
   const operations = history.toSorted((operation, other) => operation.answered - other.answered);
   const seen = new Set<string>();
   const stack: { readonly done: Uint8Array; readonly calendar: Calendar }[] = [
@@ -138,7 +138,7 @@ function search(history: readonly Operation[], terms: Terms, situations: number)
     if (first === Number.POSITIVE_INFINITY) {
       return 'possible';
     }
-    if (looked >= situations) {
+    if (looked >= stateLimit) {
       return 'undecided';
     }
     const steps = waiting.flatMap(({ operation, index }) => {
@@ -180,9 +180,9 @@ const byAppointment = (history: readonly Operation[]): Operation[][] =>
   );
 
 /** Reduces an impossible history by refusals and reads, then by whole appointments. */
-function shortest(history: readonly Operation[], terms: Terms, situations: number): readonly Operation[] {
+function shortest(history: readonly Operation[], terms: Terms, stateLimit: number): readonly Operation[] {
   const isImpossible = (operations: readonly Operation[]): boolean =>
-    search(operations, terms, situations) === 'impossible';
+    search(operations, terms, stateLimit) === 'impossible';
   const acts = history.filter((operation) => !claimsOnly(operation));
   const claim = isImpossible(acts)
     ? undefined
@@ -230,7 +230,7 @@ const freedBy = ({ frees }: Operation, history: readonly Operation[]): Period[] 
 export function checkHistory(
   history: readonly Operation[],
   terms: Terms,
-  { within, situations }: Bounds,
+  { within, stateLimit }: Bounds,
 ): HistoryResult {
   const judged = history.filter(
     (operation) => operation.outcome !== 'refused' || !isExcused(operation, history, terms, within),
@@ -242,9 +242,9 @@ export function checkHistory(
     );
   let isUndecided = false;
   for (const part of connected(judged, isNear)) {
-    const kind = search(part, terms, situations);
+    const kind = search(part, terms, stateLimit);
     if (kind === 'impossible') {
-      return { kind, operations: shortest(part, terms, situations) };
+      return { kind, operations: shortest(part, terms, stateLimit) };
     }
     isUndecided ||= kind === 'undecided';
   }

@@ -341,7 +341,7 @@ async function scheduleOf(name: string): Promise<string> {
   return `Schedule/${Object(resource).entry?.[0]?.resource?.id}`;
 }
 
-const verdicts = async (names: RegExp, given: Given): Promise<readonly unknown[]> => {
+const conclusions = async (names: RegExp, given: Given): Promise<readonly unknown[]> => {
   const checks = impatient.filter(({ name }) => names.test(name));
   const { results, left } = await service.examine({ withoutStaff: true, checks, given });
   expect(left).toEqual([]);
@@ -359,7 +359,7 @@ test('what a service may leave out has to be prepared: the tests of it fail noth
       broken: changing(without, withStatus(405)),
     });
     expect(results).toEqual([
-      expect.objectContaining({ verdict: 'skipped', reason: expect.stringMatching(/^Prepare .*: 405/) }),
+      expect.objectContaining({ conclusion: 'skipped', reason: expect.stringMatching(/^Prepare .*: 405/) }),
     ]);
   }
   const confirming = changing(isBook, (response) =>
@@ -369,11 +369,11 @@ test('what a service may leave out has to be prepared: the tests of it fail noth
     checks: impatient.filter(({ name }) => name === 'book-pending'),
     broken: confirming,
   });
-  expect(results[0]).toMatchObject({ verdict: 'skipped', reason: expect.stringContaining('confirm by hand') });
+  expect(results[0]).toMatchObject({ conclusion: 'skipped', reason: expect.stringContaining('confirm by hand') });
 });
 
 test('what has to be prepared is said where there is no access as staff', async () => {
-  expect(await verdicts(/^(book-free-slot|book-pending|slots-free)$/, {})).toEqual([
+  expect(await conclusions(/^(book-free-slot|book-pending|slots-free)$/, {})).toEqual([
     ['slots-free', 'skipped', expect.stringContaining('Prepare an active Schedule')],
     ['book-free-slot', 'skipped', expect.stringContaining('Prepare free Slots')],
     ['book-pending', 'skipped', expect.stringContaining('confirm by hand')],
@@ -382,11 +382,13 @@ test('what has to be prepared is said where there is no access as staff', async 
 
 test('free Slots of the Schedule that the tester has prepared are found', async () => {
   const schedule = await scheduleOf('Moreau');
-  expect(await verdicts(/^(book-free-slot|patch-cancel|rebook-in-another-slot)$/, { schedule: [schedule] })).toEqual([
-    ['book-free-slot', 'passed', ''],
-    ['rebook-in-another-slot', 'passed', ''],
-    ['patch-cancel', 'passed', ''],
-  ]);
+  expect(await conclusions(/^(book-free-slot|patch-cancel|rebook-in-another-slot)$/, { schedule: [schedule] })).toEqual(
+    [
+      ['book-free-slot', 'passed', ''],
+      ['rebook-in-another-slot', 'passed', ''],
+      ['patch-cancel', 'passed', ''],
+    ],
+  );
 });
 
 test('what the tester has prepared is used', async () => {
@@ -394,7 +396,7 @@ test('what the tester has prepared is used', async () => {
   const path = `/Slot?status=free&_count=1&schedule=${schedule}`;
   const { resource } = await service.requestor.send({ method: 'GET', path });
   const manualSlot = [`Slot/${Object(resource).entry?.[0]?.resource?.id}`];
-  expect(await verdicts(/^book-pending$/, { manualSlot, schedule: [schedule] })).toEqual([
+  expect(await conclusions(/^book-pending$/, { manualSlot, schedule: [schedule] })).toEqual([
     ['book-pending', 'passed', ''],
   ]);
 });

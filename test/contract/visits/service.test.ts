@@ -141,11 +141,11 @@ describe('a visit', () => {
     const { steps } = await aVisit();
     const [first] = appointmentsIn(await book(several(...steps)));
     const other = await aFullClinic();
-    const standing = { name: 'standing-appt-id', valueUri: `Appointment/${first?.id}` };
+    const current = { name: 'standing-appt-id', valueUri: `Appointment/${first?.id}` };
     const resource = waiting({ resourceType: 'Patient' }, other.service, { participant: first?.participant ?? [] });
     const instead = await join({
       resourceType: 'Parameters',
-      parameter: [{ name: 'appt-resource', resource }, standing],
+      parameter: [{ name: 'appt-resource', resource }, current],
     });
     expect(refusalOf(instead)).toEqual([422, 'visit-mismatch Parameters.parameter[1].valueUri']);
   });

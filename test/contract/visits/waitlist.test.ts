@@ -71,7 +71,7 @@ async function aFullMorning() {
   return { type, schedules: [blood, ecg], booked, visitAt };
 }
 
-const waits = async (type: CodeableConcept, patient: Patient, standing?: Appointment, role: Role = 'portal-a') =>
+const waits = async (type: CodeableConcept, patient: Patient, current?: Appointment, role: Role = 'portal-a') =>
   succeeded(
     'Appointment',
     await join(
@@ -79,7 +79,7 @@ const waits = async (type: CodeableConcept, patient: Patient, standing?: Appoint
         resourceType: 'Parameters',
         parameter: [
           { name: 'appt-resource', resource: waiting(patient, type) },
-          ...(standing ? [{ name: 'standing-appt-id', valueUri: `Appointment/${standing.id}` }] : []),
+          ...(current ? [{ name: 'standing-appt-id', valueUri: `Appointment/${current.id}` }] : []),
         ],
       },
       role,

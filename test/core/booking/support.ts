@@ -96,7 +96,7 @@ export function plan(
 }
 
 /** What one appointment is judged by, with nothing known besides what the caller can see, unless it is given. */
-export function situation(body: unknown, state: ResourceSet = stateOf(), known: Knowledge = {}): BookingDecision {
+export function decisionFor(body: unknown, state: ResourceSet = stateOf(), known: Knowledge = {}): BookingDecision {
   const [one] = parseBookRequest(body, config).request?.appointments ?? [];
   if (!one) {
     throw new Error('The request cannot be read.');

@@ -1,6 +1,6 @@
 import { Alert, Button } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { type Refusal, reasonsOf, situationOf } from '../../fhir/refusal.ts';
+import { type Refusal, reasonsOf, refusalKindOf } from '../../fhir/refusal.ts';
 import { useTexts } from './use-texts.ts';
 
 /** The server's own messages, which are English. They are collapsed at first. */
@@ -29,7 +29,7 @@ export function Problem({
   readonly children?: ReactNode;
 }) {
   const texts = useTexts();
-  const { title, next } = texts.problem[situationOf(refusal)];
+  const { title, next } = texts.problem[refusalKindOf(refusal)];
   const reasons = reasonsOf(refusal, texts.reason);
   const isSaid = reasons.length > 0 && refusal.codes.every((code) => Object.hasOwn(texts.reason, code));
   return (

@@ -1,7 +1,7 @@
 import type { Appointment } from '@medplum/fhirtypes';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { type Refusal, reasonsOf, situationOf } from '../../fhir/refusal.ts';
+import { type Refusal, reasonsOf, refusalKindOf } from '../../fhir/refusal.ts';
 import { useAnnouncements } from './announce.tsx';
 import { Refused, unlessRefused } from './use-loaded.ts';
 import { useTexts } from './use-texts.ts';
@@ -11,7 +11,7 @@ export function useRefused(): (done: string, refusal: Refusal) => void {
   const { announce } = useAnnouncements();
   const { notDone, problem, reason } = useTexts();
   return (done, refusal) => {
-    const { title, next } = problem[situationOf(refusal)];
+    const { title, next } = problem[refusalKindOf(refusal)];
     announce([notDone(done), `${title}.`, ...reasonsOf(refusal, reason), next].join(' '), true);
   };
 }

@@ -28,7 +28,7 @@ const ATTEMPTS = 50;
 /** After how many milliseconds at the latest progress is written. */
 const SAVED_EVERY = 1_000;
 
-/** What changes of an outbox and its Subscription, given how they are then. */
+/** Decides an update from the current outbox and its Subscription. */
 export type Decide = (stored: SubscriptionOutbox) => Omit<OutboxUpdate, 'stored'>;
 
 export interface Claim {
@@ -101,7 +101,7 @@ const applied = ({ stored, outbox, subscription = stored.subscription }: OutboxU
   subscription: { ...subscription, id: stored.subscription.id },
 });
 
-/** What is known of the outboxes after some of them were written. */
+/** The outboxes after some of them were written. */
 const merged = (before: SubscriberState, { row, subscriptions }: SubscriberState): SubscriberState => {
   const written = new Map(subscriptions.map((outbox) => [idOf(outbox), outbox]));
   return { row, subscriptions: before.subscriptions.map((outbox) => written.get(idOf(outbox)) ?? { ...outbox, row }) };

@@ -61,7 +61,7 @@ const SOON = 1_000;
 /** While an endpoint does not answer, new events are looked for at this interval, in milliseconds. */
 const LOOK = 500;
 
-/** What is read ahead: how many events of one Subscription, how many of all, and about how many versions. */
+/** Limits for reading ahead: events of one Subscription, events in total, versions. */
 const AHEAD = { each: 20, all: 100, versions: 20 };
 
 /** Sends a notification; returns what went wrong, if anything. */
@@ -116,7 +116,7 @@ const postpone =
 const afterSending = (problem: string | undefined, number: (outbox: SubscriptionOutbox['outbox']) => number): Decide =>
   problem ? postpone(problem) : changeOutbox((outbox) => sent(outbox, number(outbox), Date.now()));
 
-/** What the next events of Subscriptions say, by their numbers; `missing` if an event is no longer there. */
+/** The contents of the next events by their numbers; `missing` if an event no longer exists. */
 type Contents = ReadonlyMap<string, ReadonlyMap<number, EventContent | 'missing'>>;
 
 /** The numbers of the next events: some of each Subscription, of those first that were sent something longest ago. */
@@ -163,7 +163,7 @@ async function readNext({ medplum }: Claim, waiting: readonly SubscriptionOutbox
   return contents;
 }
 
-/** What to note if a Subscription is over, not understood, or has a status set by others; else `undefined`. */
+/** The update for a Subscription that is over, not understood, or has a status set by others. */
 function endOf({ subscription, settings, outbox }: SubscriptionOutbox): Decide | undefined {
   if (followed(subscription, outbox, Date.now())) {
     return (one) => followed(one.subscription, one.outbox, Date.now()) ?? { outbox: one.outbox };
@@ -204,7 +204,7 @@ async function step(claim: Claim, stored: SubscriptionOutbox, contents: Contents
     : changeOutbox((one) => ({ ...one, status: one.delivered < one.events ? 'ready' : 'accepted' }));
 }
 
-/** What came of sending says nothing of a Subscription that has another endpoint or other headers by then. */
+/** A delivery to a former endpoint, or with former headers, says nothing about the Subscription. */
 const unlessRedirected =
   ({ subscription }: SubscriptionOutbox, decide: Decide): Decide =>
   (stored) =>

@@ -14,7 +14,7 @@ interface Address {
   readonly family: number;
 }
 
-/** Where a name leads to: its addresses, or why notifications are not sent there. */
+/** The addresses of a host name, or the reason why nothing is sent there. */
 type Destination =
   | { readonly addresses: readonly [Address, ...Address[]] }
   | { readonly problem: string; readonly isUnknown: boolean };

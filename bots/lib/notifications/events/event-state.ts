@@ -85,7 +85,7 @@ const VERSIONS = 50;
 /** How many older versions are read at a time, and how many of one appointment at most: Medplum pages no further. */
 const OLDER = { page: 200, most: 10_000 };
 
-/** What decides whom a version concerns. */
+/** The elements that decide who is notified of a version. */
 const deciding: ReadonlySet<string> = new Set(['resourceType', 'id', 'meta', 'status', 'participant', 'extension']);
 
 /** The most characters that other elements of a version may have to be kept in memory. */

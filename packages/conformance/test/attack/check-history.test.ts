@@ -4,7 +4,7 @@ import type { Operation, Terms } from '../../attack/history.ts';
 import { type Due, dueFor, missingIn, type NotifiedEvent, wrongIn } from '../../attack/notified.ts';
 
 const one: Terms = { capacity: 1, before: 0, after: 0 };
-const bounds = { within: 5, situations: 10_000 };
+const bounds = { within: 5, stateLimit: 10_000 };
 const MINUTE = 60_000;
 const at = (start: number, end: number) => ({ start: start * MINUTE, end: end * MINUTE });
 
@@ -113,7 +113,7 @@ test('the shortest history that cannot be true is told, whatever else happened',
 test('too many orders are not decided, and no alarm', () => {
   const many = Array.from({ length: 30 }, (_, index) => books(0, 0, `u${index}`, unknown));
   const history = [...many, books(1, 2, 'a'), cancels(3, 4, 'a'), books(5, 6, 'b'), books(7, 8, 'c')];
-  expect(checkHistory(history, one, { ...bounds, situations: 5 }).kind).toBe('undecided');
+  expect(checkHistory(history, one, { ...bounds, stateLimit: 5 }).kind).toBe('undecided');
 });
 
 const event = (number: number, about = 'Appointment/a', timestamp = '09:00'): NotifiedEvent => ({

@@ -88,7 +88,7 @@ export const plainAttack = (client: Client): Omit<Attack, 'goesOn'> => ({
   constants: { serviceType: { system: 'urn:services', code: 'consultation' }, run: randomUUID() },
   from: Date.parse('2031-03-03T10:00:00Z'),
   seed: 1,
-  bounds: { within: 50, situations: 20_000 },
+  bounds: { within: 50, stateLimit: 20_000 },
   trouble: { late: 0.3, cut: 0, repeated: 0, longest: 5 },
   acts: 8,
   rounds: 4,

@@ -47,7 +47,7 @@ export async function startService(medplum: { delayScale?: number; botBaseUrl?: 
     },
     from: Math.floor(Date.now() / DAY + 14) * DAY + 10 * 3_600_000,
     seed: 1,
-    bounds: { within: 3_000, situations: 20_000, told: 20_000 },
+    bounds: { within: 3_000, stateLimit: 20_000, told: 20_000 },
     acts: 8,
     rounds: 2,
   } as const satisfies Omit<Attack, 'goesOn'>;

@@ -170,7 +170,7 @@ export async function loadSimulated() {
         },
         from: Date.parse(`${DATE}T10:00:00Z`),
         seed,
-        bounds: { within: 20_000, situations: 50_000, holds: HOLD },
+        bounds: { within: 20_000, stateLimit: 50_000, holds: HOLD },
         acts: 8,
         rounds: 4,
         world: outside,

@@ -178,8 +178,8 @@ describe('a deleted appointment', () => {
     ['other criteria, told before', ['Appointment?status=booked'], true, true],
     ['other criteria, not told before', ['Appointment?status=booked'], false, false],
     ['nothing', [], true, false],
-  ])('who could read %s', (_, readable, wasTold, expected) => {
-    expect(couldRead(readable, appointment, wasTold)).toBe(expected);
+  ])('who could read %s', (_, readable, wasNotified, expected) => {
+    expect(couldRead(readable, appointment, wasNotified)).toBe(expected);
   });
 });
 
