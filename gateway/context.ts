@@ -43,7 +43,7 @@ export interface GatewayContext {
   /** Identical concurrent searches, by caller and query. */
   readonly searches: Collapsing<FhirResponse>;
   readonly leads: LeadMemory;
-  readonly turns: BookingQueue;
+  readonly bookingQueue: BookingQueue;
   /** The changes of requestors: in a minute, and concurrent ones. */
   readonly changes: RateLimit;
   readonly changePermits: ClientPermits;

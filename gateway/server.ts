@@ -109,7 +109,7 @@ function createContext({
     calendars: createCalendars(upstream, now, config, all.collapseMs),
     searches: createCollapsing(all.collapseMs),
     leads: createLeads(now),
-    turns: createBookingQueue(all.turnMs),
+    bookingQueue: createBookingQueue(all.turnMs),
     changes: createRateLimit(changesPerMinute(config), now),
     changePermits: createClientPermits({
       running: all.concurrentChanges,

@@ -37,7 +37,7 @@ async function cancel(
 }
 
 /** Cancels a waiting job; retries if a booking attempt that starts at the same time changes its version. */
-async function whileRequested(medplum: MedplumClient, task: Task, authorization: string | undefined) {
+async function cancelUntilStarted(medplum: MedplumClient, task: Task, authorization: string | undefined) {
   let latest: Task | undefined = task;
   return retryOvertaken(
     async () => {
@@ -62,6 +62,6 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   if (!task || !belongsTo(task, caller.id, config)) {
     return notFound;
   }
-  const latest = await whileRequested(medplum, task, caller.authorization);
+  const latest = await cancelUntilStarted(medplum, task, caller.authorization);
   return latest ? { ...latest, input: undefined } : notFound;
 }

@@ -143,14 +143,14 @@ function dependentAppointmentIssues(
 }
 
 /** The last version of an appointment, if it was deleted. */
-async function deletedOne(medplum: MedplumClient, id: string): Promise<Appointment | undefined> {
+async function readDeletedVersion(medplum: MedplumClient, id: string): Promise<Appointment | undefined> {
   const answer = await sendBundle(medplum, historyReads('Appointment', id));
   return answer.kind === 'done' ? readDeleted('Appointment', answer.bundle) : undefined;
 }
 
 /** Whether an appointment that the caller cannot see belonged to the caller and was deleted. */
-async function isDeletedOf(medplum: MedplumClient, id: string, caller: Requestor): Promise<boolean> {
-  const deleted = await deletedOne(medplum, id);
+async function isOwnDeleted(medplum: MedplumClient, id: string, caller: Requestor): Promise<boolean> {
+  const deleted = await readDeletedVersion(medplum, id);
   return deleted !== undefined && belongsTo(deleted, caller.id, config);
 }
 
@@ -159,13 +159,13 @@ async function readAsCaller(medplum: MedplumClient, { id, ifMatch }: PatchReques
   const answer = await sendBundle(medplum, patchReads(id), { authorization: caller.authorization });
   const target = answer.kind === 'done' ? readPatchTarget(answer.bundle) : { kind: 'failed' as const };
   if (target.kind === 'unknown' || target.kind === 'deleted') {
-    const isDeleted = target.kind === 'deleted' || (await isDeletedOf(medplum, id, caller));
+    const isDeleted = target.kind === 'deleted' || (await isOwnDeleted(medplum, id, caller));
     return absentOutcome(isDeleted ? 'deleted' : 'unknown');
   }
   if (target.kind === 'failed') {
     return refuse([unavailable]);
   }
-  if (target.kind === 'doubtful' && (await deletedOne(medplum, id))) {
+  if (target.kind === 'doubtful' && (await readDeletedVersion(medplum, id))) {
     return absentOutcome('deleted');
   }
   return ifMatch === undefined || target.appointment.meta?.versionId === ifMatch

@@ -214,8 +214,7 @@ async function changeIssues(medplum: MedplumClient, stored: Appointment, input: 
 }
 
 /**
- * An appointment that names its Slots by their ids: no search finds those that it names by the server's address or
- * version.
+ * Shortens references to Slots to `Slot/id`: no search finds absolute or versioned references.
  */
 function withSlotIds(medplum: MedplumClient, appointment: Appointment): Appointment {
   const bases = [config.baseUrl, medplum.fhirUrl().toString().replace(/\/$/, '')];

@@ -72,6 +72,7 @@ function listWithout(name: string, list: readonly unknown[], isReserved: IsReser
     .map(({ left }) => left);
 }
 
+/** A value without reserved entries, and without what they leave empty. */
 function without(value: unknown, isReserved: IsReserved): unknown {
   if (Array.isArray(value)) {
     return value.map((entry) => without(entry, isReserved));

@@ -10,7 +10,7 @@ import { type CalendarEvent, calendarFile, methodOf } from '../time/calendar-fil
 import { isShownTwice } from '../time/time-zone.ts';
 import type { Recipient } from './recipient.ts';
 import { messageTexts } from './texts.ts';
-import { ahead, areOff, inOrder, type Known, type KnownStep, type MessageKind, type Thread } from './thread.ts';
+import { ahead, areCancelled, inOrder, type Known, type KnownStep, type MessageKind, type Thread } from './thread.ts';
 
 /** An e-mail in the format of Medplum's `POST /email/v1/send`: options of nodemailer. */
 export interface Mail {
@@ -154,7 +154,7 @@ function shownStep(
 function cancelledSteps({ appointments, thread: { known }, now }: Subject): KnownStep[] {
   return appointments.flatMap((one) => {
     const [appointment = '', start, end] = [one.id, parseInstant(one.start), parseInstant(one.end)];
-    const isOver = !areOff([one]) || start === undefined || end === undefined || start <= now;
+    const isOver = !areCancelled([one]) || start === undefined || end === undefined || start <= now;
     return isOver || known.steps.some((step) => step.appointment === appointment)
       ? []
       : [{ appointment, start, end, location: '' }];
@@ -177,15 +177,16 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
   const shown = (steps.length > 0 ? steps : known.steps).map((step) => shownStep(step, subject, config));
   const times = (one: Pick<KnownStep, 'start' | 'end'>) => timesOf(one, language, config.timeZone);
   const isForAbsence = appointments.some((appointment) => offerReason(appointment, config) === 'absence');
-  const word = kind === 'offer' && isForAbsence ? 'absence' : kind;
+  const textKind = kind === 'offer' && isForAbsence ? 'absence' : kind;
   const all = shown.map(({ step }) => times(step).short);
-  const titled = (...when: readonly string[]): string => texts.subjects[word].replace('{when}', () => when.join(', '));
+  const titled = (...when: readonly string[]): string =>
+    texts.subjects[textKind].replace('{when}', () => when.join(', '));
   const title = titled(...all.slice(0, 1));
   const offers = known.status === 'offered' ? appointments : [];
-  const [kept] = offers.flatMap((appointment) => endOf('offer', appointment, config) ?? []);
-  const last = kept ?? (kind === 'reminder' ? thread.answerBy : undefined);
-  const by = last && times({ start: last, end: last }).short;
-  const limit = by ? [(kept ? texts.until : texts.answerBy).replace('{when}', () => by)] : [];
+  const [offerEnd] = offers.flatMap((appointment) => endOf('offer', appointment, config) ?? []);
+  const replyBy = offerEnd ?? (kind === 'reminder' ? thread.answerBy : undefined);
+  const by = replyBy && times({ start: replyBy, end: replyBy }).short;
+  const limit = by ? [(offerEnd ? texts.until : texts.answerBy).replace('{when}', () => by)] : [];
   if (medium === 'sms') {
     const more = all.length > MAX_TIMES ? [`+${all.length - MAX_TIMES}`] : [];
     const said = [`${clinic}: ${titled(...all.slice(0, MAX_TIMES), ...more)}.`, ...limit].join(' ');
@@ -196,7 +197,7 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
   const isSeries = members.length > 0 && !isOff && known.status !== 'offered';
   const text = [
     texts.greeting,
-    texts.leads[word],
+    texts.leads[textKind],
     ...shown.map(({ step, what, where, page: own }) =>
       [times(step).long, ...what, ...where, ...(own && isSeries ? [texts.answer, own] : [])].join('\n'),
     ),

@@ -2,7 +2,7 @@ import type { Appointment } from '@medplum/fhirtypes';
 import { endOf, hasEnded, isForAssistant, isOpenOffer } from '../booking/appointment/expiry.ts';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import { DAY, instantOf, localTimeOf } from '../time/time-zone.ts';
-import { ahead, areOff, type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';
+import { ahead, areCancelled, type Known, knowledgeOf, type MessageKind, type Thread } from './thread.ts';
 
 const [MINUTE, HOUR] = [60_000, 3_600_000];
 
@@ -165,7 +165,7 @@ function knownNext(
   const isOver = appointments.length > 0 && current.length === 0;
   return (
     (isOver ? known : knowledgeOf(current, config, known)) ??
-    (known && areOff(current) ? { ...known, status: 'cancelled' } : known)
+    (known && areCancelled(current) ? { ...known, status: 'cancelled' } : known)
   );
 }
 

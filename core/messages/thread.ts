@@ -69,7 +69,7 @@ export interface Thread {
 const isOff = ({ status }: Appointment): boolean => status === 'cancelled' || status === 'entered-in-error';
 
 /** Whether all of some appointments are cancelled or entered-in-error. No appointments (deleted ones): true. */
-export const areOff = (appointments: readonly Appointment[]): boolean => appointments.every(isOff);
+export const areCancelled = (appointments: readonly Appointment[]): boolean => appointments.every(isOff);
 
 function stepIn(appointment: Appointment, config: PublicConfig) {
   const { id = '', status: stored, start, end, participant } = appointment;

@@ -108,17 +108,17 @@ const patientsOf = ({ participant }: Appointment): string[] =>
     actor?.reference?.startsWith('Patient/') ? [actor.reference.slice('Patient/'.length)] : [],
   );
 
-type HandingOn = Pick<ErasureContext, 'config' | 'hash'> & { readonly own: ReadonlySet<string> };
+type CopyContext = Pick<ErasureContext, 'config' | 'hash'> & { readonly own: ReadonlySet<string> };
 
 /**
  * A copy of an appointment for its successor patient, without data of this person. The copy is necessary because
  * earlier versions can only be removed together with the appointment.
  */
-function handedOn(
+function successorCopy(
   id: string,
   newest: Appointment,
   versions: readonly Appointment[],
-  { config, hash, own }: HandingOn,
+  { config, hash, own }: CopyContext,
 ): Appointment {
   const its = versions.filter((appointment) => patientsOf(appointment).some((patient) => own.has(patient)));
   const { id: _, meta, identifier = [], supportingInformation = [], ...current } = withoutEarlier(newest, its);
@@ -133,7 +133,15 @@ function handedOn(
   };
 }
 
-function planHandedOn(id: string, versions: readonly Resource[], context: HandingOn): Removal | Later | undefined {
+/**
+ * Plans the erasure of a person from an appointment that belongs to others now. While it is open, it is erased later;
+ * then one version without the person replaces all.
+ */
+function planSuccessorCopy(
+  id: string,
+  versions: readonly Resource[],
+  context: CopyContext,
+): Removal | Later | undefined {
   const [newest, ...older] = versions.filter((resource) => resource.resourceType === 'Appointment');
   const reference = `Appointment/${id}`;
   if (!newest) {
@@ -141,7 +149,7 @@ function planHandedOn(id: string, versions: readonly Resource[], context: Handin
   }
   return isOpen(newest)
     ? { reference, persons: [...context.own] }
-    : { reference, replacement: handedOn(id, newest, older, context), isHandedOn: true };
+    : { reference, replacement: successorCopy(id, newest, older, context), isHandedOn: true };
 }
 
 /** The types that portals submit besides patients. */
@@ -150,7 +158,7 @@ const submittedTypes: ReadonlySet<string> = new Set(['RelatedPerson', 'Questionn
 const ended: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled', 'rejected', 'entered-in-error']);
 
 /** The plan for a resource that names the person in an earlier version only, or a sentence about why it stays. */
-function planEarlier({ id, isDeleted, versions }: History, context: HandingOn): Removal | Later | string | undefined {
+function planEarlier({ id, isDeleted, versions }: History, context: CopyContext): Removal | Later | string | undefined {
   const [newest] = versions;
   if (!newest) {
     return undefined;
@@ -161,7 +169,7 @@ function planEarlier({ id, isDeleted, versions }: History, context: HandingOn): 
   }
   switch (newest.resourceType) {
     case 'Appointment':
-      return planHandedOn(id, versions, context);
+      return planSuccessorCopy(id, versions, context);
     case 'Communication':
       return { reference };
     case 'Task':

@@ -39,6 +39,7 @@ export function union(intervals: readonly Interval[]): IntervalSet {
   return result;
 }
 
+/** Each interval with the intervals of the other set that overlap it. */
 function* overlapping(intervals: IntervalSet, other: IntervalSet): Generator<[Interval, Interval[]]> {
   let first = 0;
   for (const interval of intervals) {

@@ -163,7 +163,8 @@ function durationIn({ schedule, services }: Bookable, step: VisitStep): number |
   return step.duration ?? (minutes === undefined ? known : minutes * 60_000);
 }
 
-function isFor({ resource, services }: CalendarSlot, pool: Pool, config: PublicConfig): boolean {
+/** Whether a Slot is bookable for the service of a pool. */
+function isInServiceOf({ resource, services }: CalendarSlot, pool: Pool, config: PublicConfig): boolean {
   const key = publishedKeyOf(resource, config);
   return (
     pool.kind === 'schedules' ||
@@ -311,7 +312,7 @@ export function* openStep(
         yield;
       }
       const own = slots.get(one.schedule.id) ?? [];
-      const fitting = own.filter((slot) => isFor(slot, pool, config) && isServed(slot, one, pool, frame));
+      const fitting = own.filter((slot) => isInServiceOf(slot, pool, config) && isServed(slot, one, pool, frame));
       const reach = fitting.reduce((most, { start, end }) => Math.max(most, end - start), 0);
       const calendar = new Map(own.map((slot) => [slot.id, slot]));
       const reserved = reservedSlots(one.schedule.id, one.reservations ?? [], { calendar, now: frame.now });

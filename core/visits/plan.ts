@@ -149,7 +149,7 @@ function takenByStaying(appointments: readonly Appointment[], { state, context: 
  * The appointments of the visit that stay and restrict the times of the moved ones, without holds. Of a series, only
  * future appointments count. They do not count if they are fewer than the moved ones: then they are exceptions.
  */
-function deciding({ series, service }: Visit, steps: readonly Step[], { context }: Step): Appointment[] {
+function restrictingAppointments({ series, service }: Visit, steps: readonly Step[], { context }: Step): Appointment[] {
   const { now, config } = context;
   const left = staying(steps).filter(
     (appointment) => stepOf(appointment, config)?.service === service && !isHold(appointment, config),
@@ -160,7 +160,7 @@ function deciding({ series, service }: Visit, steps: readonly Step[], { context 
 
 /** Checks order, gaps, lengths and pools of the requested appointments and, on a move, of those that stay. */
 function stepIssues(visit: Visit, steps: readonly Step[], first: Step): Issue[] {
-  const left = deciding(visit, steps, first);
+  const left = restrictingAppointments(visit, steps, first);
   // The staying appointments come first: of two appointments for one step the moved one is at fault.
   const taken = [...takenByStaying(left, first), ...takenBy(steps)];
   const { config } = first.context;

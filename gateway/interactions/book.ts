@@ -46,7 +46,7 @@ export const book: Handler = async (exchange, context) => {
     return ifMatch.version === undefined ? enqueueBooking(exchange, context) : refusal([notLater], context.config);
   }
   const { version } = ifMatch;
-  const response = await context.turns.take(queueKeys(exchange.body, nameOf(exchange.caller)), () =>
+  const response = await context.bookingQueue.take(queueKeys(exchange.body, nameOf(exchange.caller)), () =>
     callBot('book', exchange.body, exchange, context, {
       ...context.leads.headersFor(exchange.body),
       [ANSWER_HEADER]: AS_PARAMETERS,
@@ -62,7 +62,7 @@ export const book: Handler = async (exchange, context) => {
  */
 export const hold: Handler = async (exchange, context) => {
   const name = nameOf(exchange.caller);
-  const response = await context.turns.take([...queueKeys(exchange.body, name), `$hold ${name}`], () =>
+  const response = await context.bookingQueue.take([...queueKeys(exchange.body, name), `$hold ${name}`], () =>
     callBot('hold', exchange.body, exchange, context, {
       ...context.leads.headersFor(exchange.body),
       [ANSWER_HEADER]: AS_PARAMETERS,
@@ -76,7 +76,7 @@ export const hold: Handler = async (exchange, context) => {
  * queued, because its entries are counted.
  */
 export const joinWaitlist: Handler = async (exchange, context) => {
-  const response = await context.turns.take([`$waitlist ${nameOf(exchange.caller)}`], () =>
+  const response = await context.bookingQueue.take([`$waitlist ${nameOf(exchange.caller)}`], () =>
     callBot('join-waitlist', exchange.body, exchange, context, { [ANSWER_HEADER]: AS_PARAMETERS }),
   );
   return bookingAnswer(response, exchange, context);

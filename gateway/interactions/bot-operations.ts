@@ -33,4 +33,4 @@ const proposeVisits = answerOf('find-visits', 'Bundle');
  * caller are queued, because each may read much.
  */
 export const findVisits: Handler = (exchange, context) =>
-  context.turns.take([`$find ${nameOf(exchange.caller)}`], () => proposeVisits(exchange, context));
+  context.bookingQueue.take([`$find ${nameOf(exchange.caller)}`], () => proposeVisits(exchange, context));

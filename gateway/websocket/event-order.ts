@@ -43,7 +43,7 @@ function notifiable({ last, waiting }: Order): { readonly order: Order; readonly
   const reached = last + notified.length;
   return {
     order: { last: reached, waiting: new Map([...waiting].filter(([number]) => number > reached)) },
-    notified: notified,
+    notified,
   };
 }
 

@@ -24,10 +24,10 @@ const retiredNames: readonly (readonly [name: RegExp, now: string])[] = [
 ];
 
 const table = readFileSync('docs/glossary.md', 'utf8').split('## Retired words')[1] ?? '';
-const words = [...table.matchAll(/^\| ([a-z ]+) \| (.+) \|$/gm)].flatMap(([, word = '', now = '']) => {
+const words = [...table.matchAll(/^- ([a-z ]+): (.+)$/gm)].flatMap(([, word = '', now = '']) => {
   const capital = word.charAt(0).toUpperCase() + word.slice(1);
   const inNames = `\\b${word}(?=[A-Z])|(?<=[a-z])${capital}(?![a-z])`;
-  return word === 'retired' ? [] : [[new RegExp(`\\b(${word}|${capital})s?\\b|${inNames}`), now] as const];
+  return [[new RegExp(`\\b(${word}|${capital})s?\\b|${inNames}`), now] as const];
 });
 
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' })

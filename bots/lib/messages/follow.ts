@@ -33,7 +33,7 @@ import {
 import { isOfClinic, type Recipient, recipientsOf } from '../../../core/messages/recipient.ts';
 import { byPatient } from '../../../core/messages/reply.ts';
 import {
-  areOff,
+  areCancelled,
   type Known,
   type MessageKind,
   type Thread,
@@ -124,7 +124,7 @@ async function readAtOnce(
   const others = await readOccurrences(medplum, own);
   const before = others.filter(({ appointment: { id = '' } }) => claimed.has(id));
   if (step.do === 'send' && !step.isNew) {
-    const still = before.filter(({ appointment }) => areOff([appointment]) === areOff([own]));
+    const still = before.filter(({ appointment }) => areCancelled([appointment]) === areCancelled([own]));
     return { ...alone, members: still.flatMap((occurrence) => memberOf(occurrence, occurrence.thread ?? step.thread)) };
   }
   const now = Date.now();
@@ -412,7 +412,7 @@ export async function followAppointment(
   }
   const [now, media] = [Date.now(), mediaOf(secrets)];
   // A deleted appointment has no participants: its patient is told.
-  const notified: Appointment = appointments.find((appointment) => !areOff([appointment])) ??
+  const notified: Appointment = appointments.find((appointment) => !areCancelled([appointment])) ??
     appointments[0] ?? {
       resourceType: 'Appointment',
       status: 'cancelled',

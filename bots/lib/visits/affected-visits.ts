@@ -101,7 +101,7 @@ interface AffectedVisits {
 /** How many visits are asked for in one batch. */
 const TOGETHER = 20;
 
-/** The open appointments of the visits to which some belong; those of a series are none. */
+/** Reads all open appointments of the visits of some appointments. A series is no visit. */
 export async function readVisits(medplum: MedplumClient, appointments: readonly Appointment[]): Promise<Appointment[]> {
   const groups = [...new Set(appointments.flatMap((appointment) => notifiedGroupOf(appointment, config) ?? []))];
   const found: Appointment[] = [];

@@ -56,6 +56,11 @@ const localId = (reference: string | undefined): string | undefined =>
 
 const localPattern = /^(?:#|urn:uuid:|urn:oid:)(?<id>.+)$/;
 
+/**
+ * The person or resource that a participant references. Submitted persons are referenced by `#id`, `urn:uuid:` or their
+ * stored id.
+ * @returns `undefined` if the reference leads to nothing usable
+ */
 function readActor(
   reference: string,
   persons: SubmittedPersons,
