@@ -108,15 +108,15 @@ async function forget(medplum: MedplumClient, stored: Slot): Promise<void> {
   await (isYoung && withdraw(medplum, act, ({ id }) => id === act.id));
 }
 
-/** A Slot that is set free as it is to be stored: void where it gives its time back to offers. */
+/** The form in which to store a Slot that is set free: entered-in-error if its time goes back to bookable slots. */
 async function opened(medplum: MedplumClient, slot: Slot, stored: Slot): Promise<Slot> {
   const former = slot.status === 'free' ? calendarSlot(stored, config) : undefined;
   if (!former || former.role === 'bookable') {
     return slot;
   }
   const [around] = await readInTransaction(medplum, [aroundUrl(former.schedule, slot)]);
-  const isVoid = givesBack(former, slot, calendarOf(ofType('Slot', around), config), config);
-  return isVoid ? { ...slot, status: 'entered-in-error' } : slot;
+  const isEnded = givesBack(former, slot, calendarOf(ofType('Slot', around), config), config);
+  return isEnded ? { ...slot, status: 'entered-in-error' } : slot;
 }
 
 /**

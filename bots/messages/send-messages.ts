@@ -28,7 +28,10 @@ const LAST_BEGIN = 4_000;
 const PATIENCE = 60 * 60_000;
 
 /** Does what an operator asks for: a test message, or a note that a message came back. */
-async function carryOut(medplum: MedplumClient, { secrets, input }: BotEvent<Parameters>): Promise<Parameters> {
+async function runOperatorRequest(
+  medplum: MedplumClient,
+  { secrets, input }: BotEvent<Parameters>,
+): Promise<Parameters> {
   const said = (wanted: string) => input.parameter?.find(({ name }) => name === wanted)?.valueString ?? '';
   const number = said('returned');
   if (number !== '') {
@@ -66,7 +69,7 @@ export async function handler(
 ): Promise<Parameters | undefined> {
   const { input, secrets } = event;
   if (input.resourceType === 'Parameters') {
-    return carryOut(medplum, { ...event, input });
+    return runOperatorRequest(medplum, { ...event, input });
   }
   if (config.messages.from === undefined) {
     return undefined;

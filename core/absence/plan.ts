@@ -110,7 +110,7 @@ function slotsAt({ slots, longest }: FreeSlots, time: Interval): CalendarSlot[] 
   return found;
 }
 
-function remembered(answer: (time: number) => number): (time: number) => number {
+function memoized(answer: (time: number) => number): (time: number) => number {
   const known = new Map<number, number>();
   return (time) => {
     const value = known.get(time) ?? answer(time);
@@ -137,7 +137,7 @@ function calendarsOf(planning: Planning, config: PublicConfig): Calendars {
       ]),
     ),
     taken: calendarOf(planning.taken, config),
-    localTime: remembered((time) => localTimeOf(config.timeZone, time)),
+    localTime: memoized((time) => localTimeOf(config.timeZone, time)),
   };
 }
 

@@ -88,7 +88,7 @@ export function interfaceFor(request: FastifyRequest): (url: string, init?: Requ
 }
 
 /** The refusal of a client at a route that is not for it. */
-function strangerAt({ who }: RouteRule, { role, isAssistant }: Caller, origin: string): FhirResponse | undefined {
+function routeRefusal({ who }: RouteRule, { role, isAssistant }: Caller, origin: string): FhirResponse | undefined {
   if (who === 'assistant') {
     return isAssistant
       ? undefined
@@ -185,7 +185,7 @@ export function createAdmission(
       if (refused || !caller) {
         return refused;
       }
-      return countClient(request) ?? (await takePermit(caller, reply)) ?? strangerAt(rule, caller, addresses.origin);
+      return countClient(request) ?? (await takePermit(caller, reply)) ?? routeRefusal(rule, caller, addresses.origin);
     },
   };
 }

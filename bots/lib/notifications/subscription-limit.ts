@@ -46,10 +46,10 @@ function openSubscriptionsQuery(subscriber: string): string {
 }
 
 /**
- * Looks for a place for one more Subscription of a subscriber. Whoever adds the Subscription writes the row, on condition
- * of the version that was read: no two of them count the same Subscriptions.
+ * Reads the row of a subscriber who may have one more Subscription. The Subscription is added with this version of the
+ * row, so that concurrent requests do not exceed the limit.
  *
- * @returns the row of the subscriber; or why there is no place; or `overtaken` if this must be called again
+ * @returns the row of the subscriber; or the reason why the limit is reached; or `overtaken` if this must be called again
  * @throws ReadError when Medplum does not answer
  */
 export async function readRowBelowLimit(

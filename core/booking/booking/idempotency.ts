@@ -18,7 +18,7 @@ const patientIds = (participants: readonly AppointmentParticipant[]): string[] =
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   JSON.stringify([...one].sort()) === JSON.stringify([...other].sort());
 
-function says(submitted: Patient, stored: Patient | undefined): boolean {
+function hasElementsOf(submitted: Patient, stored: Patient | undefined): boolean {
   const { id: _, meta: __, text: ___, ...elements } = submitted;
   const known: Readonly<Record<string, unknown>> = { ...stored };
   return (
@@ -37,7 +37,7 @@ function isForSamePatients(
   const stored = patientIds(booked.participant);
   const isNew = resolved.entries.some(({ resource }) => resource?.resourceType === 'Patient');
   return isNew && patient
-    ? stored.some((id) => says(patient.value, findResource(state, 'Patient', id)))
+    ? stored.some((id) => hasElementsOf(patient.value, findResource(state, 'Patient', id)))
     : isSame(stored, patientIds(resolved.participants));
 }
 
