@@ -7,6 +7,7 @@ import { type Doctor, readDoctors } from './clinic/doctors.ts';
 import { type Picture, pictureIn } from './clinic/pictures.ts';
 import { type BookableService, type Catalogue, readServices } from './clinic/services.ts';
 import { type BookingService, bookingService, isRefusal, type Refusal, resourcesIn } from './fhir/client.ts';
+import { visitorLimits } from './http/limits.ts';
 import { createSeal, notificationSecret, type Seal, sealKey } from './session/seal.ts';
 import { createSessions } from './session/session.ts';
 import { createVisitorQuotas, type VisitorQuotas } from './session/visitor-quotas.ts';
@@ -50,9 +51,6 @@ export interface PortalOptions {
   /** Returns the current time in milliseconds since 1970 UTC; default: the system clock. */
   readonly now?: () => number;
 }
-
-/** Default of `bookingsPerHour`. */
-export const BOOKINGS_PER_HOUR = 12;
 
 /** The state and services that all pages of the portal share. */
 export interface Portal {
@@ -198,7 +196,7 @@ export function createPortal(options: PortalOptions, warn: (problem: string) => 
     seal: createSeal(sealKey(ownSecret), now),
     sessions: createSessions(),
     updates: createUpdates(service, { endpoint, topic, secret }, now, warn),
-    shares: createVisitorQuotas(options.bookingsPerHour ?? BOOKINGS_PER_HOUR, now),
+    shares: createVisitorQuotas(options.bookingsPerHour ?? visitorLimits.bookingsPerHour, now),
     notificationSecret: secret,
     services,
     // Name and phone may be stale: the page for a service that does not respond shows them, too.

@@ -6,12 +6,12 @@ import { addressGroup, addressGroups, addressNetwork, PER_NETWORK } from '../../
 import { serveAssets } from '../../packages/web/assets.ts';
 import { compressed } from '../../packages/web/compress.ts';
 import { caching, securityHeaders } from '../../packages/web/security.ts';
-import { type Count, isTooMuch } from './http/limits.ts';
+import { type Count, isTooMuch, visitorLimits } from './http/limits.ts';
 import { receiver } from './http/receiver.ts';
 import { type Changes, cookies, isKept, type PageHandler, type Reply, type Visit, visitOf } from './http/visit.ts';
 import { type Failure, failurePage } from './pages/failure.ts';
 import { layout } from './pages/layout.ts';
-import { BOOKINGS_PER_HOUR, createPortal, type Portal, type PortalOptions } from './portal.ts';
+import { createPortal, type Portal, type PortalOptions } from './portal.ts';
 import { calendarFeedRoutes } from './published/calendar-feed.ts';
 import { publishedRoutes } from './published/routes.ts';
 import { portalRoutes } from './routes/routes.ts';
@@ -31,9 +31,6 @@ function isFromOwnPage({ headers }: Pick<FastifyRequest, 'headers'>, origin: str
 const FORM_BYTES = 64 * 1024;
 
 const DRAFT_LENGTH = 3_600_000;
-
-/** Factor on the request limit for cheap requests: a page asks for updates every three seconds. */
-const CHEAP = 4;
 
 const YEAR = 365 * 24 * 3_600;
 
@@ -192,8 +189,10 @@ function limitAtOnce(most: number) {
 export function portal(options: PortalOptions): FastifyPluginAsync {
   return async (scope) => {
     const made = createPortal(options, (problem) => scope.log.warn(problem));
-    const { bookingsPerHour = BOOKINGS_PER_HOUR } = options;
-    const { requestsPerMinute = 25 * bookingsPerHour, changesPerMinute = 5 * bookingsPerHour } = options;
+    const { cheap: factor, requestsPerBooking, formsPerBooking } = visitorLimits;
+    const { bookingsPerHour = visitorLimits.bookingsPerHour } = options;
+    const { requestsPerMinute = requestsPerBooking * bookingsPerHour } = options;
+    const { changesPerMinute = formsPerBooking * bookingsPerHour } = options;
     const timeWindow = '1 minute';
     await scope.register(
       helmet,
@@ -219,7 +218,7 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
       const own = { keyGenerator: ({ ip }: FastifyRequest): string => addressGroup(ip), timeWindow };
       const network = { keyGenerator: ({ ip }: FastifyRequest): string => addressNetwork(ip), timeWindow };
       await pages.register(rateLimit, { ...own, max: requestsPerMinute });
-      const requests = pages.createRateLimit({ ...network, max: CHEAP * PER_NETWORK * requestsPerMinute });
+      const requests = pages.createRateLimit({ ...network, max: factor * PER_NETWORK * requestsPerMinute });
       // All forms share one limit.
       const forms = [
         pages.createRateLimit({ ...own, max: changesPerMinute }),
@@ -246,7 +245,7 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
         }
       });
       pages.addHook('onRequest', limitAtOnce(bookingsPerHour));
-      const cheap = { rateLimit: { max: CHEAP * requestsPerMinute, timeWindow } };
+      const cheap = { rateLimit: { max: factor * requestsPerMinute, timeWindow } };
       for (const { method, path, handler, isCheap } of portalRoutes) {
         pages.route({
           method,

@@ -1,5 +1,22 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
+/** The limits of one visitor, which the portal counts by address. Rates are per minute unless a name says otherwise. */
+export const visitorLimits = {
+  /** Bookings and moves, and holds at the same time; a clinic whose visitors share an address sets more. */
+  bookingsPerHour: 12,
+  /** Requests, and forms among them, for each booking in an hour: a visitor compares many times before one. */
+  requestsPerBooking: 25,
+  formsPerBooking: 5,
+  /** Factor on the request limit for cheap requests: a page asks for updates every three seconds. */
+  cheap: 4,
+  /** Calendar programs read a feed a few times in an hour. */
+  feeds: 30,
+  /** A snapshot of the published files takes five requests. */
+  published: 60,
+  /** Notifications of the service, which repeats those beyond the limit. */
+  notifications: 1_200,
+} as const;
+
 /** A rate limit: counts a request and returns whether the limit is exceeded. */
 export type Count = ReturnType<FastifyInstance['createRateLimit']>;
 

@@ -2,12 +2,10 @@ import { timingSafeEqual } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsync } from 'fastify';
 import type { PortalUpdates } from '../updates/updates.ts';
+import { visitorLimits } from './limits.ts';
 
 /** The largest notification, in bytes; an id-only notification has about two thousand. */
 const MAX_BYTES = 64 * 1024;
-
-/** Notifications from one address in a minute. The service repeats those beyond the limit. */
-const MAX_PER_MINUTE = 1_200;
 
 function isSame(one: string, other: string): boolean {
   const [left, right] = [Buffer.from(one), Buffer.from(other)];
@@ -25,7 +23,7 @@ function parsed(text: unknown): unknown {
 /** `POST /notifications`. The body of a request without the secret of the portal's Subscription is not read. */
 export function receiver(updates: PortalUpdates, secret: string): FastifyPluginAsync {
   return async (scope) => {
-    await scope.register(rateLimit, { max: MAX_PER_MINUTE, timeWindow: '1 minute' });
+    await scope.register(rateLimit, { max: visitorLimits.notifications, timeWindow: '1 minute' });
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: MAX_BYTES }, (_request, body, done) =>
       done(null, body),

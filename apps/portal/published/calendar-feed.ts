@@ -4,11 +4,8 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { isObject } from '../../../core/fhir/resource.ts';
 import { addressGroup, addressNetwork, PER_NETWORK } from '../../../packages/web/address-group.ts';
 import { isRefusal } from '../fhir/client.ts';
-import { isTooMuch } from '../http/limits.ts';
+import { isTooMuch, visitorLimits } from '../http/limits.ts';
 import type { Portal } from '../portal.ts';
-
-/** Requests from one address in a minute; calendar programs send a few in an hour. */
-const MAX_PER_MINUTE = 30;
 
 const file = /^([A-Za-z0-9-]{1,64}\.[0-9a-f]{64})\.ics$/;
 
@@ -27,9 +24,9 @@ export function calendarFeedRoutes(portal: Portal): FastifyPluginAsync {
   return async (scope) => {
     const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);
     const timeWindow = '1 minute';
-    await scope.register(rateLimit, { max: MAX_PER_MINUTE, timeWindow, keyGenerator });
+    await scope.register(rateLimit, { max: visitorLimits.feeds, timeWindow, keyGenerator });
     const network = scope.createRateLimit({
-      max: PER_NETWORK * MAX_PER_MINUTE,
+      max: PER_NETWORK * visitorLimits.feeds,
       timeWindow,
       keyGenerator: ({ ip }) => addressNetwork(ip),
     });

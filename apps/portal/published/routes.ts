@@ -5,14 +5,12 @@ import { isObject } from '../../../core/fhir/resource.ts';
 import { addressGroup } from '../../../packages/web/address-group.ts';
 import { takes } from '../../../packages/web/compress.ts';
 import { isRefusal, type Refusal } from '../fhir/client.ts';
+import { visitorLimits } from '../http/limits.ts';
 import type { Portal } from '../portal.ts';
 import { fileOf, type PublishedFile, publishedTypes, readSnapshot, type Snapshot } from './snapshot.ts';
 
 /** Lifetime of the newest snapshot, in milliseconds; the previous one stays readable as long. */
 const KEEP = 60_000;
-
-/** Requests from one address in a minute; a snapshot takes five. */
-const MAX_PER_MINUTE = 60;
 
 /** Caches the newest snapshot, and the previous one for readers in progress. */
 function snapshots(portal: Portal, folder: string) {
@@ -86,7 +84,7 @@ export function publishedRoutes(portal: Portal): FastifyPluginAsync {
   const { newest, of } = snapshots(portal, folder);
   return async (scope) => {
     const keyGenerator = ({ ip }: FastifyRequest): string => addressGroup(ip);
-    await scope.register(rateLimit, { max: MAX_PER_MINUTE, timeWindow: '1 minute', keyGenerator });
+    await scope.register(rateLimit, { max: visitorLimits.published, timeWindow: '1 minute', keyGenerator });
     scope.get('/$bulk-publish', async (request, reply) => {
       const found = await newest();
       if (isRefusal(found)) {
