@@ -42,9 +42,8 @@ export interface PortalOptions {
   readonly assets: Assets;
   /** Secret that seals links and sessions, at least 32 characters; default: the client secret. */
   readonly linkSecret?: string | undefined;
-  /** Requests from one address in a minute; default: 25 times `bookingsPerHour`. */
+  /** Requests from one address in a minute, and forms among them; defaults: `visitorLimits` times `bookingsPerHour`. */
   readonly requestsPerMinute?: number;
-  /** Bookings, holds and changes from one address in a minute; default: 5 times `bookingsPerHour`. */
   readonly changesPerMinute?: number;
   /** Bookings and moves from one address in an hour, and its holds at the same time; default: 12. */
   readonly bookingsPerHour?: number | undefined;

@@ -189,10 +189,9 @@ function limitAtOnce(most: number) {
 export function portal(options: PortalOptions): FastifyPluginAsync {
   return async (scope) => {
     const made = createPortal(options, (problem) => scope.log.warn(problem));
-    const { cheap: factor, requestsPerBooking, formsPerBooking } = visitorLimits;
     const { bookingsPerHour = visitorLimits.bookingsPerHour } = options;
-    const { requestsPerMinute = requestsPerBooking * bookingsPerHour } = options;
-    const { changesPerMinute = formsPerBooking * bookingsPerHour } = options;
+    const { requestsPerMinute = visitorLimits.requestsPerBooking * bookingsPerHour } = options;
+    const { changesPerMinute = visitorLimits.formsPerBooking * bookingsPerHour } = options;
     const timeWindow = '1 minute';
     await scope.register(
       helmet,
@@ -218,7 +217,10 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
       const own = { keyGenerator: ({ ip }: FastifyRequest): string => addressGroup(ip), timeWindow };
       const network = { keyGenerator: ({ ip }: FastifyRequest): string => addressNetwork(ip), timeWindow };
       await pages.register(rateLimit, { ...own, max: requestsPerMinute });
-      const requests = pages.createRateLimit({ ...network, max: factor * PER_NETWORK * requestsPerMinute });
+      const requests = pages.createRateLimit({
+        ...network,
+        max: visitorLimits.cheap * PER_NETWORK * requestsPerMinute,
+      });
       // All forms share one limit.
       const forms = [
         pages.createRateLimit({ ...own, max: changesPerMinute }),
@@ -245,7 +247,7 @@ export function portal(options: PortalOptions): FastifyPluginAsync {
         }
       });
       pages.addHook('onRequest', limitAtOnce(bookingsPerHour));
-      const cheap = { rateLimit: { max: factor * requestsPerMinute, timeWindow } };
+      const cheap = { rateLimit: { max: visitorLimits.cheap * requestsPerMinute, timeWindow } };
       for (const { method, path, handler, isCheap } of portalRoutes) {
         pages.route({
           method,

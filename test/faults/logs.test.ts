@@ -101,7 +101,7 @@ it('bookings, sign-ins, failures and websockets leave no name, address, answer, 
     ...['PORTAL_A_TOKEN', 'PORTAL_A_MEDPLUM_TOKEN'].map((name) => installation.addresses[name] ?? name),
   ];
   expect(words.filter((word) => installation.printed().includes(word))).toEqual([]);
-  expect(installation.printed()).toContain('"route":"/oauth2/token","status":400');
+  expect(installation.printed()).toContain('"method":"POST","route":"/oauth2/token","status":400');
   const audits = await http.medplum('admin', 'GET', '/AuditEvent?_count=1000');
   expect(words.filter((word) => audits.text.includes(word))).toEqual([]);
 });

@@ -9,11 +9,9 @@ export const visitorLimits = {
   formsPerBooking: 5,
   /** Factor on the request limit for cheap requests: a page asks for updates every three seconds. */
   cheap: 4,
-  /** Calendar programs read a feed a few times in an hour. */
+  /** Programs: calendars, readers of published files (five for a snapshot), the service, which repeats notifications. */
   feeds: 30,
-  /** A snapshot of the published files takes five requests. */
   published: 60,
-  /** Notifications of the service, which repeats those beyond the limit. */
   notifications: 1_200,
 } as const;
 
