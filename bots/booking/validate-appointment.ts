@@ -135,7 +135,9 @@ async function externalSlotIssues(
   if (!takesTime(input)) {
     return [];
   }
-  const { named, appointments, schedules, isKnown } = await readTaken(medplum, input, known);
+  const { named, appointments, schedules: found, isKnown } = await readTaken(medplum, input, known);
+  // If its new Slots are not known yet, a moved appointment is judged in the calendars that it has.
+  const schedules = found.length > 0 || !stored ? found : (await readTaken(medplum, stored)).schedules;
   const isAlone = mustBeAlone(input, named, config);
   const held = isAlone ? holderIssues(input, appointments, named) : [];
   const elsewhere = [
