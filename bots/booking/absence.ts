@@ -390,7 +390,6 @@ async function carryOutRequest(context: Context): Promise<Answer> {
 /**
  * Carries out `$absence`, for staff who may change all appointments: blocks the time of Schedules and plans new times
  * for their appointments; confirms the plan; ends the absence early. Repeating a request is safe.
- *
  * @param event - input: the body of `$absence`; headers: those of the request, for the caller's credentials
  * @returns Parameters with the absence, its blocks and the plan; or an OperationOutcome whose id stands for the HTTP status
  */

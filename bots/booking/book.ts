@@ -14,7 +14,6 @@ import { config } from '../lib/config.ts';
 
 /**
  * Carries out `$book` synchronously.
- *
  * @param event - input: the body of `$book`; headers: those of the request, for the caller's credentials
  * @returns the Appointment, `booked` or `pending`, or a Bundle of several (in Parameters if the gateway asks for them,
  *   `formatBookingResponse`), or an OperationOutcome whose id stands for the HTTP status

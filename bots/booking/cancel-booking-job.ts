@@ -50,10 +50,8 @@ async function cancelUntilStarted(medplum: MedplumClient, task: Task, authorizat
 
 /**
  * Cancels an asynchronous booking that has not been carried out yet. A job that has ended is unchanged.
- *
  * @param event - input: Parameters with the parameter `id`, the job's id
  * @returns the Task as it is afterwards, or `not-found` if it does not belong to the caller
- * @throws Error when Medplum does not answer
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Task | OperationOutcome> {
   const id = parametersIn(event.input).find(({ name }) => name === 'id')?.valueId;

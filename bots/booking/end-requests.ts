@@ -26,7 +26,6 @@ async function endRequest(medplum: MedplumClient, { id, focus }: Task): Promise<
  * Runs every minute. Cancels requests whose deadline is over, the earliest first, and reminds staff of those whose
  * deadline is near. A request that is over counts as ended already; here it is tidied up and its portal told. Then it
  * looks after absences.
- *
  * @throws Error when Medplum does not answer, or something could not be written; the next run tries again
  */
 export async function handler(medplum: MedplumClient, { secrets = {} }: Partial<BotEvent<Bot>> = {}): Promise<void> {

@@ -27,7 +27,6 @@ const dryRun: Issue = {
 /**
  * Accepts an asynchronous booking. A request that is malformed, or references a resource that the caller cannot see, is
  * refused at once; any other is stored as a Task before the response is sent.
- *
  * @param event - input: the body of `$book`; headers: those of the request, for the caller's credentials
  * @returns the Task, whose id names the job, or an OperationOutcome whose id stands for the HTTP status
  * @see specification 4.4, asynchronous execution

@@ -11,7 +11,6 @@ import { sendBundle } from '../lib/medplum.ts';
 /**
  * Tells the owner of a resource that it was deleted: Medplum itself hides that from callers whose access depends on the
  * tags of the resource.
- *
  * @param event - input: Parameters with `type` (code) and `id`
  * @returns an OperationOutcome: `deleted` if it was the caller's own when it was deleted, else `not-found`
  */

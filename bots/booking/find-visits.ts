@@ -107,7 +107,6 @@ async function find(medplum: MedplumClient, event: BotEvent<unknown>): Promise<B
 /**
  * Carries out `$find`: proposes visits that this caller can book now. All resources are read with the caller's rights:
  * one that the caller may not see neither fills a role nor appears in an error.
- *
  * @param event - input: Parameters; headers: those of the request, for the caller's credentials
  * @returns a Bundle of proposals, each a Bundle of appointments, or an OperationOutcome whose id stands for the HTTP status
  */

@@ -4,9 +4,7 @@ import { followPatient } from '../lib/booking/follow-patient.ts';
 
 /**
  * Updates the appointments of a patient after a change or deletion of the record.
- *
  * @param event - input: the Patient, or `deletedResource` with it, as the Subscription delivers it
- * @throws Error when it could not be done
  * @see specification 2.1
  */
 export async function handler(

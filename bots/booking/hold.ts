@@ -32,7 +32,6 @@ function personalOffer(starts: readonly number[], secrets: BotEvent['secrets']):
 /**
  * Carries out `$hold`: holds a time for the caller for some minutes, under the same rules as a booking. A personal
  * offer holds the time until its person has replied or it ends.
- *
  * @param event - input: the body of `$hold`; headers: those of the request, for the caller's credentials
  * @returns the Appointment, `proposed` (in Parameters if the gateway asks for them, `formatBookingResponse`), or an
  *   OperationOutcome whose id stands for the HTTP status

@@ -97,7 +97,6 @@ async function positionIn(medplum: MedplumClient, entry: Appointment): Promise<n
 
 /**
  * Carries out `$waitlist`: puts a person on the waitlist, or returns the position of an entry of the caller.
- *
  * @param event - input: the body of `$waitlist`; headers: those of the request, for the caller's credentials
  * @returns the entry with its place (in Parameters if the gateway asks for them, `formatBookingResponse`), or an
  *   OperationOutcome whose id stands for the HTTP status

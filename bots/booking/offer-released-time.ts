@@ -8,9 +8,7 @@ import { offerReleasedTime } from '../lib/waitlist/release.ts';
 
 /**
  * Offers released time to those who wait for it: as soon as it is released, and every minute what is left.
- *
  * @param event - input: the row, as the Subscription delivers it, or the Bot itself, as the clock does
- * @throws Error when the server could not be reached; the clock takes it up again
  */
 export async function handler(medplum: MedplumClient, { input, secrets = {} }: BotEvent<Task | Bot>): Promise<void> {
   const now = Date.now();

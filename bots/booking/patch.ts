@@ -296,7 +296,6 @@ async function attempt(
 /**
  * Changes or cancels an appointment. A requestor changes its own appointments; callers who may also change appointments
  * in Medplum are staff.
- *
  * @param event - input: as `parsePatchRequest` reads it; headers: those of the request, for the caller's credentials
  * @returns the Appointment as it is afterwards, or an OperationOutcome whose id stands for the HTTP status
  * @see specification 4.5

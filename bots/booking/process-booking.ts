@@ -88,7 +88,6 @@ async function runAgain(medplum: MedplumClient, { id = '' }: Task): Promise<void
  * Carries out an asynchronous booking. The transaction that books also completes the Task, so that the job books once
  * even if it runs several times. Medplum does not run a failed Bot again; therefore Medplum's cron also starts this Bot
  * every minute for unfinished jobs, one of each requestor after the other.
- *
  * @param event - input: the Task, as the Subscription delivers it, or the Bot itself, as the clock does
  * @throws Error when the server could not be reached, or conflicts with other requests persist: the job stays unfinished
  * @see specification 4.4, asynchronous execution

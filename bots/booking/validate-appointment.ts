@@ -25,7 +25,6 @@ import { writeRows } from '../lib/rows.ts';
 
 /**
  * Remembers that an appointment is about to be deleted.
- *
  * @param more - the entries that are written with it
  * @throws Error when it could not be written: then the appointment must not be deleted
  */
@@ -215,9 +214,7 @@ async function changeIssues(medplum: MedplumClient, stored: Appointment, input: 
   return hasMoved ? externalSlotIssues(medplum, input, stored, []) : leavingIssues(medplum, stored, input);
 }
 
-/**
- * Shortens references to Slots to `Slot/id`: no search finds absolute or versioned references.
- */
+/** Shortens references to Slots to `Slot/id`: no search finds absolute or versioned references. */
 function withSlotIds(medplum: MedplumClient, appointment: Appointment): Appointment {
   const bases = [config.baseUrl, medplum.fhirUrl().toString().replace(/\/$/, '')];
   const slot = appointment.slot?.map((reference) => {
@@ -256,7 +253,6 @@ async function validateWrite(
  * Checks every write to an Appointment before Medplum stores it: by staff in Medplum's app, through its API, or by its
  * own operations. A deletion is recorded, so that slots and subscribers follow it in any case. Writes by the Bots of
  * the service are not checked here, because the Bots apply the same rules themselves.
- *
  * @param event - input: the Appointment as it would be stored, or as it is if it is to be deleted
  * @returns `true` to allow the write, or the Appointment to allow it with a new note of what its requestor has sent, or the
  *   OperationOutcome with which Medplum refuses it

@@ -34,7 +34,6 @@ async function withPolicies(
 /**
  * Checks a patient that a portal makes inactive, before Medplum stores it: the patient's open appointments will be
  * cancelled, and the portal must be allowed to cancel them. Staff may make any patient inactive.
- *
  * @param event - input: the Patient as it would be stored
  * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it
  * @throws ReadError when the server could not be read; Medplum then refuses the write

@@ -11,7 +11,6 @@ import { ReadError, readInBatch } from './read.ts';
 
 /**
  * Returns the caller of a Bot with its credentials, so that the Bot reads no more than the caller may.
- *
  * @throws Error when Medplum does not identify the caller: the result would have no owner
  */
 export function callerOf({ requester, headers }: BotEvent<unknown>) {
@@ -49,7 +48,6 @@ export async function readRights(
 /**
  * Returns the role in which a caller acts on the appointments with the given ids. Staff who may change only some
  * appointments in Medplum are requestors of the others. Unknown ids are ignored.
- *
  * @throws ReadError when Medplum does not identify the caller
  */
 export async function readRole(

@@ -1,6 +1,5 @@
 /**
  * Processes items with limited concurrency. A failure does not stop the other items.
- *
  * @param atOnce - how many at the same time
  * @returns the results, in the order of the items
  * @throws Error the first failure, after all items are processed

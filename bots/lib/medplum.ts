@@ -42,7 +42,6 @@ export interface ServerRequest {
 export interface Connections {
   /**
    * Sends a request and reads its response; never rejects.
-   *
    * @param limit - milliseconds
    */
   readonly send: (request: ServerRequest, limit: number) => Promise<BotResponse | RequestFailure>;
@@ -208,7 +207,6 @@ function asPatch(entry: BundleEntry): BundleEntry {
 /**
  * Sorts the entries of a transaction into an order that all writers share: two transactions that change the same
  * resources in different orders would deadlock.
- *
  * @returns the bundle to send, and a function that restores the given order in the response
  */
 function inWriteOrder(bundle: Bundle) {
@@ -237,7 +235,6 @@ function inWriteOrder(bundle: Bundle) {
 /**
  * Sends a batch or a transaction to the server that runs this Bot, without retries: a repeated transaction could book
  * twice. It never throws, and gives up after two fifths of `BookingConfig.timeout`.
- *
  * @see https://hl7.org/fhir/R4/http.html#transaction
  */
 export async function sendBundle(
@@ -258,10 +255,8 @@ export const sendTransaction = (medplum: MedplumClient, entry: BundleEntry[]): P
 
 /**
  * Writes entries in one transaction, unless a concurrent change comes first.
- *
  * @param what - names the entries in error messages
  * @returns the response; `undefined` if a concurrent change came first, and nothing was written
- * @throws Error when the entries could not be written
  */
 export async function writeUnlessOvertaken(
   medplum: MedplumClient,
@@ -282,7 +277,6 @@ export async function writeUnlessOvertaken(
 /**
  * Sends a request that cannot be part of a batch. It never throws, and gives up after two fifths of
  * `BookingConfig.timeout`.
- *
  * @param path - relative to the base address of the server, for example `auth/me`
  * @returns status and body; `undefined` if there is no readable response
  */
@@ -298,7 +292,6 @@ export async function get(
 
 /**
  * Sends JSON to a non-FHIR path of the server. It never throws, and has the time limit of `get`.
- *
  * @returns status and body, or the reason why there is no response
  */
 export const post = (medplum: MedplumClient, path: string, body: object): Promise<BotResponse | RequestFailure> =>
@@ -314,7 +307,6 @@ const MAX_PAUSE = 2_000;
 /**
  * Waits for a random time before the next attempt, at most as long as the last attempt took. Competing requests thus
  * spread out, and wait longer the busier the server is.
- *
  * @param attempt - length of the attempt, in milliseconds
  */
 export async function backOff(attempt: number): Promise<void> {
@@ -335,7 +327,6 @@ export const contestedAttempts: Attempts = { most: 50, within: 6_000 };
 
 /**
  * Runs an operation that reads, decides and writes, and repeats it after a conflict with a concurrent change.
- *
  * @param isOvertaken - whether the result calls for another attempt
  * @returns the result of the last attempt
  */
@@ -357,7 +348,6 @@ export async function retryOvertaken<T>(
 
 /**
  * Reads, decides and writes until no other request is faster.
- *
  * @param attempt - one attempt; `unchanged` if there is nothing to write
  * @param what - names the result in error messages
  * @throws Error when it could not be written, or other requests were faster at each attempt

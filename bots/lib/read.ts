@@ -10,11 +10,7 @@ import { chunks, hasMore, pagesOf } from '../../core/rows/search.ts';
 import type { Interval } from '../../core/time/interval.ts';
 import { type BundleResponse, diagnosticsFor, MedplumError, type RequestOptions, sendBundle } from './medplum.ts';
 
-/**
- * Reads appointments by id and returns the times of those that are open, by id.
- *
- * @throws ReadError when the server could not be read
- */
+/** Reads appointments by id and returns the times of those that are open, by id. */
 export async function readOpenTimes(medplum: MedplumClient, ids: readonly string[]): Promise<Map<string, Interval>> {
   return new Map(
     ofType('Appointment', await readByIds(medplum, 'Appointment', ids)).flatMap((appointment): [string, Interval][] => {
@@ -24,11 +20,7 @@ export async function readOpenTimes(medplum: MedplumClient, ids: readonly string
   );
 }
 
-/**
- * Adds the successor patients of merged patients, over several merges.
- *
- * @throws ReadError when the server could not be read
- */
+/** Adds the successor patients of merged patients, over several merges. */
 export async function readSurvivors(medplum: MedplumClient, known: Patients): Promise<Patients> {
   let patients = known;
   const asked = new Set(known.keys());
@@ -67,7 +59,7 @@ function errorOf(answer: BundleResponse): ReadError {
   return new ReadError(`The FHIR server could not be read. ${reason}`, isLimited);
 }
 
-/** The server did not respond to a read, or refused it: no decision was made. */
+/** The server did not respond to a read, or refused it: no decision was made. Whatever reads throws it. */
 export class ReadError extends MedplumError {
   override readonly name = 'ReadError';
 }
@@ -93,7 +85,6 @@ type ReadAheadClient = MedplumClient & { readonly responses?: Map<string, Bundle
 
 /**
  * Reads several searches ahead in one request, instead of one after the other.
- *
  * @param urls - searches that are probably needed, exactly as they will be requested
  * @param again - searches that are read again even if the client has read them ahead
  * @returns a client that returns each response once, so that a second read is fresh. Other searches are sent as usual;
@@ -159,9 +150,7 @@ async function read(
 
 /**
  * Reads several histories in a batch, with the Bot's own rights; deletions are entries without a resource.
- *
  * @param urls - relative to the FHIR base address
- * @throws ReadError when the server does not respond or refuses one of them
  */
 export async function readHistories(medplum: MedplumClient, urls: readonly string[]): Promise<Bundle[]> {
   const entries = await readEntries(medplum, 'batch', urls, { isAnswer: isHistory });
@@ -173,10 +162,8 @@ export async function readHistories(medplum: MedplumClient, urls: readonly strin
 /**
  * Reads several searches in one transaction, so that their results are consistent. A server with a read replica reads
  * them from its primary database. Resources have `meta.author`.
- *
  * @param urls - relative to the FHIR base address
  * @returns the resources by search
- * @throws ReadError when the server does not respond or refuses one of them
  */
 export const readInTransaction = (
   medplum: MedplumClient,
@@ -186,10 +173,8 @@ export const readInTransaction = (
 
 /**
  * Reads several searches and histories in a batch, with the Bot's own rights. Resources have `meta.author`.
- *
  * @param urls - relative to the FHIR base address
  * @returns the resources by search
- * @throws ReadError when the server does not respond or refuses one of them
  */
 export const readInBatch = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
   read(medplum, 'batch', urls);
@@ -229,11 +214,7 @@ export const readLeaving = async (medplum: MedplumClient, since: number | undefi
   ).flatMap(({ id }) => id ?? []);
 };
 
-/**
- * Sends a batch with the given rights and returns its response entries, whatever their status.
- *
- * @throws ReadError when the server does not respond to each entry
- */
+/** Sends a batch with the given rights and returns its response entries, whatever their status. */
 export async function readResponses(
   medplum: MedplumClient,
   entry: BundleEntry[],
@@ -255,7 +236,6 @@ const saysNothingThere: ReadonlySet<number> = new Set([200, 403, 404, 410]);
 
 /**
  * Returns the resources of response entries; resources that the rights do not show are missing.
- *
  * @throws ReadError when an entry is a failure of the server
  */
 export function stateIn(entry: readonly BundleEntry[]): ResourceSet {
@@ -275,7 +255,6 @@ export const readStateAs = async (medplum: MedplumClient, entry: BundleEntry[], 
 /**
  * Reads the further pages of searches that must be complete (`mustBeWhole`); usually there are none, and nothing is
  * read.
- *
  * @param searches - as they were sent in a batch
  * @param answers - the response to each search
  * @throws ReadError when the server does not respond, or more results have the same time than it returns
@@ -303,8 +282,6 @@ export async function readRest(
 
 /**
  * Reads searches with the Bot's own rights; searches that must be complete (`mustBeWhole`) are read to the last page.
- *
- * @throws ReadError when the server does not respond or refuses one of them
  */
 export async function readWhole(medplum: MedplumClient, searches: readonly BundleEntry[]): Promise<Resource[]> {
   const answers = await readEntries(
@@ -374,10 +351,8 @@ function nextReading(reading: Reading, page: readonly Resource[], order: keyof t
  * Reads all that some searches find, page by page and however much it is: a page begins where the one before has ended,
  * not after so many results, of which Medplum counts ten thousand at most. Results that change, or stand where two
  * pages meet, may come twice; none is left out.
- *
  * @param searches - relative to the FHIR base address
  * @returns for each page what each of the searches has found: nothing once it is over
- * @throws ReadError when the server does not answer or refuses one of them
  */
 export async function* readPages(
   medplum: MedplumClient,

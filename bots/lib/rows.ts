@@ -13,10 +13,8 @@ export const RUN_LIMIT = 6_000;
 
 /**
  * Writes rows and further entries in one transaction.
- *
  * @param what - names the rows in error messages
  * @returns the first row as it was stored; `undefined` if a concurrent change came first
- * @throws Error when the rows could not be written
  */
 export async function writeRows(medplum: MedplumClient, entry: BundleEntry[], what: string): Promise<Task | undefined> {
   const written = await writeUnlessOvertaken(medplum, entry, what);
@@ -44,9 +42,7 @@ export async function moveCheckpoint(
 /**
  * Runs acts one after the other until `end`; the rest waits for the next run. A failure does not stop the others,
  * except at Medplum's rate limit, which each further request would prolong.
- *
  * @param end - no act starts after it; milliseconds since 1970 UTC
- * @throws Error with all failures
  */
 export async function carryOut(
   acts: Iterable<() => Promise<unknown>> | AsyncIterable<() => Promise<unknown>>,

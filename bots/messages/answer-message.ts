@@ -256,7 +256,6 @@ async function attempt(
 
 /**
  * Carries out `$answer`: what a person answers to a message, by the link in it. The link is all that it takes, whoever calls.
- *
  * @param event - input: Parameters with `token`, from the link, and `answer` (come, cancel, stop, start, move, this with
  *   `slot`, `start` and `end` once a time is chosen), or none to look first
  * @returns Parameters with the appointment's time and state, and what can be answered; an OperationOutcome (not found) for a

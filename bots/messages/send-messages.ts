@@ -58,7 +58,6 @@ const result = (kind: string, reason?: string): Parameters => ({
 /**
  * Runs every minute: sends people what they are to know of appointments that have changed, reminds them of those that come
  * near, and tries again what could not be sent. What is left when its time is over waits for the next run.
- *
  * @param event - input: the Bot itself, as the clock starts it; or Parameters: `to`, an address for a test, or `returned` and
  *   `status`, the number of a message that came back, and why
  * @throws Error with all that could not be done; the next run does it

@@ -13,7 +13,6 @@ const JOB_WAITS = 200;
  * A job occupies one of the few places in Medplum's queue, which bookings need too. So it waits only for a moment. A
  * delivery that takes longer goes on in the server's process without occupying a place; should that process end, its
  * lease runs out, and the Bot retry-deliveries starts the delivery anew.
- *
  * @param event - input: the outboxes, as Medplum's own Subscription delivers them
  * @throws Error when Medplum does not answer; the Bot retry-deliveries starts another delivery
  */

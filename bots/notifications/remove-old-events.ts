@@ -34,7 +34,6 @@ async function remove(medplum: MedplumClient, { reference, replacement }: Remova
 /**
  * Removes what an erasure has left to others and what is over by now, with all versions; of an appointment a copy without
  * the erased person stays. One that cannot be removed holds up no other.
- *
  * @param end - no removal starts after it; milliseconds since 1970 UTC
  */
 async function removeErased(medplum: MedplumClient, end: number): Promise<void> {
@@ -57,8 +56,6 @@ async function removeErased(medplum: MedplumClient, end: number): Promise<void> 
  * Is started by the clock and deletes what is no longer needed: delivered events that are older than
  * `notifications.keepEventsDays`, what ended Subscriptions have left behind, and what an erasure left to others. It can
  * be interrupted at any point.
- *
- * @throws Error when Medplum does not answer; the next run does it
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const end = Date.now() + RUN_LIMIT;

@@ -7,7 +7,6 @@ import { readOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
 /**
  * Follows the status that somebody has set in Medplum: one that an administrator switches on again gets its handshake, and
  * waiting events after it; nothing more is recorded for one that was switched off.
- *
  * @param event - input: the Subscription, as Medplum's own Subscription delivers it
  * @throws Error when Medplum does not answer, or others change it all the time
  */

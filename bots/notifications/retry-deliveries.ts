@@ -79,9 +79,6 @@ const subscriberOf = (resource: Resource): string | undefined =>
  * Reads what a run started by the clock begins with. How much it reads does not grow with the subscribers for whom
  * nothing is due: a row itself says when it must be looked at, and a changed Subscription is looked at until every
  * earlier change has been recorded.
- *
- * @param now - milliseconds since 1970 UTC
- * @throws Error when the server does not answer
  */
 async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<DueOutboxes> {
   const [checkpoints, open = []] = await readInTransaction(medplum, [
@@ -109,7 +106,6 @@ async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<Due
 /**
  * Switches off the Subscriptions of those who were deleted, and of practitioners who are no longer active: what they could
  * read once would be told them for ever.
- *
  * @returns whether all of them are off
  */
 async function endThoseOfFormer(medplum: MedplumClient, former: readonly SubscriberState[]): Promise<boolean> {
@@ -173,10 +169,8 @@ async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, 
 /**
  * Records the missing events of appointments: first a share of each subscriber's for all appointments, then what is left,
  * of one appointment after the other: one whose history cannot be read holds up no other.
- *
  * @param missing - the appointments; those that have all their events recorded are taken out
  * @param failed - those that fail alone are put in
- * @throws Error with all failures
  */
 async function recordMissing(
   medplum: MedplumClient,
@@ -253,8 +247,6 @@ async function recordMissedEvents(
 /**
  * Runs every minute: retries deliveries that are due or died, sends heartbeats, and ends expired Subscriptions. Records
  * missing events of changes, and follows deletions whose jobs were lost.
- *
- * @throws Error when Medplum does not answer; the next run tries again
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const start = Date.now();

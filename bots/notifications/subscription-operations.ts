@@ -256,7 +256,6 @@ const operations: Readonly<
 
 /**
  * Answers `$status`, `$events`, `$get-ws-binding-token` and `$deliver` to callers who may see the Subscription.
- *
  * @param event - input: as `readSubscriptionOperation` reads it; headers: those of the request, for the caller's
  *   credentials
  * @returns a Bundle, Parameters (`bindingOf`), or an OperationOutcome whose id stands for the HTTP status

@@ -228,7 +228,6 @@ const unknownInteraction: Issue = {
 /**
  * Creates, changes and ends topic-based Subscriptions: the one place where they are checked. The outbox is written in the
  * same transaction.
- *
  * @param event - input: `interaction` (create, update, delete), `id` and `version` of the stored Subscription (a version
  *   that it must have), `resource` (as sent); with unchecked content, since every caller of the Bot can send anything;
  *   headers: those of the request, for the caller's credentials

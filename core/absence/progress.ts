@@ -100,7 +100,6 @@ const inSilence = { keep: end('call'), cancel: { do: 'cancel' }, move: { do: 'mo
 /**
  * Decides the next action for an affected appointment. It depends only on stored data, so that interrupted, missed or
  * repeated runs do no harm.
- * @param now - milliseconds since 1970 UTC
  */
 export function nextStep(known: Known, now: number, config: PublicConfig): Step {
   const { row, rowStatus, appointment, offer, slots, absent } = known;

@@ -186,7 +186,6 @@ const names = ['schedule', 'period', 'reason', 'substitute', 'dry-run', 'plan', 
 /**
  * Reads the body of `$absence`.
  * @param body - parsed JSON of any kind
- * @param now - milliseconds since 1970 UTC
  * @returns the request, if it could be read, and all its issues
  */
 export function parseAbsenceRequest(

@@ -111,7 +111,6 @@ function urisOf({ published = {}, profileBase, localBase, names }: Addresses): B
 
 /**
  * Checks the content of `booking.config.json` and adds values from its preset and the defaults.
- *
  * @throws Error that names every faulty field and its possible values
  */
 export function resolveConfig(input: unknown): BookingConfig {

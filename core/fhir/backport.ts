@@ -4,7 +4,6 @@ const BACKPORT = 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinit
 
 /**
  * The service's profiles and extensions from the Subscriptions R5 Backport IG.
- *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/artifacts.html
  */
 export const backport = {

@@ -15,7 +15,6 @@ export const unitCodes: readonly string[] = Object.keys(units);
 
 /**
  * Reads a Duration; `undefined` if the value is not a duration in one of the units.
- *
  * @see https://hl7.org/fhir/R4/datatypes.html#duration
  */
 export function milliseconds(value: unknown): number | undefined {
@@ -48,7 +47,6 @@ export function isOutOfYears(value: string): boolean {
 /**
  * Reads a FHIR instant in the UTC years 0001 to 9999. It must have a date, a time to the second and an offset, and it
  * must exist: no 30 February, no 24:00, no leap second.
- *
  * @returns milliseconds since 1970-01-01T00:00:00Z; `undefined` if the value is not such an instant
  * @see https://hl7.org/fhir/R4/datatypes.html#instant
  */

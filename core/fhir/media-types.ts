@@ -1,6 +1,5 @@
 /**
  * The media types of FHIR's formats. The service itself uses the first of each.
- *
  * @see https://hl7.org/fhir/R4/http.html#mime-type
  */
 export const mediaTypes = {

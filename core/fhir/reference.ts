@@ -10,7 +10,6 @@ const idPattern = /^[A-Za-z0-9\-.]{1,64}$/;
 
 /**
  * Whether a value can be the logical id of a resource.
- *
  * @see https://hl7.org/fhir/R4/datatypes.html#id
  */
 export function isId(value: unknown): value is string {
@@ -19,7 +18,6 @@ export function isId(value: unknown): value is string {
 
 /**
  * Reads a literal reference to a resource of this service: `Type/id` or `{baseUrl}/Type/id`. A version is ignored.
- *
  * @param value - anything. Another server's address, a query, a path with `..`, a contained reference or a URN results
  *   in `undefined`.
  * @see https://hl7.org/fhir/R4/references.html#literal

@@ -57,7 +57,6 @@ export function withoutEmpty<T extends Resource>(resource: T): T {
 /**
  * A transaction entry that changes a stored resource, if it still has the version that was read. It uses the id of
  * `stored`.
- *
  * @see https://hl7.org/fhir/R4/http.html#concurrency
  */
 export function updateEntry<T extends Resource>(stored: T, changed: T): BundleEntry {

@@ -45,7 +45,6 @@ export function belongsTo(resource: Pick<Resource, 'meta'>, requestor: string, c
 /**
  * The stored `meta` of a resource that a requestor submits. Its own tags and profiles are kept, and the tags `external`
  * and of its owner are added. Every other claim (another requestor's tag, accounts, versions) is dropped.
- *
  * @param requestor - id of the requestor's profile; empty for the clinic
  * @param profiles - canonical URLs that the stored resource always claims
  * @see specification 2.1 and 2.2, meta.tag
@@ -67,7 +66,6 @@ export function metaOfSubmitted(
  * The `meta` of a resource that a Bot writes on behalf of a profile. A tag has the profile's id as code and the
  * replaced version as version. It thus applies to this change only: if a later author leaves it in, it no longer counts
  * (`changedBy`).
- *
  * @param who - id of the profile; empty for the service's own change
  * @param replaced - `meta.versionId` of the replaced version; absent on creation
  */

@@ -16,7 +16,6 @@ function problemOf(name: string): string | undefined {
 
 /**
  * Finds elements that could change the meaning of a resource, and names that are no element of any resource.
- *
  * @param sent - of any content, at most as deep as `DEEPEST`
  * @returns a `malformed-request` for each
  * @see https://hl7.org/fhir/R4/extensibility.html#modifierExtension;
@@ -51,7 +50,6 @@ const maxIssues = 50;
 /**
  * Finds conditional references (`Patient?identifier=…`). The server resolves them when it stores the resource, with the
  * rights of the client that stores it. The result could reveal resources that the sender may not read.
- *
  * @param notified - issues so far; their elements are skipped
  * @returns a `malformed-request` for each, with the path of its `reference`; at most 50
  * @see https://hl7.org/fhir/R4/http.html#trules, conditional references

@@ -183,7 +183,6 @@ const none: Omit<Thread, 'appointment' | 'group' | 'key'> = {
 /**
  * The next step for the messages of an appointment or visit. It depends on the notified and the stored state, not on
  * the changes between them. Several changes at once thus are one message, and a missed or repeated run has no effect.
- *
  * @param appointments - the stored ones, in order of time; none if they were deleted
  */
 export function nextStep(thread: Thread | undefined, appointments: readonly Appointment[], context: StepContext): Step {

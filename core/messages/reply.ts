@@ -63,7 +63,6 @@ function isStill(
 
 /**
  * The replies that are possible now.
- *
  * @param isAlone - `false` for a visit, which cannot be moved: a person would have to choose all its times again
  * @param isClosed - whether it is too late to cancel
  * @param isRefused - whether the address was unsubscribed

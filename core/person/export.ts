@@ -164,7 +164,6 @@ const withoutInternals = (resource: Resource): Resource => ({
 /**
  * All stored data about a person as one Bundle: the versions of resources in which the person takes part, without data
  * about others.
- *
  * @param versions - every stored version of every resource, grouped by resource, the newest first
  * @returns a Bundle of type collection; the versions of a resource share its `fullUrl` and differ in `meta.versionId`
  * @see https://hl7.org/fhir/R4/bundle.html (bdl-7)

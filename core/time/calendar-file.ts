@@ -43,7 +43,6 @@ export const methodOf = ([first, ...others]: readonly Pick<CalendarEvent, 'statu
 
 /**
  * Appointments as an iCalendar file, in UTC. A later event with the same id replaces an earlier one.
- *
  * @see https://www.rfc-editor.org/rfc/rfc5545 and, for e-mail, https://www.rfc-editor.org/rfc/rfc5546
  */
 export function calendarFile({ host, clinic, language, sent }: CalendarFile, events: readonly CalendarEvent[]): string {
@@ -85,7 +84,6 @@ export interface CalendarFileEvent extends Pick<CalendarEvent, 'start' | 'end' |
 
 /**
  * Appointments as the iCalendar file of a calendar feed. The text depends on the appointments only.
- *
  * @see https://www.rfc-editor.org/rfc/rfc5545
  */
 export function calendarFeed(events: readonly CalendarFileEvent[], language: string): string {

@@ -16,7 +16,6 @@ function midnightOf(year: number, month: number, day: number): number {
 /**
  * The local time of a date, a month or a year (`2027`, `2027-01`, `2027-01-31`) up to, not including, the next one; as
  * if it were UTC. `undefined` if there is no such date.
- *
  * @see https://hl7.org/fhir/R4/datatypes.html#date
  */
 export function localDateRange(value: string): Interval | undefined {
@@ -47,7 +46,6 @@ function offsetOf(text: string): number {
  * The period of a FHIR date, dateTime or instant by its precision: a year, a month, a day, a minute, a second or a part
  * of a second. A value without an offset is in the time zone (IANA name). A local time that occurs twice is the earlier
  * one.
- *
  * @returns from `start` up to, not including, `end`, in milliseconds since 1970 UTC; `undefined` if there is no such
  *   time (30 February, 24:00, a leap second), or an offset leads out of the years 0001 to 9999 in UTC
  * @see https://hl7.org/fhir/R4/search.html#date

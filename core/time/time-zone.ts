@@ -32,7 +32,6 @@ export function isTimeZone(timeZone: string): boolean {
 /**
  * The offset of a time zone from UTC, in milliseconds; positive east of Greenwich. `time` is milliseconds since 1970
  * UTC.
- *
  * @throws RangeError if there is no such time zone
  */
 export function offsetAt(timeZone: string, time: number): number {

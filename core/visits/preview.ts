@@ -22,10 +22,7 @@ interface VisitPreview {
   readonly offered: (slots: readonly Slot[], isTooLate: () => boolean) => readonly Proposal[];
 }
 
-/**
- * The visits that portals would find within a week. The visit need not be saved.
- * @param now - milliseconds since 1970 UTC
- */
+/** The visits that portals would find within a week. The visit need not be saved. */
 export function visitPreview(
   visit: Visit,
   { schedules, services }: { readonly schedules: readonly Schedule[]; readonly services: readonly HealthcareService[] },

@@ -179,7 +179,6 @@ function timeIssues(asked: Interval | undefined, hours: Interval, now: number): 
 /**
  * Reads the body of `$find`.
  * @param body - parsed JSON of any kind
- * @param now - milliseconds since 1970 UTC
  * @returns the request if it has no problems, or all problems
  */
 export function parseFind(body: unknown, now: number, config: BookingConfig): ParsedFind {

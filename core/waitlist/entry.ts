@@ -21,7 +21,6 @@ const MAX_WISHES = 20;
 
 /**
  * Checks the wished times of an entry.
- * @param now - milliseconds since 1970 UTC
  * @returns `element-missing`, `malformed-request`, `period-invalid`, `start-in-past`, `too-far-ahead` for each at fault
  */
 export function wishIssues({ value, path }: Located<Appointment>, now: number): Issue[] {

@@ -34,7 +34,6 @@ const ofBooking = ['slot', 'start', 'end'] as const;
 /**
  * Reads the body of `$waitlist`: an Appointment with the status `waitlist`, or Parameters with it.
  * @param body - parsed JSON of any kind
- * @param now - milliseconds since 1970 UTC
  * @returns the request, in the form of a booking without a time, and all its issues
  */
 export function parseJoinRequest(body: unknown, now: number, config: BookingConfig): ParsedRequest<AppointmentRequest> {

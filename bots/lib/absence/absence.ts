@@ -323,7 +323,6 @@ async function readOpenRows(medplum: MedplumClient): Promise<Map<string, Task>> 
  * Makes rows for the appointments of a plan, and for what has been booked since, chunk by chunk: in one transaction
  * with the row of the absence, which holds what is left, and with the lock, so that an appointment has one row even if two
  * absences affect it.
- *
  * @returns whether all have rows
  */
 async function makeRows(
@@ -407,11 +406,7 @@ const write = async (medplum: MedplumClient, row: Task, entry: BundleEntry[]): P
 const rowEntry = (row: Task, status: AffectedStatus, more: Parameters<typeof withStatus>[2] = {}): BundleEntry =>
   updateEntry(row, withStatus(row, status, more));
 
-/**
- * Whether others were faster with a booking: they do what is to be done, or the next run.
- *
- * @throws Error when the server could not be reached
- */
+/** Whether others were faster with a booking: they do what is to be done, or the next run. */
 function isLeftToNext(result: BookingResult | undefined): boolean {
   const issues = result?.kind === 'refused' ? result.issues : [];
   const isOvertaken = issues.length > 0 && issues.every(({ code }) => code === 'booking-conflict');
@@ -635,12 +630,10 @@ const carryOutStep = <Name extends Step['do']>(
 /**
  * Does what is to be done about absences: rows for the appointments of their plans and for what has been booked since, and
  * one act for each appointment that waits for one. What is left when the time is over is for the next run.
- *
  * @param secrets - of the project, by which it is known how people are reached
  * @param end - nothing is begun after it; milliseconds since 1970 UTC
  * @param only - id of the absence, by default all
  * @yields one act after the other
- * @throws Error when the server could not be read or written; the next run goes on
  */
 export async function* absenceActs(
   medplum: MedplumClient,
@@ -726,7 +719,6 @@ async function readFacts(medplum: MedplumClient, rows: readonly Task[]) {
 
 /**
  * Closes the absences that are over and whose appointments have all ended in one way or another.
- *
  * @param ticked - ids of the rows of those who need not be called any more: nobody looks at one again that is left open
  */
 async function* ends(

@@ -63,7 +63,6 @@ async function read(medplum: MedplumClient, entry: BundleEntry[], { requestor }:
 
 /**
  * Returns the free Slots near the requested time that the policies of their Schedules permit to book.
- *
  * @param returning - Slots that are free for this request alone
  */
 async function readOffers(
@@ -232,7 +231,6 @@ async function wholes(
  *
  * If one of several appointments is refused, the alternatives are other times of this appointment that fit the rest. If
  * there are none, or several appointments are refused, they are other whole visits, found as by `$find`.
- *
  * @param decision - the resources read for the refused request, and the Slots that are free for this request alone
  */
 export async function withAlternatives(

@@ -85,10 +85,8 @@ function holderReads({ id }: Appointment, ids: readonly string[], used: readonly
 
 /**
  * Reads the slots of an appointment and everything that they depend on, with the Bot's own rights.
- *
  * @param related - its existing slots (`completeRelated`)
  * @param history - its latest versions, if it may have left other slots: staff may have moved it in Medplum
- * @throws ReadError when the server could not be read
  */
 export async function readAppointmentSlots(
   medplum: MedplumClient,

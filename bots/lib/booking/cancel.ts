@@ -15,9 +15,7 @@ import { completeRelated, type RelatedAppointment, readSchedulesOf } from './rel
 
 /**
  * Returns the entries that cancel an appointment and its dependents, with the changes of their slots and Tasks.
- *
  * @param dependents - the appointments of the visit to cancel with it; by default all that depend on it
- * @throws ReadError when the server could not be read
  */
 export async function cancelEntries(
   medplum: MedplumClient,
@@ -56,8 +54,6 @@ export async function policiesOf(
 /**
  * Returns the issues for which the booking policies forbid its patient or portal to cancel an appointment; empty if it
  * is permitted.
- *
- * @throws ReadError when the server could not be read
  */
 export async function cancellationIssues(
   medplum: MedplumClient,

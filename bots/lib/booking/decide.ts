@@ -176,9 +176,7 @@ function lateIn(state: ResourceSet, { appointments }: BookRequest, now: number):
 /**
  * The first read: all resources that a request references, directly or not. Merged patients, services of a visit and
  * reserved appointments are read with the Bot's own rights, because the caller may not see them.
- *
  * @param counts - the searches for limits of the requestor; `counted` has their responses
- * @throws ReadError when the server could not be read
  */
 async function readNamed(
   medplum: MedplumClient,
@@ -260,9 +258,7 @@ async function readNearby(
 /** Maximum number of versions that are read of an appointment, latest first. */
 const VERSIONS = 100;
 
-/**
- * Reads the versions of appointments that the caller may read, and their Slots at the time of the booking.
- */
+/** Reads the versions of appointments that the caller may read, and their Slots at the time of the booking. */
 async function readHistoriesOf(
   medplum: MedplumClient,
   ids: readonly string[],
@@ -339,8 +335,6 @@ async function readTasks(medplum: MedplumClient, ids: readonly string[]): Promis
 /**
  * The second read: all resources that follow from the first one, in parallel. It uses the Bot's own rights, because
  * appointments of other requestors count, too. None of these resources reach the caller.
- *
- * @throws ReadError when the server could not be read
  */
 async function readFollowing(
   medplum: MedplumClient,
@@ -397,7 +391,6 @@ export const unavailable: Issue = {
 
 /**
  * Returns the issue for a failed read or for Medplum's rate limit.
- *
  * @throws any other error: it is unknown what was written
  */
 export function unavailableFor(error: unknown): Issue {
@@ -417,9 +410,7 @@ const undecided = (issue = unavailable): BookingDecision => ({
 
 export type ReadableRequest = ParsedRequest & { readonly request: BookRequest };
 
-/**
- * Reads in two steps what a booking or a hold depends on, and decides. A failed read is a refusal, not an error.
- */
+/** Reads in two steps what a booking or a hold depends on, and decides. A failed read is a refusal, not an error. */
 export async function decideBooking(
   medplum: MedplumClient,
   parsed: ReadableRequest,

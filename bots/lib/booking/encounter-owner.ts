@@ -22,7 +22,6 @@ async function attempt(medplum: MedplumClient, id: string): Promise<BundleRespon
 /**
  * Tags an encounter with the requestors that may see it. The result depends only on stored resources: repeating a run
  * is safe.
- *
  * @throws Error when the server could not be reached, refuses the result, or conflicts with other requests persist
  */
 export async function shareEncounter(medplum: MedplumClient, id: string): Promise<void> {

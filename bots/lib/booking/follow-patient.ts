@@ -15,7 +15,6 @@ async function readPatients(medplum: MedplumClient, query: Iterable<[string, str
 
 /**
  * Merges the records that two bookings created for one patient; returns the ids of the merged records.
- *
  * @throws Error when the server does not answer or refuses the merge, or other requests overtake every attempt
  */
 async function mergeDuplicates(medplum: MedplumClient, patient: Patient): Promise<string[]> {
@@ -35,8 +34,6 @@ async function mergeDuplicates(medplum: MedplumClient, patient: Patient): Promis
 /**
  * Updates the open appointments of a patient who is inactive, deleted or merged: they are transferred to the successor
  * patient of a merge, otherwise cancelled. Two records that simultaneous bookings created for one patient are merged.
- *
- * @throws Error when the server could not be read or written
  * @see specification 2.1
  */
 export async function followPatient(medplum: MedplumClient, id: string): Promise<void> {

@@ -48,9 +48,7 @@ export function relatedSearches(id: string): string[] {
 
 /**
  * Reads an appointment with its slots, patients and Tasks in one batch, with the Bot's own rights.
- *
  * @param id - of the appointment, as the caller sent it
- * @throws ReadError when the server could not be read
  */
 export async function readRelatedAppointment(medplum: MedplumClient, id: string): Promise<RelatedAppointment> {
   const [appointments, slots, patients, tasks] = await readInBatch(medplum, relatedSearches(id));
@@ -66,8 +64,6 @@ export async function readRelatedAppointment(medplum: MedplumClient, id: string)
 /**
  * Reads by id, with the Bot's own rights, the slots and patients of an appointment that `known` lacks: a search misses
  * those of another version and absolute references. Deleted resources stay missing.
- *
- * @throws ReadError when the server could not be read
  */
 export async function completeRelated(
   medplum: MedplumClient,
@@ -91,11 +87,7 @@ export async function completeRelated(
   };
 }
 
-/**
- * Reads the stored version of an appointment and the existing patients of its changed version, in one batch.
- *
- * @throws ReadError when the server could not be read
- */
+/** Reads the stored version of an appointment and the existing patients of its changed version, in one batch. */
 export async function readForChange(
   medplum: MedplumClient,
   changed: Appointment,
@@ -121,7 +113,6 @@ const takenSearches = (slots: readonly string[]): string[] =>
 
 /**
  * Reads Schedules with their services.
- *
  * @param known - Schedules and services that were read before
  */
 export async function readSchedules(
@@ -146,9 +137,7 @@ export const scheduleIdsOf = (slots: readonly Slot[]): string[] => [
 
 /**
  * Reads the Schedules of Slots with their services.
- *
  * @param known - Schedules with their actors that were read before
- * @throws ReadError when the server could not be read
  */
 export const readSchedulesOf = (
   medplum: MedplumClient,
@@ -203,9 +192,7 @@ async function readOwnSchedules(medplum: MedplumClient, { participant }: Appoint
 /**
  * Reads the Slots of an appointment with their Schedules. Without Slots, it reads the Schedule of each actor who has
  * exactly one.
- *
  * @param known - responses to `takenSearches`, if they were read before
- * @throws ReadError when the server could not be read
  */
 export async function readTaken(
   medplum: MedplumClient,

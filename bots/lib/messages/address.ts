@@ -78,7 +78,6 @@ async function readMerged(medplum: MedplumClient, patients: readonly string[]): 
 /**
  * Chooses who is told about each of some appointments: nobody who has refused; the first to whom the clinic may write, else
  * the first.
- *
  * @param candidates - as `recipientsOf` gives them
  */
 export async function chooseAddressees(

@@ -105,7 +105,6 @@ const memberOf = ({ appointment, row }: Occurrence, thread: Thread): Member[] =>
 
 /**
  * Which others of its series a message about an appointment is about.
- *
  * @param last - the Communication of a message that was claimed and may not have been sent
  * @param next - what is to be done about another appointment
  */
@@ -326,7 +325,6 @@ async function isByPortal(medplum: MedplumClient, appointment: Appointment): Pro
 
 /**
  * The address to which the last message to a person went, about whatever, if their portal has changed it since.
- *
  * @param own - by what the message itself is known, if it was begun before
  */
 async function readFormer(
@@ -396,8 +394,6 @@ async function release(
  * Does what is to be done about the messages of an appointment, or of the visit that it belongs to: sends one at most. It can
  * be interrupted at any point. A message is claimed before it is sent; one of which it is not known whether it was sent is sent once more, as the same
  * message (e-mail: with the same Message-ID).
- *
- * @throws Error when Medplum does not answer; the next run does it
  */
 export async function followAppointment(
   medplum: MedplumClient,

@@ -49,7 +49,6 @@ async function sendMail(medplum: MedplumClient, mail: Mail): Promise<Attempt> {
 
 /**
  * Sends an SMS to the webhook of the clinic, signed as Standard Webhooks are. Its id is the same in each attempt.
- *
  * @see https://www.standardwebhooks.com/
  */
 async function sendSms({ url, secret }: Gateway, id: string, to: string, text: string): Promise<Attempt> {
@@ -73,7 +72,6 @@ async function sendSms({ url, secret }: Gateway, id: string, to: string, text: s
 
 /**
  * Sends a message once.
- *
  * @param id - by which a second copy of it is recognized
  */
 export function sendMessage(

@@ -67,11 +67,9 @@ export async function undeliveredOffers(medplum: MedplumClient, message: Undeliv
 
 /**
  * Notes that a message which counted as sent has come back, and what follows.
- *
  * @param number - as `messageNumber` names it
  * @param status - why, as a code (RFC 3463)
  * @returns whether it counted as sent
- * @throws Error when Medplum could not be read or written
  */
 export async function messageReturned(medplum: MedplumClient, number: string, status: string): Promise<boolean> {
   const reason = `A mail server returned it with status ${status}.`;

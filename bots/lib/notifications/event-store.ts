@@ -16,7 +16,6 @@ export type EventNumber = readonly [subscription: string, number: number];
 
 /**
  * Reads events by Subscriptions and numbers.
- *
  * @returns the events that still exist, by their Subscriptions, in the order of their numbers
  */
 export async function readEvents(
@@ -74,11 +73,9 @@ function idsIn({ resource }: BundleEntry): (string | undefined)[] {
 /**
  * Reads what may be told about some events: the versions that they are about, if these still exist and the appointment
  * may be read.
- *
  * @param searches - searches that find the appointments that may be read
  * @param readable - criteria that decide which deleted appointments could be read
  * @param authorization - whose rights the searches use; by default the Bot's own
- * @throws Error when the server does not answer
  */
 export async function readContents(
   medplum: MedplumClient,

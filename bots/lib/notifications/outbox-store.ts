@@ -56,9 +56,7 @@ export const openRowsFor = ({ meta }: Appointment): string =>
 
 /**
  * Reads all rows to which events are still written.
- *
  * @param concerned - the value of `concernQuery`, if only those that some appointments concern are wanted
- * @throws Error when the server does not answer
  */
 export const readOpenRows = async (medplum: MedplumClient, concerned?: string): Promise<OutboxRow[]> =>
   rowsIn(await readAll(medplum, [openRows(concerned)]));
@@ -80,11 +78,7 @@ function joined(row: OutboxRow, stored: Subscription): SubscriptionOutbox | unde
   return { subscription: { ...stored, id }, settings: storedParameters(stored, config), row, outbox };
 }
 
-/**
- * Reads the Subscriptions of some rows.
- *
- * @throws Error when the server does not answer
- */
+/** Reads the Subscriptions of some rows. */
 export async function readSubscriptionsOf(
   medplum: MedplumClient,
   rows: readonly OutboxRow[],
@@ -102,11 +96,7 @@ export interface SubscriberState {
   readonly subscriptions: readonly SubscriptionOutbox[];
 }
 
-/**
- * Reads the outboxes of some subscribers, with their Subscriptions.
- *
- * @throws Error when the server does not answer
- */
+/** Reads the outboxes of some subscribers, with their Subscriptions. */
 export async function readSubscribers(
   medplum: MedplumClient,
   subscribers: readonly string[],
@@ -118,7 +108,6 @@ export async function readSubscribers(
 
 /**
  * Reads one Subscription and its outbox.
- *
  * @param known - with its id and its tags, however old
  */
 export async function readOutbox(
@@ -179,13 +168,11 @@ export const updated = (outboxes: Outboxes, updates: readonly OutboxUpdate[]): O
 
 /**
  * Writes the outboxes of one subscriber in one transaction.
- *
  * @param row - as it was read
  * @param updates - of some of them
  * @param more - what else is written with them
  * @returns the outboxes and the Subscriptions of the updates as they are afterwards; `overtaken` if anything had changed in
  *   the meantime, and nothing was written
- * @throws Error when the server does not answer or refuses it
  */
 export async function writeOutboxes(
   medplum: MedplumClient,
@@ -223,9 +210,7 @@ export async function writeOutboxes(
 
 /**
  * Writes one outbox, and its Subscription if that changes.
- *
  * @returns the outbox as it is afterwards; `overtaken` as `writeOutboxes`
- * @throws Error as `writeOutboxes`
  */
 export async function writeOutbox(
   medplum: MedplumClient,

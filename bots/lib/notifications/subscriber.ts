@@ -51,7 +51,6 @@ const isToTopic = ({ criteria }: Subscription): boolean => topicOf(criteria, con
 
 /**
  * Reads a Subscription with the caller's own rights.
- *
  * @returns the Subscription as the caller sees it, or why there is none
  */
 export async function readAsCaller(
@@ -101,8 +100,6 @@ async function describeCaller(medplum: MedplumClient, { authorization }: Subscri
 /**
  * Whether the caller may change a Subscription that it sees: its owner may, and so may those who can change any
  * Subscription in Medplum. Staff see those of portals, but may not change them.
- *
- * @throws Error when Medplum does not answer
  */
 export async function mayChange(medplum: MedplumClient, seen: Subscription, caller: Subscriber): Promise<boolean> {
   return (
@@ -110,20 +107,12 @@ export async function mayChange(medplum: MedplumClient, seen: Subscription, call
   );
 }
 
-/**
- * Whether the caller belongs to the clinic's staff.
- *
- * @throws Error when Medplum does not answer
- */
+/** Whether the caller belongs to the clinic's staff. */
 export async function isStaff(medplum: MedplumClient, caller: Subscriber): Promise<boolean> {
   return roleOf(await describeCaller(medplum, caller)) === 'staff';
 }
 
-/**
- * The appointments that the caller may read now, as criteria; empty if none, or if Medplum does not say.
- *
- * @throws Error when Medplum does not answer
- */
+/** The appointments that the caller may read now, as criteria; empty if none, or if Medplum does not say. */
 export async function readableAppointmentsOf(medplum: MedplumClient, caller: Subscriber): Promise<string[]> {
   return permittedAppointments(await describeCaller(medplum, caller));
 }

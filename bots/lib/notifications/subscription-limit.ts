@@ -48,9 +48,7 @@ function openSubscriptionsQuery(subscriber: string): string {
 /**
  * Reads the row of a subscriber who may have one more Subscription. The Subscription is added with this version of the
  * row, so that concurrent requests do not exceed the limit.
- *
  * @returns the row of the subscriber; or the reason why the limit is reached; or `overtaken` if this must be called again
- * @throws ReadError when Medplum does not answer
  */
 export async function readRowBelowLimit(
   medplum: MedplumClient,

@@ -26,7 +26,6 @@ function askForToken(
 /**
  * Lets the caller bind a websocket of Medplum to the messages of a Subscription. Medplum keeps the binding for an hour,
  * and checks with each message whether the caller may still read it.
- *
  * @param handshake - the notification that the websocket is sent once it is bound
  * @returns Parameters: `token` and `expiration` as Medplum gave them, `message-subscription` (the id of the Subscription
  *   that Medplum keeps), and `handshake`

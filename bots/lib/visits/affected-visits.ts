@@ -29,11 +29,7 @@ const SHARE = 0.3;
 /** Until when visits are looked for in order to offer them. */
 export const searchEnd = (now: number): number => now + config.timeout * 1_000 * SHARE;
 
-/**
- * The first visit that is found, as appointments that can be offered; empty if there is none.
- *
- * @throws ReadError when the server does not answer
- */
+/** The first visit that is found, as appointments that can be offered; empty if there is none. */
 export async function firstVisit(
   medplum: MedplumClient,
   wish: Omit<Wish, 'count' | 'time'>,
@@ -67,11 +63,7 @@ export interface Bounds extends Pick<Wish, 'mayTake' | 'deadline'> {
   readonly now: number;
 }
 
-/**
- * Finds the earliest replacement of a visit with the same steps, as appointments to offer; empty if there is none.
- *
- * @throws ReadError when the server does not answer
- */
+/** Finds the earliest replacement of a visit with the same steps, as appointments to offer; empty if there is none. */
 export async function findInstead(
   medplum: MedplumClient,
   { visit, steps }: Whole,

@@ -39,8 +39,6 @@ export const groupSearch = (group: string): string =>
 /**
  * Reads the other future appointments of a visit that ends as a whole, such as a visit that is offered. They belong to the
  * same requestor, and are read with the Bot's own rights.
- *
- * @throws ReadError when the server could not be read
  */
 export async function readDependentAppointments(
   medplum: MedplumClient,
@@ -60,11 +58,7 @@ export async function readDependentAppointments(
   return relatedTo(medplum, appointment, others);
 }
 
-/**
- * The other open appointments of the visit of which a person is told at once: what has not begun of it.
- *
- * @throws ReadError when the server could not be read
- */
+/** The other open appointments of the visit of which a person is told at once: what has not begun of it. */
 export async function readNotifiedTogether(
   medplum: MedplumClient,
   appointment: Appointment,
@@ -125,7 +119,6 @@ function relatedOf(appointments: readonly Appointment[], read: readonly Appointm
 
 /**
  * The entries that let the slots of appointments follow them.
- *
  * @param appointments - as they are about to be
  * @param read - what was read for each (`readAppointmentSlots`)
  */

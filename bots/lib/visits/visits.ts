@@ -144,7 +144,6 @@ class Offers {
 
 /**
  * Reads the next page of some offers, or pages from a time on, those before which are of no use.
- *
  * @returns false if nothing more can be read
  */
 async function readOn(all: readonly Offers[], from: number, finding: Finding): Promise<boolean> {
@@ -330,9 +329,7 @@ async function readBookable(pools: readonly Pool[], frame: Frame, medplum: Medpl
 
 /**
  * Looks for visits that a caller can book now. Everything is read with the caller's rights: what it may not see fills no role.
- *
  * @returns what was found, or the steps for which there is nobody
- * @throws ReadError when the server does not answer
  */
 export async function findVisits(
   medplum: MedplumClient,

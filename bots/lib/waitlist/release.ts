@@ -296,7 +296,6 @@ function candidate(
 
 /**
  * Offers a free Slot to the first whom it fits and who was not asked for it yet.
- *
  * @param after - the entry up to which earlier runs have passed over those who wait for it
  * @returns after how many milliseconds to offer it again, or the id of the entry after which the next run goes on;
  *   `undefined` if nothing is left to do
@@ -357,10 +356,8 @@ async function offerSlot(
 /**
  * Offers the released time of a row to those who wait for it. Nothing is kept of who is asked but the offers themselves: a
  * run that is interrupted, or comes twice, goes on from what is stored.
- *
  * @param secrets - of the project, by which it is known how people are reached
  * @param limit - until when one after the other is tried who may not have a time; milliseconds since 1970 UTC
- * @throws Error when the server could not be read or written; the next run goes on
  */
 export async function offerReleasedTime(
   medplum: MedplumClient,

@@ -161,7 +161,6 @@ function statusChangeIssues(
 
 /**
  * Refuses changes by a requestor after the end of the appointment. From then on only the clinic can change it.
- * @param now - milliseconds since 1970 UTC
  * @returns `cancellation-closed` if the time of a booked or requested appointment has passed
  */
 export function endedIssues({ id, status, end }: Appointment, now: number, expression: string): Issue[] {
@@ -237,7 +236,6 @@ function codeIssues(stored: Appointment, result: Appointment): readonly Issue[] 
  * In Medplum, staff may also move the appointment. Whether the calendar has the time is decided elsewhere.
  * @param result - the appointment after the change; of any shape
  * @param patients - the existing patients of the result
- * @param now - milliseconds since 1970 UTC
  * @param isInMedplum - whether it is changed in Medplum, not through the interface
  * @returns all problems: `malformed-request` where the result does not have the structure of an Appointment (and
  *   nothing else if an element has the wrong JSON type), `immutable-element`, `transition-not-allowed`,

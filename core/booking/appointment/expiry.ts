@@ -159,10 +159,7 @@ export function isOpenOffer(appointment: Appointment, now: number, config: Publi
   return isUnderWay('offer', appointment, now, config);
 }
 
-/**
- * Whether an appointment has expired although it is stored as open. It no longer has a right to its slots.
- * @param now - milliseconds since 1970 UTC
- */
+/** Whether an appointment has expired although it is stored as open. It no longer has a right to its slots. */
 export function hasEnded(appointment: Appointment, now: number, config: PublicConfig): boolean {
   return kinds.some((kind) => isOver(kind, appointment, now, config));
 }

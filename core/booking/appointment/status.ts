@@ -114,7 +114,6 @@ export function statusIssues(value: unknown, expression: string): Issue[] {
 
 /**
  * Checks whether a change of status is allowed.
- *
  * @returns `transition-not-allowed` if it is not; nothing if the status stays the same
  */
 export function transitionIssues(from: AppointmentStatus, to: AppointmentStatus, changer: Changer): Issue[] {

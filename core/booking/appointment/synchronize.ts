@@ -438,7 +438,6 @@ function onlyOnce(entry: BundleEntry, system: string): BundleEntry {
  * several appointments use a slot, the strongest use decides its status. The operation is idempotent.
  * @param appointment - as it is or is about to be
  * @param newId - gives a fresh `urn:uuid:` for each new slot
- * @param now - milliseconds since 1970 UTC
  * @see specification section 3
  */
 export function slotEntries(

@@ -83,10 +83,7 @@ export function jobIn({ status, input }: Task): BookingJob | undefined {
 /** The age in milliseconds at which a waiting job counts as left over. */
 const OVERDUE = 5_000;
 
-/**
- * The search for the ids and owners of left-over jobs. A new attempt makes a job as new as the attempt.
- * @param now - milliseconds since 1970 UTC
- */
+/** The search for the ids and owners of left-over jobs. A new attempt makes a job as new as the attempt. */
 export const overdueJobs = (now: number, config: PublicConfig): string =>
   rowSearch(
     ['book'],

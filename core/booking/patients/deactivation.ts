@@ -42,7 +42,6 @@ function appointmentIssues(
  * Finds the reasons why a requestor may not make its patient inactive. This cancels the open appointments of the
  * patient, so the requestor must be allowed to cancel each of them.
  * @param open - open appointments of the patient, at most `MAX_APPOINTMENTS`
- * @param now - milliseconds since 1970 UTC
  * @returns `patient-has-appointments`, `cancellation-closed`; equal texts are returned once
  */
 export function deactivationIssues(

@@ -85,7 +85,6 @@ function rulesFor(me: unknown, interaction: 'read' | 'update'): Record<string, u
  * The appointments that a caller may read, or update without field restrictions, as search criteria. An appointment
  * must meet one of them. They come from the AccessPolicy that Medplum has resolved for the caller (`GET /auth/me`), and
  * Medplum evaluates them.
- *
  * @param me - Medplum's response
  * @returns `Appointment`, or criteria as in an AccessPolicy (`Appointment?_tag=…`); empty if nothing is permitted
  * @see https://www.medplum.com/docs/access/access-policies

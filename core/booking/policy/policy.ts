@@ -66,7 +66,6 @@ const rulesByAction: Readonly<Record<PolicyAction, PolicyRule>> = {
  * them.
  * @param policies - of all Schedules concerned
  * @param interval - of the appointment
- * @param now - milliseconds since 1970 UTC
  * @param expression - FHIRPath of the element at fault
  * @returns for `take`: `too-soon`, `too-far-ahead`, `policy-invalid`; for `cancel`: `cancellation-closed`. Equal texts
  *   are returned once.

@@ -36,7 +36,6 @@ function attributes(): string {
  * A regular expression for narratives that are safe to display. Medplum uses it where a portal writes directly, without
  * code of the service. It has the elements, attributes and values that `narrativeProblem` allows, and takes linear
  * time.
- *
  * @see https://hl7.org/fhir/R4/narrative.html, txt-1
  */
 export const NARRATIVE_PATTERN = `^${space}*(?=<div[ \\t\\r\\n/>])(?:[^<]|</?${oneOf(allowedElements)}(?:${space}+${attributes()})*${space}*/?>)*$`;

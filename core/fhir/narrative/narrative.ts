@@ -67,7 +67,6 @@ function tagProblem({ name, attributes }: SaxesTagPlain): string | undefined {
  * Checks a narrative. It must be well-formed XHTML with the elements and attributes that FHIR allows: nothing that a
  * browser would execute or load. CDATA sections and comments are refused, since they could hide content. The check
  * takes linear time, and the length is limited. It does not check whether the narrative has content (txt-2).
- *
  * @returns the predicate of a sentence about the problem; `undefined` if the narrative is valid
  * @see https://hl7.org/fhir/R4/narrative.html
  */
@@ -126,7 +125,6 @@ function narrativesIn(value: unknown, path: string): readonly Found[] {
 /**
  * Checks the narratives of a submitted resource and its contained resources, at any depth. Stored narratives must be
  * safe to display without further checks.
- *
  * @param resource - JSON of any shape, at most as deep as `DEEPEST`
  * @param stored - the stored resource of a change; its narratives are not checked again
  * @returns `profile-violation` for each narrative that is not safe

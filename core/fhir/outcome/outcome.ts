@@ -109,7 +109,6 @@ const alternativeExtension = (alternative: Alternative, config: PublicConfig): E
  * Converts issues (at least one) to an OperationOutcome; nothing else does. Its `id` carries the HTTP status through
  * Medplum's `Bot/$execute`. Each issue has its code from the CodeSystem LocalBookingError. With more than fifty issues,
  * the last one says how many were left out.
- *
  * @see specification section 7; https://hl7.org/fhir/R4/operationoutcome.html
  */
 export function toOperationOutcome(
@@ -147,7 +146,6 @@ export function quoted(sent: unknown): string {
 
 /**
  * Converts the OperationOutcome of a server that rejected a resource as invalid FHIR, issue by issue.
- *
  * @param outcome - its expressions begin with the type of the faulty resource
  * @param rejected - the name of the resource for issues without a reason: `request`
  * @param pathOf - the path of an element in the request; by default the server's expression

@@ -216,7 +216,6 @@ function readElement(value: unknown, element: Element, path: string, mayHaveGaps
 /**
  * Compares a JSON value with FHIR's definition of its type, at any depth: names, JSON types, bound codes, and the years
  * of moments (0001 to 9999 in UTC). Formats of dates and required elements are not checked.
- *
  * @param value - at most as deep and as large as `sizeProblem` allows
  * @param type - of a resource or a data type of the service; a value of any other type has no elements
  * @see https://hl7.org/fhir/R4/json.html

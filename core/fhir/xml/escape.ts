@@ -7,7 +7,6 @@ const unknownToXml =
 
 /**
  * Escapes text for XML. Characters that XML does not allow become the replacement character.
- *
  * @see https://www.w3.org/TR/xml/#charsets
  */
 export const escapeText = (text: string): string =>

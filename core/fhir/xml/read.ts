@@ -237,7 +237,6 @@ interface XmlReader {
 /**
  * Reads a resource from XML, nested at most `depth` levels. Everything that FHIR's JSON can express is read; the order
  * of elements does not matter. Document type declarations, and with them custom entities, are refused.
- *
  * @returns a reader whose result is the resource as JSON, or a `malformed-request` for each problem
  * @see https://hl7.org/fhir/R4/xml.html
  */

@@ -98,7 +98,6 @@ function writeResource(value: object, type: string, attributes: string, indent: 
 /**
  * Writes a resource as XML: known elements in FHIR's order, then unknown ones, as in a contained resource of another
  * type. A narrative that is not well-formed is written as text. `pretty` adds line breaks and indentation.
- *
  * @see https://hl7.org/fhir/R4/xml.html
  */
 export function toXml(resource: Resource, pretty = false): string {

@@ -6,9 +6,7 @@ import { newRow, rowSearch } from '../../rows/row.ts';
 import { eventNumbersOf } from '../events/event.ts';
 import type { Outbox } from './outbox.ts';
 
-/**
- * The overlap of two runs, in milliseconds: changes were being written at the checkpoint, and clocks may differ.
- */
+/** The overlap of two runs, in milliseconds: changes were being written at the checkpoint, and clocks may differ. */
 export const OVERLAP = 2 * 60_000;
 
 /** The largest number of changed appointments in one run. */

@@ -104,7 +104,6 @@ function isOfTopic(change: Change, name: TopicName, config: PublicConfig): boole
  * Whether a subscriber is notified of a change, access rights aside. The requestor's own booking is not an event. Later
  * changes, and appointments that the clinic creates, are events for every subscriber except the author. The author gets
  * them only on request.
- *
  * @see specification section 6
  */
 function isEventFor(change: Change, { owner, settings, since, formerOf }: Subscriber, config: PublicConfig): boolean {
@@ -135,7 +134,6 @@ function eventFor({ previous, deleted }: Change, current: Appointment): EventFac
 
 /**
  * The events of a subscriber that are not recorded yet.
- *
  * @param known - the recorded events, by `eventKey`
  * @param last - number of the subscriber's last event
  */

@@ -104,7 +104,6 @@ function appointmentEntry({ event, appointment }: EventContent, content: Content
 /**
  * A notification: a Bundle of type history whose first entry is the state of the Subscription, followed by its events.
  * For the content `empty`, only the state contains the numbers and times of events.
- *
  * @param contents - the events, in order; none for a handshake or a heartbeat
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription-notification-r4.html
  */
@@ -140,7 +139,6 @@ export function notification(
 
 /**
  * The response to `$status`: a searchset of Parameters, one for each Subscription.
- *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-status.html
  */
 export function statusBundle(reports: readonly StatusReport[], context: BundleContext): Bundle {

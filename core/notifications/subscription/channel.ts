@@ -22,7 +22,6 @@ const reserved: readonly string[] = [
 /**
  * Reads one line of `channel.header`; `undefined` if it is not allowed. The name ends at the first colon. The value may
  * contain further colons; only white space around it is removed.
- *
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-5
  */
 export function parseHeader(line: unknown): readonly [name: string, value: string] | undefined {

@@ -18,7 +18,6 @@ const GLOBAL_UNICAST = ['2000::/3'];
  * Whether an address is public and does not represent another one. The library knows the ranges for special purposes:
  * protocol assignments (Teredo among them), 6to4, documentation. Some of them carry an IPv4 address, which a relay
  * would reach even if it is private.
- *
  * @see https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
@@ -59,7 +58,6 @@ export function hostOf({ hostname }: URL): string {
 
 /**
  * The addresses of a name in the text of a hosts file; for `localhost` always the loopback addresses.
- *
  * @see https://www.rfc-editor.org/rfc/rfc6761#section-6.3
  */
 export function addressesInHosts(hosts: string, host: string): string[] {

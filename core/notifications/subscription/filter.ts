@@ -53,7 +53,6 @@ const MAX_FILTER_LENGTH = 4_000;
 
 /**
  * Reads the text of a `backport-filter-criteria`, for example `Appointment?status=booked,cancelled&patient=Patient/1`.
- *
  * @param expression - FHIRPath of the element, for the issue
  * @returns the conditions, all of which must be met, or the issue
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-filter-criteria.html

@@ -55,7 +55,6 @@ function endIssues(settings: SubscriptionParameters | undefined, now: number): I
 /**
  * Checks a Subscription from a subscriber. An update may end it, by its status or its end. Elements that only the
  * service sets are dropped.
- *
  * @param body - of the request, with unchecked content
  * @param id - of the stored Subscription for an update
  */

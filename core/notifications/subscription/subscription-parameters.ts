@@ -204,7 +204,6 @@ function readEnd(sent: unknown): Read<number> {
 /**
  * Reads the settings of a Subscription. The check of the addresses of its endpoint follows after name resolution
  * (`endpointProblem`).
- *
  * @param sent - the Subscription of a subscriber, of any shape
  * @returns the settings if there are no issues, and all issues
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/StructureDefinition-backport-subscription.html

@@ -41,11 +41,7 @@ export interface Claim {
   readonly refresh: () => Promise<void>;
   /** Whether another delivery has taken the outboxes over, or they were given back or could not be written. */
   readonly isLost: () => boolean;
-  /**
-   * Writes what was noted, and gives the outboxes back.
-   *
-   * @throws Error when Medplum does not answer
-   */
+  /** Writes what was noted, and gives the outboxes back. */
   readonly release: () => Promise<void>;
 }
 
@@ -186,10 +182,8 @@ function createClaim(medplum: MedplumClient, lease: string, first: SubscriberSta
 
 /**
  * Claims the outboxes of a subscriber for a delivery.
- *
  * @param subscriber - id of the profile
  * @returns the claim; `undefined` if another delivery has them, or there is nothing to deliver
- * @throws Error when Medplum does not answer
  */
 export async function claimOutboxes(medplum: MedplumClient, subscriber: string): Promise<Claim | undefined> {
   const lease = randomUUID();

@@ -31,7 +31,6 @@ import { postNotification } from './rest-hook.ts';
 /**
  * Passes a notification to the websockets that are bound to a Subscription: Medplum sends them the message that is written
  * here. Subscribers without a bound websocket use `$events`.
- *
  * @param owner - id of the profile that owns the Subscription
  * @returns the problem, or `undefined`
  */
@@ -241,7 +240,6 @@ async function serveAll(
  * Sends a subscriber what is due: handshakes, the waiting events in the order of their numbers, heartbeats. Only one
  * delivery of a subscriber runs at a time: it claims the outboxes for a limited time; if it dies, another one takes over.
  * Events that were sent but not yet recorded as sent are sent again, with the same number.
- *
  * @param subscriber - id of the profile
  * @throws Error when Medplum does not answer; the Bot retry-deliveries starts another delivery
  */

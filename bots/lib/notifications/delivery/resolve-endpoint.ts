@@ -49,7 +49,6 @@ async function addressesOf(host: string, limit: number, resolver: Resolver): Pro
 
 /**
  * Resolves the host of an endpoint and checks every address that it has.
- *
  * @param limit - milliseconds that this may take
  * @param allowed - networks of the installation, CIDR
  * @param resolver - asks the name servers; by default those of the system

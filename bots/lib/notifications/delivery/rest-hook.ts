@@ -61,7 +61,6 @@ function send(
  * Sends a notification. The connection goes to exactly the addresses that were checked, whatever the name resolves to by
  * then; certificates are checked against the name. A redirect is an answer like any other that is not 2xx. The time limit
  * of the Subscription covers everything together: name resolution, connection, TLS, and the whole answer.
- *
  * @param headers - `channel.header` of the Subscription
  * @returns what went wrong, or `undefined` if the whole of a 2xx answer came in time
  */

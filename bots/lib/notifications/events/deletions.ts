@@ -21,7 +21,6 @@ export type Changed = Appointment | { readonly deletedResource: Appointment };
 
 /**
  * Writes the events of an appointment that was changed or deleted, for all subscribers that must know of it.
- *
  * @throws Error when it could not be done; the Bot retry-deliveries catches up
  */
 export async function recordChange(medplum: MedplumClient, changed: Changed): Promise<void> {
@@ -63,9 +62,7 @@ const PAGE = 100;
 
 /**
  * Catches up on deletions whose jobs were lost: frees the slots, and records the events.
- *
  * @param end - after this moment nothing further is begun
- * @throws Error when Medplum does not answer; the next run tries again
  */
 export async function followDeletions(medplum: MedplumClient, end: number): Promise<void> {
   async function* acts() {

@@ -37,8 +37,6 @@ type MergedPatients = readonly Patient[];
 /**
  * Reads the patients that were merged into those of appointments, if a Subscription asks for certain patients: the
  * subscriber knows the patient that it submitted, but the appointment names the one that the clinic merged it into.
- *
- * @throws Error when the server does not answer
  */
 export async function readMergedPatients(
   medplum: MedplumClient,
@@ -138,10 +136,8 @@ async function withOlder(medplum: MedplumClient, about: string, first: Bundle, s
 /**
  * Reads the histories of appointments as far as events of their changes may be missing: their newest versions, and older
  * ones too if runs were missed.
- *
  * @param about - references to the appointments
  * @param outboxes - of the subscribers that may have to be told
- * @throws ReadError when the server does not answer
  */
 async function readAppointmentHistories(
   medplum: MedplumClient,
@@ -188,7 +184,6 @@ export interface EventState {
  * Outboxes are read first, so that concurrent changes make the later write fail. Outboxes and events are read in
  * transactions, which a server with a read replica answers from its primary database. Histories may come from the
  * replica: a history without the current version is not used.
- *
  * @param tags - only the outboxes that appointments with these tags concern are read
  * @throws Error when a history lags behind
  */
@@ -282,7 +277,6 @@ export function knownEvents({ events }: EventState, subscriptionId: string): Eve
 
 /**
  * The events that a Subscription does not have yet.
- *
  * @param isReadable - whether its subscriber may be told of a change
  */
 export function missingEvents(

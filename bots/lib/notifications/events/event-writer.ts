@@ -147,7 +147,6 @@ async function readRecent(medplum: MedplumClient): Promise<Appointment[]> {
  * its Subscriptions. The events are derived from the histories of the appointments, not from the version that started the
  * Bot, so that any number of Bots may run, repeatedly and concurrently. After a conflict a Bot also records the events
  * that the others are recording, so that the first one finishes for all.
- *
  * @param appointments - with the tags that they have now
  * @param among - `concerned` suffices for appointments that still exist: the criteria of a subscriber that may read one
  *   ask for a tag that it has. Subscribers that were told of a deleted one under another tag are told of its deletion,

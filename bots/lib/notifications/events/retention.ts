@@ -33,7 +33,6 @@ const readAllRows = async (medplum: MedplumClient): Promise<OutboxRow[]> =>
 
 /**
  * Deletes events that are no longer kept, a hundred at a time; those for which a Subscription still waits stay.
- *
  * @param isTime - whether there is time for another hundred
  */
 export async function removeOldEvents(medplum: MedplumClient, isTime: () => boolean): Promise<void> {
@@ -67,7 +66,6 @@ async function removeLeftover(medplum: MedplumClient, { row, subscriptions }: Su
 
 /**
  * Deletes what ended Subscriptions have left behind.
- *
  * @param isTime - whether there is time for another subscriber
  */
 export async function removeLeftovers(medplum: MedplumClient, isTime: () => boolean): Promise<void> {
