@@ -216,6 +216,7 @@ export function messageOf(about: Subject, config: BookingConfig): Message {
     at: where.join(', ') || clinic,
     description: own && !isGone ? `${texts.answer} ${own}` : '',
     changed: Date.parse(appointment?.meta?.lastUpdated ?? '') || now,
+    count: thread.count,
   });
   const events = [
     ...shown.map((one) => eventOf(one, isOff)),

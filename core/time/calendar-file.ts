@@ -22,6 +22,8 @@ export interface CalendarEvent {
   readonly url?: string | undefined;
   /** The last change of the appointment. A calendar replaces an older event. */
   readonly changed: number;
+  /** The number of the message with the event: of two changes within a second, the later one has the greater. */
+  readonly count?: number;
 }
 
 export interface CalendarFile {
@@ -51,10 +53,10 @@ export function calendarFile({ host, clinic, language, sent }: CalendarFile, eve
     prodId: { company: clinic, product: 'appointments', language: language.toUpperCase() },
     ...(method && { method }),
   });
-  for (const { id, status, start, end, summary, at, description, url, changed } of events) {
+  for (const { id, status, start, end, summary, at, description, url, changed, count = 0 } of events) {
     const event = calendar.createEvent({
       id: `${id}@${host}`,
-      sequence: Math.floor(changed / 1000) % 2_147_483_647,
+      sequence: (Math.floor(changed / 1000) + count) % 2_147_483_647,
       stamp: new Date(changed),
       start: new Date(start),
       end: new Date(end),

@@ -263,7 +263,7 @@ describe('an appointment of the clinic', () => {
       'STATUS:CANCELLED',
     ]);
     const sequences = files.map((file) => Number(lineOf(file, 'SEQUENCE').slice(9)));
-    expect(sequences).toEqual([...sequences].sort((one, other) => one - other));
+    expect(sequences).toEqual([...new Set(sequences)].sort((one, other) => one - other));
     expect(files[1]).toContain('LOCATION:Seestraße 1\\, 12345 Berlin');
     expect(files[0]).toContain('BEGIN:VALARM');
     expect([...files, ...mailsTo(address).map(({ text }) => text)].join()).not.toMatch(/Oncology|Sleep/);
