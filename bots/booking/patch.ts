@@ -15,6 +15,7 @@ import {
   readPatchTarget,
 } from '../../core/booking/patch/patch.ts';
 import { answersReferredTo, unreadableResponseIssues } from '../../core/booking/request/supporting-information.ts';
+import { conditionalReferenceIssues } from '../../core/fhir/bounds.ts';
 import {
   besides,
   type Issue,
@@ -25,7 +26,6 @@ import {
 } from '../../core/fhir/outcome/outcome.ts';
 import { isResource, isSameJson, updateEntry } from '../../core/fhir/resource.ts';
 import { belongsTo, markChange } from '../../core/fhir/tags.ts';
-import { conditionalReferenceIssues } from '../../core/fhir/unsupported.ts';
 import { readsById } from '../../core/rows/search.ts';
 import { entryChangeIssues } from '../../core/waitlist/entry.ts';
 import { type AppointmentSlots, readAppointmentSlots } from '../lib/booking/appointment-slots.ts';

@@ -1,8 +1,10 @@
 import type { BotEvent, MedplumClient } from '@medplum/core';
 import type { Bundle, BundleLink, OperationOutcome, Parameters, Subscription } from '@medplum/fhirtypes';
 import type { Issue } from '../../core/fhir/outcome/outcome.ts';
+import { isResource } from '../../core/fhir/resource.ts';
 import { ownerOf } from '../../core/fhir/tags.ts';
 import { requestDelivery, withStatus } from '../../core/notifications/delivery/delivery-state.ts';
+import { messageSubscription } from '../../core/notifications/delivery/message.ts';
 import {
   type BundleContext,
   type EventContent,
@@ -19,7 +21,7 @@ import {
   type SubscriptionOperation,
 } from '../../core/notifications/subscription/subscription-parameters.ts';
 import { config } from '../lib/config.ts';
-import { contestedAttempts, newId, retryOvertaken } from '../lib/medplum.ts';
+import { type BotResponse, contestedAttempts, get, newId, retryOvertaken, sendBundle } from '../lib/medplum.ts';
 import { readContents, readEvents } from '../lib/notifications/event-store.ts';
 import {
   readOutbox,
@@ -36,8 +38,8 @@ import {
   type Subscriber,
   searchAsCaller,
   subscriberOf,
+  unavailable,
 } from '../lib/notifications/subscriber.ts';
-import { createBindingToken } from '../lib/notifications/ws-binding-token.ts';
 
 /** The maximum number of events in a response. */
 const MAX_EVENTS = 1000;
@@ -264,4 +266,59 @@ const operations: Readonly<
 export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Answer> {
   const input = readSubscriptionOperation(event.input);
   return 'operation' in input ? operations[input.operation](medplum, input, subscriberOf(event)) : refuse([input]);
+}
+
+/** Whatever Medplum's reason, the subscriber can only use another channel. */
+function unsupported(outcome: OperationOutcome): Issue {
+  const [reason] = outcome.issue;
+  const diagnostics = `Medplum did not issue a websocket token: ${reason?.details?.text ?? reason?.diagnostics ?? 'no reason given'}.`;
+  return { code: 'channel-unsupported', diagnostics, expression: 'Subscription.channel.type' };
+}
+
+function askForToken(
+  medplum: MedplumClient,
+  id: string,
+  { authorization }: Subscriber,
+): Promise<BotResponse | undefined> {
+  const url = medplum.fhirUrl('Subscription', id, '$get-ws-binding-token').toString();
+  return get(medplum, url, { authorization });
+}
+
+/**
+ * Lets the caller bind a websocket of Medplum to the messages of a Subscription. Medplum keeps the binding for an hour,
+ * and checks with each message whether the caller may still read it.
+ * @param handshake - the notification that the websocket is sent once it is bound
+ * @returns Parameters: `token` and `expiration` as Medplum gave them, `message-subscription` (the id of the Subscription
+ *   that Medplum keeps), and `handshake`
+ * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
+ */
+export async function createBindingToken(
+  medplum: MedplumClient,
+  subscriptionId: string,
+  handshake: Bundle,
+  caller: Subscriber,
+): Promise<Parameters | OperationOutcome> {
+  const resource = messageSubscription(subscriptionId, caller.id, config);
+  const entry = [{ request: { method: 'POST' as const, url: 'Subscription' }, resource }];
+  const made = await sendBundle(medplum, { resourceType: 'Bundle', type: 'batch', entry });
+  const created: unknown = made.kind === 'done' ? made.bundle.entry?.[0]?.resource : undefined;
+  if (!isResource(created, 'Subscription')) {
+    return refuse([unavailable]);
+  }
+  const response = await askForToken(medplum, created.id ?? '', caller);
+  const body = response?.body;
+  if (response?.status === 400 && isResource(body, 'OperationOutcome')) {
+    return refuse([unsupported(body)]);
+  }
+  if (!isResource(body, 'Parameters')) {
+    return refuse([unavailable]);
+  }
+  return {
+    resourceType: 'Parameters',
+    parameter: [
+      ...(body.parameter ?? []).filter(({ name }) => name === 'token' || name === 'expiration'),
+      { name: 'message-subscription', valueString: created.id },
+      { name: 'handshake', resource: handshake },
+    ],
+  };
 }

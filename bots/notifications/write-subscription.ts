@@ -4,11 +4,13 @@ import { member } from '../../core/fhir/backport.ts';
 import { type Issue, serverRejectionIssues } from '../../core/fhir/outcome/outcome.ts';
 import { isId } from '../../core/fhir/reference.ts';
 import { isResource } from '../../core/fhir/resource.ts';
+import { requestorQuery } from '../../core/fhir/tags.ts';
 import { ended, restarted } from '../../core/notifications/delivery/delivery-state.ts';
 import {
   newOutbox,
   type Outbox,
   type Outboxes,
+  outboxesSearch,
   withOutbox,
   withoutOutbox,
 } from '../../core/notifications/delivery/outbox.ts';
@@ -23,10 +25,13 @@ import { config } from '../lib/config.ts';
 import { type BundleResponse, contestedAttempts, newId, retryOvertaken, sendTransaction } from '../lib/medplum.ts';
 import { resolveEndpoint } from '../lib/notifications/delivery/resolve-endpoint.ts';
 import {
+  newRowEntry,
   newSubscriptionEntry,
+  type OutboxRow,
   type OutboxUpdate,
   readOutbox,
   rowEntry,
+  rowsIn,
   type SubscriptionOutbox,
   subscriptionEntry,
   updated,
@@ -41,7 +46,7 @@ import {
   subscriberOf,
   unavailable,
 } from '../lib/notifications/subscriber.ts';
-import { readRowBelowLimit } from '../lib/notifications/subscription-limit.ts';
+import { readInTransaction } from '../lib/read.ts';
 
 type Answer = Subscription | OperationOutcome;
 
@@ -237,4 +242,70 @@ const unknownInteraction: Issue = {
 export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Answer> {
   const act = interactions.get(member(event.input, 'interaction'));
   return act ? act(medplum, event.input, subscriberOf(event)) : refuse([unknownInteraction]);
+}
+
+const NOT_OVER = 'requested,active,error';
+
+/**
+ * How many Subscriptions the Medplum project may have that are not over, those of others and of the service included: all
+ * are read when an appointment is deleted, and every ten minutes to find what can be removed.
+ */
+const MAX_TOTAL = 1_000;
+
+/** The most Subscriptions whose outboxes one row keeps, those included that are over and can be started anew. */
+const MAX = 1_000;
+
+const exceeded: Issue = {
+  code: 'subscriptions-exceeded',
+  diagnostics: `A subscriber can have at most ${config.notifications.maxSubscriptions} Subscriptions, and ${MAX} with those that are off: delete or change one.`,
+};
+
+const full: Issue = {
+  code: 'subscriptions-exceeded',
+  diagnostics: `The whole project has the ${MAX_TOTAL} Subscriptions that the service can keep: ask the clinic to remove some, or delete your own.`,
+};
+
+/** Finds one Subscription when the project is full. */
+function lastSubscriptionQuery(): string {
+  const offset = String(MAX_TOTAL - 1);
+  return `Subscription?${new URLSearchParams({ status: NOT_OVER, _offset: offset, _count: '1', _fields: 'id' })}`;
+}
+
+/** The search for the Subscriptions of a subscriber that are not over, at most as many as it may have. */
+function openSubscriptionsQuery(subscriber: string): string {
+  const query = new URLSearchParams([
+    ['_tag', requestorQuery(subscriber, config)],
+    ['status', NOT_OVER],
+    ['_count', String(config.notifications.maxSubscriptions)],
+    ['_fields', 'id'],
+  ]);
+  return `Subscription?${query}`;
+}
+
+/**
+ * Reads the row of a subscriber who may have one more Subscription. The Subscription is added with this version of the
+ * row, so that concurrent requests do not exceed the limit.
+ * @returns the row of the subscriber; or the reason why the limit is reached; or `overtaken` if this must be called again
+ */
+export async function readRowBelowLimit(
+  medplum: MedplumClient,
+  subscriber: string,
+): Promise<OutboxRow | Issue | 'overtaken'> {
+  const [tasks = [], open = [], last = []] = await readInTransaction(medplum, [
+    outboxesSearch([subscriber], config),
+    openSubscriptionsQuery(subscriber),
+    lastSubscriptionQuery(),
+  ]);
+  const [row] = rowsIn(tasks);
+  if (open.length >= config.notifications.maxSubscriptions || (row?.outboxes.of.size ?? 0) > MAX) {
+    return exceeded;
+  }
+  if (last.length > 0) {
+    return full;
+  }
+  if (!row) {
+    await sendTransaction(medplum, [newRowEntry(subscriber)]);
+    return 'overtaken';
+  }
+  return row;
 }

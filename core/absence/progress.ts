@@ -5,7 +5,7 @@ import { hasRunOut, isHold, isOpenOffer, otherReason } from '../booking/appointm
 import type { BookingConfig } from '../config/config.ts';
 import type { PublicConfig } from '../fhir/artefacts.ts';
 import { formatInstant } from '../fhir/instant.ts';
-import { REPLACES } from '../fhir/reserved.ts';
+import { REPLACES } from '../fhir/tags.ts';
 import type { Absent, Proposal } from './plan.ts';
 import { type Affected, type AffectedStatus, isAffected } from './rows.ts';
 

@@ -6,8 +6,8 @@ import { artefactUri, type PublicConfig } from '../fhir/artefacts.ts';
 import { milliseconds, parseInstant, unitCodes } from '../fhir/instant.ts';
 import type { Issue } from '../fhir/outcome/outcome.ts';
 import { idIn, isId, servesAll, serviceIdsOfSchedule } from '../fhir/reference.ts';
-import { RECURRENCE_ID } from '../fhir/reserved.ts';
 import { isObject } from '../fhir/resource.ts';
+import { RECURRENCE_ID } from '../fhir/tags.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
 import { DAY, YEAR } from '../time/time-zone.ts';
 

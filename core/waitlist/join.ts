@@ -17,12 +17,11 @@ import {
 import { questionnaireResponseIssues } from '../booking/request/supporting-information.ts';
 import type { BookingConfig } from '../config/config.ts';
 import { artefactUri } from '../fhir/artefacts.ts';
+import { conditionalReferenceIssues } from '../fhir/bounds.ts';
 import { formatInstant, parseInstant } from '../fhir/instant.ts';
 import { type Issue, withoutDependentIssues } from '../fhir/outcome/outcome.ts';
 import { idIn, serviceIdsOf } from '../fhir/reference.ts';
-import { REPLACES } from '../fhir/reserved.ts';
-import { belongsTo, markChange, metaOfSubmitted, ownerOf, requestorQuery } from '../fhir/tags.ts';
-import { conditionalReferenceIssues } from '../fhir/unsupported.ts';
+import { belongsTo, markChange, metaOfSubmitted, ownerOf, REPLACES, requestorQuery } from '../fhir/tags.ts';
 import { findResource, type ResourceSet, resourcesOfType } from '../rows/resource-set.ts';
 import { identifierQuery, search, searchByIds, searchUrl, tokensOf } from '../rows/search.ts';
 import { seriesOf, stepOf } from '../visits/visit.ts';

@@ -1,6 +1,6 @@
 import type { Appointment, Extension, Parameters } from '@medplum/fhirtypes';
 import { formatInstant, parseInstant } from '../../core/fhir/instant.ts';
-import { RECURRENCE_ID, REPLACES } from '../../core/fhir/reserved.ts';
+import { RECURRENCE_ID, REPLACES } from '../../core/fhir/tags.ts';
 import { extensionIn, listOf, partsOf } from './elements.ts';
 import type { ExtensionUrls } from './refusal.ts';
 

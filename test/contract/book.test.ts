@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Bundle, Meta, Patient, Schedule, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
 import { SERVICE_TYPE_REFERENCE } from '../../core/fhir/reference.ts';
-import { REPLACES } from '../../core/fhir/reserved.ts';
+import { REPLACES } from '../../core/fhir/tags.ts';
 import { toXml } from '../../core/fhir/xml/write.ts';
 import { readXml } from '../lib/read-xml.ts';
 import {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Patient } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
-import { REPLACES } from '../../core/fhir/reserved.ts';
+import { REPLACES } from '../../core/fhir/tags.ts';
 import {
   aClinic,
   answers,

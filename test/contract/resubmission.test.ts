@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
-import { REPLACES } from '../../core/fhir/reserved.ts';
+import { REPLACES } from '../../core/fhir/tags.ts';
 import { eventually } from '../lib/until.ts';
 import { change } from './calendar/fixtures.ts';
 import {

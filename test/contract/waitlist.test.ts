@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Appointment, Slot } from '@medplum/fhirtypes';
 import { artefactUri } from '../../core/fhir/artefacts.ts';
-import { REPLACES } from '../../core/fhir/reserved.ts';
+import { REPLACES } from '../../core/fhir/tags.ts';
 import { eventually } from '../lib/until.ts';
 import { aPatient, aSchedule, book, minutes, parameters, stored, succeeded } from './fixtures.ts';
 import { heldUntil, hold } from './holds/fixtures.ts';

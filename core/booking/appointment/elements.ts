@@ -4,9 +4,8 @@ import { type Bounds, boundIssues } from '../../fhir/bounds.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { formatReference, idIn, parseReference, withStoredReferences } from '../../fhir/reference.ts';
-import { type ReservedEntry, reservedEntries } from '../../fhir/reserved.ts';
 import { canonicalJson, isObject, isSameJson, isSameToken } from '../../fhir/resource.ts';
-import { ownerOf } from '../../fhir/tags.ts';
+import { ownerOf, type ReservedEntry, reservedEntries } from '../../fhir/tags.ts';
 import type { Changer } from './status.ts';
 
 type Members = Readonly<Record<string, unknown>>;

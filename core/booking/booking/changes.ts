@@ -9,9 +9,8 @@ import type {
 } from '@medplum/fhirtypes';
 import { artefactUri } from '../../fhir/artefacts.ts';
 import { formatInstant } from '../../fhir/instant.ts';
-import { REPLACES } from '../../fhir/reserved.ts';
 import { updateEntry } from '../../fhir/resource.ts';
-import { markChange, metaOfSubmitted, ownerOf } from '../../fhir/tags.ts';
+import { markChange, metaOfSubmitted, ownerOf, REPLACES } from '../../fhir/tags.ts';
 import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { settle, withTaken } from '../../slots/settle.ts';
 import { bufferSlots, type ScheduleServices } from '../../slots/terms.ts';

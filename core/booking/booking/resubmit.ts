@@ -4,8 +4,8 @@ import { boundIssues, sizeBeyond, sizeProblem } from '../../fhir/bounds.ts';
 import { parseInstant } from '../../fhir/instant.ts';
 import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { idIn, serviceIdOf } from '../../fhir/reference.ts';
-import { REPLACES } from '../../fhir/reserved.ts';
 import { isObject } from '../../fhir/resource.ts';
+import { REPLACES } from '../../fhir/tags.ts';
 import { inOtherCalendars } from '../appointment/actors.ts';
 import {
   elementName,

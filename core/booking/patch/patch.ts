@@ -1,11 +1,10 @@
 import type { Appointment, Bundle, BundleEntry } from '@medplum/fhirtypes';
-import { sizeBeyond, sizeProblem } from '../../fhir/bounds.ts';
+import { sizeBeyond, sizeProblem, unsupportedIssues } from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
 import { isId } from '../../fhir/reference.ts';
 import { isObject, isResource, parametersIn, parseJson } from '../../fhir/resource.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
-import { unsupportedIssues } from '../../fhir/unsupported.ts';
 import { grownListIssues, unpatchableIssues } from '../appointment/elements.ts';
 import { applyEdit, type Edit, type Edited, type Location } from './edit.ts';
 import {

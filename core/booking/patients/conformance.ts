@@ -10,14 +10,19 @@ import type {
 } from '@medplum/fhirtypes';
 import type { BookingConfig, IdentifierSlice, PatientRules } from '../../config/config.ts';
 import { artefactUri, type PublicConfig } from '../../fhir/artefacts.ts';
-import { boundIssues, identifierIssues, idIssues, personBounds } from '../../fhir/bounds.ts';
+import {
+  boundIssues,
+  conditionalReferenceIssues,
+  identifierIssues,
+  idIssues,
+  personBounds,
+  unsupportedIssues,
+} from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
-import { isReservedTag, withoutReserved } from '../../fhir/reserved.ts';
 import { isObject } from '../../fhir/resource.ts';
-import { metaOfSubmitted } from '../../fhir/tags.ts';
+import { isReservedTag, metaOfSubmitted, withoutReserved } from '../../fhir/tags.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
-import { conditionalReferenceIssues, unsupportedIssues } from '../../fhir/unsupported.ts';
 import type { Role } from '../policy/caller-rights.ts';
 
 interface Submitter {

@@ -1,12 +1,18 @@
 import type { Appointment, Patient, QuestionnaireResponse, RelatedPerson, ResourceType } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../fhir/artefacts.ts';
-import { type Bounds, boundIssues, identifierIssues, personBounds, sizeProblem } from '../../fhir/bounds.ts';
+import {
+  type Bounds,
+  boundIssues,
+  identifierIssues,
+  personBounds,
+  sizeProblem,
+  unsupportedIssues,
+} from '../../fhir/bounds.ts';
 import { narrativeIssues } from '../../fhir/narrative/narrative.ts';
 import { besides, type Issue } from '../../fhir/outcome/outcome.ts';
-import { withoutReserved } from '../../fhir/reserved.ts';
 import { isObject, isResource } from '../../fhir/resource.ts';
+import { withoutReserved } from '../../fhir/tags.ts';
 import { readStructure } from '../../fhir/types/structure.ts';
-import { unsupportedIssues } from '../../fhir/unsupported.ts';
 import { appointmentBounds } from '../appointment/elements.ts';
 import { mergeIssues } from '../patients/conformance.ts';
 

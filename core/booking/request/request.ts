@@ -9,6 +9,7 @@ import type {
   Resource,
 } from '@medplum/fhirtypes';
 import type { PublicConfig } from '../../fhir/artefacts.ts';
+import { conditionalReferenceIssues } from '../../fhir/bounds.ts';
 import { parseInstant, timeOf } from '../../fhir/instant.ts';
 import {
   containsPath,
@@ -19,7 +20,6 @@ import {
 } from '../../fhir/outcome/outcome.ts';
 import { formatReference, isId, parseReference } from '../../fhir/reference.ts';
 import { isResource, parametersIn } from '../../fhir/resource.ts';
-import { conditionalReferenceIssues } from '../../fhir/unsupported.ts';
 import type { Interval } from '../../time/interval.ts';
 import { parseActor } from '../appointment/actors.ts';
 import { requiredElements } from '../appointment/elements.ts';

@@ -5,7 +5,7 @@ import type { Appointment, Communication, Parameters, Patient, Schedule, Slot, T
 import { handler } from '../../../bots/messages/answer-message.ts';
 import { offerExtensions } from '../../../core/booking/appointment/expiry.ts';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
-import { RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
+import { RECURRENCE_ID } from '../../../core/fhir/tags.ts';
 import { communicationOf } from '../../../core/messages/message.ts';
 import { knowledgeOf, type Thread, threadTask } from '../../../core/messages/thread.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';

@@ -1,7 +1,7 @@
 import '../config.ts';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Communication, Task } from '@medplum/fhirtypes';
-import { removeLeftovers, removeOldEvents } from '../../../bots/lib/notifications/events/retention.ts';
+import { removeLeftovers, removeOldEvents } from '../../../bots/notifications/remove-old-events.ts';
 import { LEASE } from '../../../core/notifications/delivery/delivery-state.ts';
 import { messageResource } from '../../../core/notifications/delivery/message.ts';
 import { outboxesOf } from '../../../core/notifications/delivery/outbox.ts';

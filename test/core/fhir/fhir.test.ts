@@ -2,13 +2,26 @@ import { describe, expect, it, test } from '@jest/globals';
 import { badRequest } from '@medplum/core';
 import type { Appointment } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
-import { isDeeperThan, MAX_VALUES, mostSize, sizeBeyond, sizeProblem } from '../../../core/fhir/bounds.ts';
+import {
+  conditionalReferenceIssues,
+  isDeeperThan,
+  MAX_VALUES,
+  mostSize,
+  sizeBeyond,
+  sizeProblem,
+  unsupportedIssues,
+} from '../../../core/fhir/bounds.ts';
 import { narrativeIssues, textOf } from '../../../core/fhir/narrative/narrative.ts';
 import { MAX_ISSUES, saysOvertaken, statusOf, toOperationOutcome } from '../../../core/fhir/outcome/outcome.ts';
-import { REPLACES, reservedEntries, withoutReserved } from '../../../core/fhir/reserved.ts';
 import { withoutEmpty } from '../../../core/fhir/resource.ts';
-import { belongsTo, ownerOf, requestorTag } from '../../../core/fhir/tags.ts';
-import { conditionalReferenceIssues, unsupportedIssues } from '../../../core/fhir/unsupported.ts';
+import {
+  belongsTo,
+  ownerOf,
+  REPLACES,
+  requestorTag,
+  reservedEntries,
+  withoutReserved,
+} from '../../../core/fhir/tags.ts';
 import { config } from '../booking/support.ts';
 
 const SIZE = 5_000_000;

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Appointment, Extension, HealthcareService, Resource, Schedule } from '@medplum/fhirtypes';
 import { artefactUri } from '../../../core/fhir/artefacts.ts';
-import { ORIGINATING, PREVIOUS, RECURRENCE_ID } from '../../../core/fhir/reserved.ts';
-import { requestorTag } from '../../../core/fhir/tags.ts';
+import { ORIGINATING, PREVIOUS, RECURRENCE_ID, requestorTag } from '../../../core/fhir/tags.ts';
 import { stepExtension } from '../../../core/visits/visit.ts';
 import {
   appointment,
