@@ -70,7 +70,7 @@ function frontDeskApplication(
   return {
     path: `${FRONT_DESK_PATH}/`,
     ...(day && { opens: `calendar?date=${day}` }),
-    title: { en: 'Front desk', de: 'Anmeldung' },
+    title: { en: 'Front desk', de: 'Rezeption' },
     description: { en: 'For the staff of the clinic', de: 'Für das Personal der Klinik' },
     plugin: frontDesk({
       ...settings,

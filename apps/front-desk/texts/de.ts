@@ -4,7 +4,7 @@ import type { Texts } from './en.ts';
 export const german: Texts = {
   language: 'de',
   languageName: 'Deutsch',
-  title: 'Anmeldung',
+  title: 'Rezeption',
   loading: 'Wird geladen',
   close: 'Schließen',
   undo: 'Rückgängig',
@@ -254,7 +254,7 @@ export const german: Texts = {
     to: 'Bis',
     missingTime: 'Geben Sie einen Beginn und ein späteres Ende an, höchstens ein Jahr danach.',
     covered: (count) => (count === 1 ? 'In dieser Zeit liegt 1 Termin.' : `In dieser Zeit liegen ${count} Termine.`),
-    coveredWhy: 'Sie bleiben bestehen: Verschieben Sie sie oder rufen Sie an.',
+    coveredWhy: 'Abgesagt wird dadurch nichts: Verschieben Sie, oder rufen Sie an.',
     blockReason: 'Grund',
     blockReasonHelp: 'Portale können ihn lesen. Schreiben Sie nichts Vertrauliches.',
     unblock: 'Diese Zeit wieder anbieten',

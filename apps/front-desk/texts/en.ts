@@ -249,7 +249,7 @@ export const english = {
     missingTime: 'Enter a start, and an end after it, at most a year later.',
     covered: (count: number) =>
       count === 1 ? 'There is 1 appointment at that time.' : `There are ${count} appointments at that time.`,
-    coveredWhy: 'They stay as they are: move them, or call the patients.',
+    coveredWhy: 'Nothing is cancelled by this: move what is there, or call.',
     blockReason: 'Reason',
     blockReasonHelp: 'Portals can read it. Write nothing confidential.',
     unblock: 'Offer this time again',

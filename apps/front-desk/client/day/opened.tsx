@@ -104,7 +104,7 @@ export function Opened({
   const named = details && [details.name || texts.appointment.noPatient, own && momentText(own.start, texts.language)];
   const usual =
     shown && what
-      ? `${what}, ${spanText(shown, texts.language)}`
+      ? [type === 'Slot' && data && !entry ? '' : what, spanText(shown, texts.language)].filter(Boolean).join(', ')
       : (named?.filter(Boolean).join(', ') ?? texts.appointment.title);
   const wantedDay = !isDayNamed() && own ? localDayOf(own.start, config.timeZone) : undefined;
   useEffect(() => {

@@ -102,6 +102,7 @@ test('the drawer of a block does not offer it again when it is gone', async ({ p
   await entry(page, '13:00–14:00, blocked').click();
   await drawer(page).getByRole('button', { name: 'Offer this time again' }).click();
   await expect(drawer(page)).toContainText('no longer in the calendar');
+  await expect(drawer(page).getByRole('heading').first()).toHaveText('13:00–14:00');
   await expect(drawer(page).getByRole('button', { name: 'Offer this time again' })).toHaveCount(0);
 });
 
