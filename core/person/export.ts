@@ -64,6 +64,7 @@ const sharedPart = (appointment: Appointment): Appointment =>
 
 const isAppointment = (resource: Resource): resource is Appointment => resource.resourceType === 'Appointment';
 
+/** A version of the person's appointment without data of its former patients. */
 function withoutFormer(version: Resource, older: readonly Resource[], person: Person): Resource {
   return isAppointment(version)
     ? withoutEarlier(

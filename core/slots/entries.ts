@@ -39,7 +39,7 @@ function resourceOf(slot: CalendarSlot, before: Calendar, config: PublicConfig):
   return isOffer ? bookableSlotResource(slot, config) : { ...withoutNewId(slot), status: slot.status };
 }
 
-/** The changes that turn a calendar into another one, without deletions. New void Slots are not stored. */
+/** The changes that turn a calendar into another one, without deletions. New Slots that are entered-in-error are not stored. */
 export function slotChanges(before: Calendar, after: Calendar, config: PublicConfig): SlotChange[] {
   return [...after.values()]
     .filter(

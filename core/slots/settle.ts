@@ -198,8 +198,8 @@ const isChanged = (slot: CalendarSlot, other: CalendarSlot | undefined): boolean
  * excludes.
  *
  * @param before - the stored calendar, or a calendar in which Slots were released
- * @param after - the same with the Slots that the change occupies or releases; a released Slot is free or void
- * @returns `after` with its bookable slots adapted; Slots that became void are `entered-in-error`
+ * @param after - the same with the Slots that the change occupies or releases; a released Slot is free or entered-in-error
+ * @returns `after` with its bookable slots adapted; Slots without bookable time are `entered-in-error`
  */
 export function settle(before: Calendar, after: Calendar, context: SettleContext): Calendar {
   const { termsOf, newId, renewed, stored = before, isOpen = () => true } = context;

@@ -371,7 +371,8 @@ async function withDeadline(
 }
 
 /**
- * Cancels what nobody has said in time that they come to, if the clinic still wants that; the next run tells its person.
+ * Cancels an appointment whose attendance was not confirmed in time, if the policy still requires that. The next run
+ * sends the message.
  */
 async function release(
   medplum: MedplumClient,
