@@ -58,9 +58,7 @@ export interface Check {
   /** Unique, in kebab case; related checks have the same prefix. */
   readonly name: string;
   readonly level?: Level;
-  /** The behaviour of a conformant service. */
   readonly rule: string;
-  /** The section of the specification. */
   readonly section: string;
   /** The stages with the rule; default: all, and the specification. */
   readonly stages?: readonly Stage[];

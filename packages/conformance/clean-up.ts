@@ -83,7 +83,6 @@ const isOpen = (resource: unknown): boolean =>
 
 const CONCURRENCY = 8;
 
-/** A resource that could not be cleaned up. */
 export interface Left {
   readonly reference: string;
   /** Status and beginning of the response, or that there was none. */

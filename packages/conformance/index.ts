@@ -1,4 +1,3 @@
-/** The public interface of the conformance kit. */
 export { type Adapter, acts, adapters } from './attack/adapters.ts';
 export { type Attack, attack, type Findings as AttackFindings, isTestServer, kinds } from './attack/attack.ts';
 export { rules } from './attack/check-history.ts';

@@ -140,7 +140,6 @@ export function beginExamination(subject: Subject): Examination {
   };
 }
 
-/** Selects the checks that apply to a stage. */
 export const checksOf = (stage: Stage, checks: readonly Check[]): readonly Check[] =>
   checks.filter(({ stages }) => stages?.includes(stage) ?? true);
 

@@ -76,7 +76,6 @@ export function fill(value: unknown, data: Data): unknown {
     : value;
 }
 
-/** All strings in a value. */
 export function textsIn(value: unknown): string[] {
   if (typeof value === 'string') {
     return [value];

@@ -158,7 +158,6 @@ const byType: readonly Check[] = required.flatMap((one) => [
   ...(one.later ? [parameterCheck(one.type, fromStage5, one.later, '-from-stage-5')] : []),
 ]);
 
-/** Checks of the CapabilityStatement. */
 export const metadataChecks: readonly Check[] = [
   {
     name: 'metadata',

@@ -106,7 +106,6 @@ export const slotOn = (schedule: string, more: object = {}): object => ({
   ...more,
 });
 
-/** A Patient that a requestor creates. */
 export const patient = (more: object = {}): object => ({
   resourceType: 'Patient',
   meta: { tag },
@@ -118,7 +117,6 @@ export const patient = (more: object = {}): object => ({
   ...more,
 });
 
-/** The participant for a patient. */
 export const participant = (reference: string): object => ({
   actor: { reference, display: 'Conformance Test' },
   status: 'accepted',
@@ -158,7 +156,6 @@ export const subscription = (topic: string, more: object = {}): object => ({
   ...more,
 });
 
-/** The parameters of `$book`. */
 export const parameters = (appointment: object, ...more: readonly object[]): object => ({
   resourceType: 'Parameters',
   parameter: [{ name: 'appt-resource', resource: appointment }, ...more],
