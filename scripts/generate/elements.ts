@@ -123,7 +123,6 @@ export function elementsModule(): string {
  * The types on the wire, one a line: the type whose elements they begin with, if there is one, and their own in FHIR's order.
  * An element is a name, \`*\` if it repeats or \`@\` if it is an attribute in XML, and after a colon its type; a type with a dot
  * is defined in place. After an equals sign comes the list that a code must be from.
- *
  * @see https://hl7.org/fhir/R4/xml.html
  */
 export const elementLists = \`
