@@ -314,28 +314,28 @@ interface Paging {
   readonly end?: number;
 }
 
-/** A search on its way: where its next page begins, and how many results that stand there were read already. */
+/** The position in a search: its next page begins at `from` in the order, after as many results as were read there. */
 interface Reading {
   readonly search: string;
   readonly from?: string | undefined;
-  readonly skipped: number;
+  readonly offset: number;
 }
 
 /** How many results a page has: as many as Medplum allows. */
 export const MAX_RESULTS = 1_000;
 
-/** The address of a page, by default the first, as `readPages` asks for it. */
+/** The relative URL of a page of a search, by default the first. The search has a query already, if only `Type?`. */
 export function pageUrl(
   search: string,
   { order = '_lastUpdated', isLatestFirst = false, count = MAX_RESULTS }: Paging,
-  { from, skipped }: Omit<Reading, 'search'> = { skipped: 0 },
+  { from, offset }: Omit<Reading, 'search'> = { offset: 0 },
 ): string {
   const [sort, side] = isLatestFirst ? [`-${order}`, 'le'] : [order, 'ge'];
   return `${search}&${new URLSearchParams({
     ...(from !== undefined && { [order]: `${side}${from}` }),
     _sort: `${sort},_id`,
     _count: String(count),
-    _offset: String(skipped),
+    _offset: String(offset),
   })}`;
 }
 
@@ -343,8 +343,8 @@ function nextReading(reading: Reading, page: readonly Resource[], order: keyof t
   const own = page.filter(({ resourceType }) => reading.search.startsWith(`${resourceType}?`));
   const last = own.at(-1);
   const from = own.length < count || !last ? undefined : orders[order](last);
-  const skipped = from === reading.from ? reading.skipped + count : 0;
-  return from === undefined ? undefined : { ...reading, from, skipped };
+  const offset = from === reading.from ? reading.offset + count : 0;
+  return from === undefined ? undefined : { ...reading, from, offset };
 }
 
 /**
@@ -360,7 +360,7 @@ export async function* readPages(
   paging: Paging = {},
 ): AsyncGenerator<Resource[][]> {
   const { order = '_lastUpdated', count = MAX_RESULTS, end = Number.POSITIVE_INFINITY } = paging;
-  let readings: (Reading | undefined)[] = searches.map((search) => ({ search, skipped: 0 }));
+  let readings: (Reading | undefined)[] = searches.map((search) => ({ search, offset: 0 }));
   while (readings.some((one) => one !== undefined) && Date.now() < end) {
     const read = await readInTransaction(
       medplum,

@@ -43,6 +43,7 @@ export async function moveCheckpoint(
  * Runs acts one after the other until `end`; the rest waits for the next run. A failure does not stop the others,
  * except at Medplum's rate limit, which each further request would prolong.
  * @param end - no act starts after it; milliseconds since 1970 UTC
+ * @throws AggregateError all failures, at the end
  */
 export async function carryOut(
   acts: Iterable<() => Promise<unknown>> | AsyncIterable<() => Promise<unknown>>,

@@ -50,8 +50,11 @@ interface StepContext {
   readonly newKey: () => string;
 }
 
-/** The end of the night in which a moment lies. By day, or if the message cannot wait, the moment itself. */
-function afterNight(time: number, latest: number, timeZone: string): number {
+/**
+ * The moment itself, or the next morning if it lies at night. A message that would then arrive less than an hour before
+ * `deadline`, the start of the appointment or the end of the offer, does not wait.
+ */
+function outsideNight(time: number, deadline: number, timeZone: string): number {
   const local = localTimeOf(timeZone, time);
   const hour = (local % DAY) / HOUR;
   if (hour >= night.to && hour < night.from) {
@@ -59,7 +62,7 @@ function afterNight(time: number, latest: number, timeZone: string): number {
   }
   const midnight = Math.floor(local / DAY) * DAY + (hour >= night.from ? DAY : 0);
   const morning = instantOf(timeZone, midnight + night.to * HOUR);
-  return latest <= morning + HOUR ? time : morning;
+  return deadline <= morning + HOUR ? time : morning;
 }
 
 /** The kind of message for a change from the notified state to the current one. */
@@ -215,7 +218,7 @@ export function nextStep(thread: Thread | undefined, appointments: readonly Appo
   );
   const sendAt = (kind: MessageKind): number => {
     const byDay = kind === 'reminder' || isPhone;
-    const time = byDay ? afterNight(now, Math.min(startOf(left), ...ends), timeZone) : now;
+    const time = byDay ? outsideNight(now, Math.min(startOf(left), ...ends), timeZone) : now;
     return Math.max(time, earliest);
   };
   if (isWanted && !isChange && thread?.claimed) {

@@ -29,7 +29,8 @@ function ownMessage(message: Communication, person: Person): Communication {
   const bundle = notificationIn(message);
   const [, ...entries] = bundle?.entry ?? [];
   const own = entries.flatMap((entry) => {
-    const resource = entry.resource && isOwnVersion(entry.resource, person) ? ownOf(entry.resource, person) : undefined;
+    const resource =
+      entry.resource && isVersionAbout(entry.resource, person) ? ownOf(entry.resource, person) : undefined;
     return resource ? [{ ...entry, resource }] : [];
   });
   const text = JSON.stringify({ resourceType: 'Bundle', type: bundle?.type ?? 'history', entry: own });
@@ -71,7 +72,7 @@ function withoutFormer(version: Resource, older: readonly Resource[], person: Pe
         version,
         older
           .filter(isAppointment)
-          .filter((appointment) => appointment.id === version.id && !isOwnVersion(appointment, person)),
+          .filter((appointment) => appointment.id === version.id && !isVersionAbout(appointment, person)),
       )
     : version;
 }
@@ -125,8 +126,11 @@ function ownOf(resource: Resource, person: Person): Resource {
   }
 }
 
-/** Whether a version of a resource is about the person. Another version may be about somebody else. */
-function isOwnVersion(version: Resource, person: Person): boolean {
+/**
+ * Whether a version of a resource is about the person. Another version may be about somebody else. `persons` are the ids
+ * of patients, related persons and answers, `ids` also those of their appointments.
+ */
+function isVersionAbout(version: Resource, person: Person): boolean {
   const { ids, patients, persons } = person;
   switch (version.resourceType) {
     case 'Appointment': {
@@ -134,6 +138,7 @@ function isOwnVersion(version: Resource, person: Person): boolean {
         return false;
       }
       const named = personsIn(version);
+      // An appointment without persons is about whom its other versions name.
       return named.length === 0 ? ids.has(version.id ?? '') : named.some((id) => persons.has(id));
     }
     case 'RelatedPerson':
@@ -143,9 +148,10 @@ function isOwnVersion(version: Resource, person: Person): boolean {
     case 'Encounter':
       return isAbout(version, patients);
     case 'Communication': {
+      // The first entry is the status of the Subscription.
       const [, ...entries] = notificationIn(version)?.entry ?? [];
       return entries.length > 0
-        ? entries.some(({ resource }) => resource && isOwnVersion(resource, person))
+        ? entries.some(({ resource }) => resource && isVersionAbout(resource, person))
         : !isForAnother(version, persons);
     }
     case 'Subscription':
@@ -176,7 +182,7 @@ export function exportBundle(
   { baseUrl }: PublicConfig,
 ): Bundle {
   const own = versions.flatMap((version, index) =>
-    isOwnVersion(version, person) ? [withoutFormer(version, versions.slice(index + 1), person)] : [],
+    isVersionAbout(version, person) ? [withoutFormer(version, versions.slice(index + 1), person)] : [],
   );
   const entry = own.map((version): BundleEntry => {
     const { resourceType, id } = version;

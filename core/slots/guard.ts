@@ -81,16 +81,16 @@ export function planExternalSlot(
 }
 
 /**
- * Adds the lane to an external busy slot that takes time from one lane only. A stored or reserved Slot keeps its lane.
- * A new Slot that is stamped with a capacity gets a lane without conflicts.
+ * Gives an external busy slot its lane: the one that it has or has reserved; else, if its Slot has a capacity above 1, the
+ * first one that is open. A slot without a lane takes time from every lane.
  *
- * @param ownLanes - by id of a new Slot of the same act: the bookable Slot in whose lane it is reserved
+ * @param reservedLanes - by id of a new Slot of the same act: the bookable Slot in whose lane it is reserved
  */
-export function inLane(
+export function withLane(
   external: ExternalSlot,
   calendar: Calendar,
   reserved: readonly CalendarSlot[],
-  ownLanes: ReadonlyMap<string, string>,
+  reservedLanes: ReadonlyMap<string, string>,
 ): ExternalSlot {
   const { from } = external;
   if (from.role !== 'external') {
@@ -100,12 +100,14 @@ export function inLane(
   const lanes = [...calendar.values()].filter((slot) => slot.role === 'bookable' && overlaps(slot, external));
   const isOpen = (slot: CalendarSlot): boolean =>
     slot.status === 'free' && !others.some((other) => excludes(slot, other));
-  const own = from.lane ?? calendar.get(ownLanes.get(from.id) ?? '')?.lane;
-  const lane = lanes.find((slot) =>
-    own === undefined ? from.capacity > 1 && slot.lane !== undefined && isOpen(slot) : slot.lane === own,
+  const known = from.lane ?? calendar.get(reservedLanes.get(from.id) ?? '')?.lane;
+  const slotOfLane = lanes.find((slot) =>
+    known === undefined ? from.capacity > 1 && slot.lane !== undefined && isOpen(slot) : slot.lane === known,
   );
-  const name = own ?? lane?.lane;
-  return name === undefined ? external : { ...external, from: { ...from, lane: name }, ...(lane && { lane: lane.id }) };
+  const lane = known ?? slotOfLane?.lane;
+  return lane === undefined
+    ? external
+    : { ...external, from: { ...from, lane }, ...(slotOfLane && { lane: slotOfLane.id }) };
 }
 
 /** Whether a Slot conflicts with a busy one: they are in the same lane, or one of them takes time from every lane. */

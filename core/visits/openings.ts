@@ -192,8 +192,11 @@ interface Free {
   readonly reserved: readonly CalendarSlot[];
 }
 
-/** Buffers are the same for all Slots of one service. */
-function rememberedBuffers({ schedule, services }: Bookable, config: PublicConfig) {
+/**
+ * Computes the buffers around an appointment in a Slot, once per service: the one for which a Slot was published, or those
+ * that a Slot made by hand names.
+ */
+function memoizedBuffers({ schedule, services }: Bookable, config: PublicConfig) {
   const known = new Map<string, Buffers>();
   return (slot: CalendarSlot): Buffers => {
     const published = publishedKeyOf(slot.resource, config);
@@ -261,8 +264,11 @@ function isWithinHours({ start, end }: Interval, { hours, config: { timeZone } }
   return local >= midnight + hours.start && local + (end - start) <= midnight + hours.end;
 }
 
-/** The candidate Schedule for a role, if `$book` would accept it now. */
-function candidateScheduleOf(interval: Interval, free: Free, { now }: Frame, slots: readonly CalendarSlot[]) {
+/**
+ * The Schedule as a candidate for a time in `slots`, unless the time is outside its booking bounds, or reserved. Lengths
+ * and steps were checked by `slotsFor`.
+ */
+function candidateIfBookable(interval: Interval, free: Free, { now }: Frame, slots: readonly CalendarSlot[]) {
   const { bookable, rank, buffersOf, reserved } = free;
   const { bounds, schedule } = bookable;
   const [slot] = slots;
@@ -280,7 +286,7 @@ function candidateScheduleOf(interval: Interval, free: Free, { now }: Frame, slo
 function fillersAt(interval: Interval, all: readonly Free[], frame: Frame): CandidateSchedule[] {
   return all.flatMap((free) => {
     const slots = slotsFor(interval, free);
-    return (slots && candidateScheduleOf(interval, free, frame, slots)) ?? [];
+    return (slots && candidateIfBookable(interval, free, frame, slots)) ?? [];
   });
 }
 
@@ -316,7 +322,7 @@ export function* openStep(
       const reach = fitting.reduce((most, { start, end }) => Math.max(most, end - start), 0);
       const calendar = new Map(own.map((slot) => [slot.id, slot]));
       const reserved = reservedSlots(one.schedule.id, one.reservations ?? [], { calendar, now: frame.now });
-      role.push({ bookable: one, rank, slots: fitting, reach, buffersOf: rememberedBuffers(one, config), reserved });
+      role.push({ bookable: one, rank, slots: fitting, reach, buffersOf: memoizedBuffers(one, config), reserved });
     }
     roles.push(role);
   }
@@ -333,7 +339,7 @@ export function* openStep(
         const interval = { start, end: duration === undefined ? slot.end : start + duration };
         const isInside = start >= period.start && interval.end <= period.end;
         const taken = isInside ? slotsFor(interval, free, slot) : undefined;
-        const candidate = taken && candidateScheduleOf(interval, free, frame, taken);
+        const candidate = taken && candidateIfBookable(interval, free, frame, taken);
         const key = `${start} ${interval.end}`;
         const opening = found.get(key) ?? { ...interval, candidates: [] };
         if (candidate) {

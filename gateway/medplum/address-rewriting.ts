@@ -82,8 +82,9 @@ function rewriteTree(value: unknown, parent: string, rewrite: Rewrite): unknown 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /**
- * Prepares the translation of addresses. An address is Medplum's only if its whole origin is: with Medplum at
- * `http://medplum/`, `http://medplum.com/` is another server's.
+ * Prepares the translation of Medplum's addresses into public ones. A URL is rewritten only if its origin equals one of
+ * Medplum's: with Medplum at `http://medplum/`, `http://medplum.com/` stays unchanged. `publicUrl` does not check the
+ * origin: it is for URLs that Medplum sent.
  *
  * @param config - the installation, for its public address
  * @param internal - the addresses by which Medplum is called and by which it names itself
@@ -91,14 +92,14 @@ const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\
 export function createAddresses(config: Pick<BookingConfig, 'baseUrl'>, internal: readonly string[]): Addresses {
   const base = config.baseUrl;
   const { origin, pathname } = new URL(base);
-  const hidden = [...new Set(internal.flatMap(originsOf))].filter((one) => one !== origin);
+  const internalOrigins = [...new Set(internal.flatMap(originsOf))].filter((one) => one !== origin);
   const publicOf = (path: string): string =>
     `${path}/`.startsWith(fhirPath) ? `${base}${path.slice(fhirPath.length - 1)}` : `${origin}${path}`;
   const rewriteUrl = (url: string): string => {
-    const own = hidden.find((one) => url.startsWith(one) && /^([/?#]|$)/.test(url.slice(one.length)));
+    const own = internalOrigins.find((one) => url.startsWith(one) && /^([/?#]|$)/.test(url.slice(one.length)));
     return own === undefined ? url : publicOf(url.slice(own.length));
   };
-  const quoted = new RegExp(`(?:${hidden.map(escaped).join('|') || '(?!)'})(?![\\w.:-])[^\\s"'<>]*`, 'g');
+  const quoted = new RegExp(`(?:${internalOrigins.map(escaped).join('|') || '(?!)'})(?![\\w.:-])[^\\s"'<>]*`, 'g');
   const sentence = (text: string): string => text.replace(quoted, rewriteUrl);
   return {
     base,

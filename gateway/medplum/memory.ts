@@ -6,13 +6,13 @@ interface Memory<T> {
 }
 
 /**
- * Remembers a bounded number of values for some time; the least recently used is forgotten first.
+ * A cache with a maximum size and age: the least recently used value goes first. `get` does not extend the age.
  *
  * @param now - the clock, in milliseconds
  */
 export function createMemory<T>(size: number, maxAgeMs: number, now: () => number): Memory<T> {
   const known = new Map<string, { value: T; until: number }>();
-  // One for all time: a new one would pass by all places from which something was deleted.
+  // One iterator, kept: a new one would walk again over the gaps that deleted keys leave in the Map.
   const oldest = known.keys();
   const keep = (key: string, entry: { value: T; until: number }): void => {
     known.delete(key);

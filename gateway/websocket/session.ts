@@ -202,7 +202,11 @@ function tellInOrder(session: Session, id: string, decide: Decide): Step {
   );
 }
 
-function hear(session: Session, message: MedplumMessage | undefined, now: number): Step {
+/**
+ * Each message of Medplum proves that the connection is alive. `undefined` is one that no client needs to know, such as a
+ * heartbeat.
+ */
+function onMedplumMessage(session: Session, message: MedplumMessage | undefined, now: number): Step {
   const heard = (): Step => {
     if (message?.kind === 'bound') {
       return greet(session, message.id, now);
@@ -215,7 +219,7 @@ function hear(session: Session, message: MedplumMessage | undefined, now: number
   return before([{ kind: 'start', timer: 'silence', ms: silenceMs }], heard());
 }
 
-function listen(session: Session, message: ClientMessage): Step {
+function onClientMessage(session: Session, message: ClientMessage): Step {
   const counted: Session = { ...session, messages: session.messages + 1 };
   if (counted.messages > mostMessages) {
     return end(session, closing.policy, 'Too many messages');
@@ -271,7 +275,7 @@ export function step(session: Session, event: SessionEvent, now: number, limits:
     case 'opened':
       return done(session, { kind: 'start', timer: 'idle', ms: limits.bindMs });
     case 'said':
-      return listen(session, event.message);
+      return onClientMessage(session, event.message);
     case 'claimed':
       return claimed(session, event.binding, limits);
     case 'taken':
@@ -284,7 +288,7 @@ export function step(session: Session, event: SessionEvent, now: number, limits:
         ...session.unsaid.map((text) => ({ kind: 'say', text }) as const),
       );
     case 'medplum-said':
-      return hear(session, event.message, now);
+      return onMedplumMessage(session, event.message, now);
     case 'medplum-lost':
       return lost(session);
     case 'timer':

@@ -190,8 +190,8 @@ async function readOwnSchedules(medplum: MedplumClient, { participant }: Appoint
 }
 
 /**
- * Reads the Slots of an appointment with their Schedules. Without Slots, it reads the Schedule of each actor who has
- * exactly one.
+ * Reads where an appointment takes time: its Slots, stored or reserved by its author, with their Schedules and the
+ * appointments on them. If it names none, or none exists yet: the Schedule of each actor who has exactly one.
  * @param known - responses to `takenSearches`, if they were read before
  */
 export async function readTaken(

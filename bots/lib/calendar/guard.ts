@@ -9,7 +9,7 @@ import { idIn } from '../../../core/fhir/reference.ts';
 import { isOverbooking } from '../../../core/fhir/scheduling/slot-marks.ts';
 import { searchUrl } from '../../../core/rows/search.ts';
 import { touchEntry } from '../../../core/slots/entries.ts';
-import { type ExternalSlot, excludes, inLane, planExternalSlot } from '../../../core/slots/guard.ts';
+import { type ExternalSlot, excludes, planExternalSlot, withLane } from '../../../core/slots/guard.ts';
 import {
   type Act,
   isOfAppointment,
@@ -137,7 +137,7 @@ async function attempt(
   const others = all.filter((reservation) => !isSameAct(reservation, act));
   const late = lateAppointments(others, wanted, now);
   const reserved = reservedSlots(schedule, others, { calendar, now, open: await readOpenTimes(medplum, late) });
-  const ownLanes = new Map(
+  const reservedLanes = new Map(
     all
       .filter((reservation) => reservation.author === act.author && !isOfAppointment(reservation))
       .flatMap(({ slots: [id], lane }) => (id !== undefined && lane !== undefined ? [[id, lane] as const] : [])),
@@ -151,7 +151,7 @@ async function attempt(
           }
         : externalSlot,
     )
-    .map((externalSlot) => inLane(externalSlot, calendar, reserved, ownLanes));
+    .map((externalSlot) => withLane(externalSlot, calendar, reserved, reservedLanes));
   // A Slot is not checked against the reservation of its own appointment: the appointment checks its Slots.
   const own = all.filter(
     (reservation) =>

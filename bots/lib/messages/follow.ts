@@ -87,7 +87,7 @@ async function readOccurrences(medplum: MedplumClient, own: Appointment): Promis
 }
 
 /** Other appointments of a series that one message covers. */
-interface AtOnce {
+interface SharedMessage {
   readonly members: readonly Member[];
   /** The id of an earlier appointment whose message covers this one. */
   readonly earlier: string | undefined;
@@ -97,40 +97,45 @@ interface AtOnce {
   readonly entry: readonly BundleEntry[];
 }
 
-const alone: AtOnce = { members: [], earlier: undefined, unknown: [], entry: [] };
+const notShared: SharedMessage = { members: [], earlier: undefined, unknown: [], entry: [] };
 
 /** A member whose row says of what was told. */
 const memberOf = ({ appointment, row }: Occurrence, thread: Thread): Member[] =>
   row && thread.known ? [{ appointment, row, thread: { ...thread, known: thread.known } }] : [];
 
 /**
- * Which others of its series a message about an appointment is about.
+ * The other appointments of the series that this message also covers. A new message covers those for which a message of
+ * the same kind is due, a repeated one those that it named before. If an earlier appointment is among them, its own run
+ * sends the message.
  * @param last - the Communication of a message that was claimed and may not have been sent
- * @param next - what is to be done about another appointment
+ * @param nextStepOf - the step that is due for another appointment
  */
-async function readAtOnce(
+async function readSharedMessage(
   medplum: MedplumClient,
   step: Step,
   own: Appointment | undefined,
   last: Communication | undefined,
-  next: (thread: Thread | undefined, appointment: Appointment) => Step,
-): Promise<AtOnce> {
+  nextStepOf: (thread: Thread | undefined, appointment: Appointment) => Step,
+): Promise<SharedMessage> {
   const claimed = new Set((last?.about ?? []).flatMap((reference) => idIn(reference, 'Appointment') ?? []));
   const isNew = step.do === 'send' && step.isNew && saidAtOnce.includes(step.kind);
   if (!own || step.do === 'nothing' || (!isNew && claimed.size < 2)) {
-    return alone;
+    return notShared;
   }
   const others = await readOccurrences(medplum, own);
-  const before = others.filter(({ appointment: { id = '' } }) => claimed.has(id));
+  const coveredByClaimed = others.filter(({ appointment: { id = '' } }) => claimed.has(id));
   if (step.do === 'send' && !step.isNew) {
-    const still = before.filter(({ appointment }) => areCancelled([appointment]) === areCancelled([own]));
-    return { ...alone, members: still.flatMap((occurrence) => memberOf(occurrence, occurrence.thread ?? step.thread)) };
+    const still = coveredByClaimed.filter(({ appointment }) => areCancelled([appointment]) === areCancelled([own]));
+    return {
+      ...notShared,
+      members: still.flatMap((occurrence) => memberOf(occurrence, occurrence.thread ?? step.thread)),
+    };
   }
   const now = Date.now();
   const same = others.flatMap((occurrence) => {
-    const its = occurrence.thread?.claimed ? undefined : next(occurrence.thread, occurrence.appointment);
-    return isNew && its?.do === 'send' && its.isNew && its.kind === step.kind
-      ? [{ one: occurrence, thread: its.thread }]
+    const nextStep = occurrence.thread?.claimed ? undefined : nextStepOf(occurrence.thread, occurrence.appointment);
+    return isNew && nextStep?.do === 'send' && nextStep.isNew && nextStep.kind === step.kind
+      ? [{ one: occurrence, thread: nextStep.thread }]
       : [];
   });
   const members = same.flatMap(({ one, thread }) => memberOf(one, afterAttempt(thread, true, now).thread));
@@ -138,7 +143,7 @@ async function readAtOnce(
   const isEarlier = (parseInstant(first?.start) ?? 0) < (parseInstant(own.start) ?? 0);
   const notified = new Set(members.map(({ row }) => row));
   // The next message covers the people of a message that is not sent.
-  const notNotified = before.flatMap(({ row, thread }) =>
+  const notNotified = coveredByClaimed.flatMap(({ row, thread }) =>
     row && thread && !thread.claimed && !notified.has(row)
       ? [updateEntry(row, threadTask({ ...thread, known: undefined, due: now }, config, row))]
       : [],
@@ -185,8 +190,11 @@ async function readState(medplum: MedplumClient, id: string): Promise<State> {
   return { group, appointments, row, thread, last: ofType('Communication', sent)[0] };
 }
 
-/** The people who take part, and the locations. */
-async function readOthers(medplum: MedplumClient, appointments: readonly Appointment[]): Promise<Resource[]> {
+/** The patients, related persons and locations of appointments, at most 20 of each. */
+async function readRecipientsAndLocations(
+  medplum: MedplumClient,
+  appointments: readonly Appointment[],
+): Promise<Resource[]> {
   const participants = appointments.flatMap(({ participant }) => participant);
   const searches = (['Patient', 'RelatedPerson', 'Location'] as const).flatMap((type) => {
     const ids = [...new Set(participants.flatMap(({ actor }) => idIn(actor, type) ?? []))];
@@ -238,7 +246,11 @@ function entriesOf(step: Exclude<Step, { do: 'nothing' }>, { row, thread, last, 
 const withoutCall: readonly MessageKind[] = ['reminder', 'offer', 'assistant'];
 
 /** The entries that have staff call, in the place of a message to an address that only a portal knows. */
-function callEntries(step: Extract<Step, { do: 'send' }>, state: State, { entry, members }: AtOnce): BundleEntry[] {
+function callEntries(
+  step: Extract<Step, { do: 'send' }>,
+  state: State,
+  { entry, members }: SharedMessage,
+): BundleEntry[] {
   const kept = entriesOf({ do: 'keep', thread: unsent(step.thread, Date.now()) }, state);
   const call = givenUp(step, unconfirmed, state.appointments, members.length > 0);
   return [...kept, ...entry, ...(withoutCall.includes(step.kind) ? [] : [undelivered(call)])];
@@ -255,7 +267,7 @@ async function send(
     former,
     others,
     atOnce,
-  }: { recipient: Recipient; former: string | undefined; others: readonly Resource[]; atOnce: AtOnce },
+  }: { recipient: Recipient; former: string | undefined; others: readonly Resource[]; atOnce: SharedMessage },
 ): Promise<void> {
   const { kind, thread } = step;
   const { appointments } = state;
@@ -415,7 +427,7 @@ export async function followAppointment(
       status: 'cancelled',
       participant: [{ actor: { reference: thread?.patient ?? '' }, status: 'accepted' }],
     };
-  const others = await readOthers(medplum, [notified, ...appointments]);
+  const others = await readRecipientsAndLocations(medplum, [notified, ...appointments]);
   const candidates = isOfClinic(notified, config) ? recipientsOf(notified, others, media, now, config) : [];
   let recipient = candidates[0];
   let earliest = now;
@@ -456,7 +468,7 @@ export async function followAppointment(
     return;
   }
   const [alone] = group === undefined ? appointments : [];
-  const atOnce = await readAtOnce(medplum, first, alone, state.last, (known, appointment) =>
+  const atOnce = await readSharedMessage(medplum, first, alone, state.last, (known, appointment) =>
     next(known, [appointment]),
   );
   if (atOnce.earlier !== undefined) {
@@ -473,7 +485,7 @@ export async function followAppointment(
   if (step.do === 'send' && addressee && !addressee.isTrusted) {
     await writeRows(medplum, callEntries(step, own, atOnce), what(id));
   } else if (step.do === 'send' && recipient) {
-    const locations = await readOthers(
+    const locations = await readRecipientsAndLocations(
       medplum,
       atOnce.members.map(({ appointment }) => appointment),
     );

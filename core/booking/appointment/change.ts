@@ -107,7 +107,8 @@ export function patientIdsOf(
   });
 }
 
-function patientIssues(result: Appointment, patients: Patients, baseUrl: string): Issue[] {
+/** An open appointment needs patients that exist and are active. */
+function inactivePatientIssues(result: Appointment, patients: Patients, baseUrl: string): Issue[] {
   return (isOpen(result) ? patientIdsOf(result, baseUrl) : []).flatMap(({ id, path }): Issue[] => {
     const patient = patients.get(id);
     if (!patient) {
@@ -271,7 +272,7 @@ export function validateChange(
     ...reservedIssues(stored, result, changer, config),
     ...claimIssues(stored, result, config),
     ...statusChangeIssues(stored, result, changer, now, config),
-    ...(changes.length > 0 ? [] : patientIssues(result, patients, config.baseUrl)),
+    ...(changes.length > 0 ? [] : inactivePatientIssues(result, patients, config.baseUrl)),
     ...(claimsProfile(stored, config)
       ? profileIssues(located, config).filter(({ expression }) => !changed.has(expression))
       : []),
@@ -288,5 +289,5 @@ export function validateChange(
  */
 export function validateCreation(created: Appointment, patients: Patients, config: BookingConfig): readonly Issue[] {
   const { issues } = readForm(created);
-  return issues.length > 0 ? issues : patientIssues(created, patients, config.baseUrl);
+  return issues.length > 0 ? issues : inactivePatientIssues(created, patients, config.baseUrl);
 }

@@ -131,8 +131,9 @@ function metaOfUpdated(sent: Meta | undefined, stored: Meta | undefined, config:
 
 /**
  * Checks a patient that replaces a stored one.
- * @param body - a patient without `replacementIssues`; elements that only the service may set are dropped
- * @param stored - the patient as the caller reads it, if it could be read
+ * @param body - has passed `replacementIssues`; elements that only the service may set are dropped
+ * @param stored - the patient as the caller reads it
+ * @returns the patient to store, with the owner's tags as stored, or the issues
  * @see specification 4.6
  */
 export function updatedPatient(

@@ -116,13 +116,13 @@ function asExpression(name: string, conditions: readonly Condition[], isDate: bo
 }
 
 /**
- * Rewrites a search for dates so that Medplum answers it correctly. Medplum compares with the first moment of what was
- * written, in UTC: it takes a day as its midnight, and `eq` finds nothing else.
+ * Rewrites a search for dates so that Medplum answers it correctly. Medplum compares with a single moment in UTC:
+ * `eq2027-01-31` finds only midnight.
  *
  * @param sent - name of the parameter, without chain or modifier, and the dates, separated by commas
  * @param isDate - whether the element has no times (`Patient.birthDate`)
- * @returns the conditions, which must all hold: `ge` and `lt` with moments, or one `_filter` where one of several must;
- *   or the issue
+ * @returns for one range: parameters with `ge` and `lt`, all of which must hold. For several ranges: one `_filter` that
+ *   joins them by `or`. Or the issue
  * @see https://hl7.org/fhir/R4/search.html#date
  */
 export function rewriteDates(
