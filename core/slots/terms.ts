@@ -101,6 +101,17 @@ export function withServices(schedule: Schedule, among: readonly HealthcareServi
   return { schedule, services: ids.flatMap((id) => known.get(id) ?? []) };
 }
 
+/** A Schedule of all services with those that an appointment names, if it names any; another Schedule as it is. */
+export function withNamedServices(
+  { schedule, services }: ScheduleServices,
+  types: readonly CodeableConcept[] = [],
+): ScheduleServices {
+  const named = services.filter(({ type = [] }) =>
+    type.some((concept) => types.some((wanted) => isSameService(concept, wanted))),
+  );
+  return { schedule, services: servesAll(schedule) && named.length > 0 ? named : services };
+}
+
 /** The time that a service needs before and after an appointment, in milliseconds. */
 export interface Buffers {
   readonly before: number;

@@ -4,7 +4,7 @@ import type { Issue } from '../../fhir/outcome/outcome.ts';
 import { findResource, type ResourceSet, resourcesOfType, schedulesOfSlots } from '../../rows/resource-set.ts';
 import type { Released } from '../../slots/entries.ts';
 import { type SlotUses, slotIdsOf } from '../../slots/slot.ts';
-import { type ScheduleServices, withServices } from '../../slots/terms.ts';
+import { type ScheduleServices, withNamedServices, withServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { endedIssues, type Patients } from '../appointment/change.ts';
 import { hasEnded, isHold, isOpenOffer, type PersonalOffer } from '../appointment/expiry.ts';
@@ -135,7 +135,10 @@ export function applyPolicy(
   const { now, config, purpose = 'book', reached = new Set() } = context;
   const { interval, appointment } = request;
   const policiesOf = (schedules: readonly Schedule[]) =>
-    schedules.map((schedule) => effectivePolicy(schedule, servicesOf(schedule, state).services, config));
+    schedules.map((schedule) => {
+      const { services } = withNamedServices(servicesOf(schedule, state), appointment.value.serviceType);
+      return effectivePolicy(schedule, services, config);
+    });
   const policies = policiesOf(schedulesNamed(request, state));
   if (!interval || interval.start <= now) {
     return { policies, issues: [], quotas: [] };

@@ -13,7 +13,7 @@ import { updateEntry } from '../../fhir/resource.ts';
 import { markChange, metaOfSubmitted, ownerOf, REPLACES } from '../../fhir/tags.ts';
 import { calendarEntries, slotChanges } from '../../slots/entries.ts';
 import { settle, withTaken } from '../../slots/settle.ts';
-import { bufferSlots, type ScheduleServices } from '../../slots/terms.ts';
+import { bufferSlots, type ScheduleServices, withNamedServices } from '../../slots/terms.ts';
 import type { Interval } from '../../time/interval.ts';
 import { withSubmitted } from '../appointment/elements.ts';
 import {
@@ -100,7 +100,9 @@ export function outcomeOf(decision: BookingDecision, terms: Terms): Outcome {
     return held(terms, decision);
   }
   const { policies, schedules, isKept, previous, interval = { start: now, end: now } } = terms;
-  return isKept || confirmationOf(schedules, config) === 'automatic'
+  const { serviceType } = decision.request.appointment.value;
+  const named = schedules.map((schedule) => withNamedServices(schedule, serviceType));
+  return isKept || confirmationOf(named, config) === 'automatic'
     ? { status: 'booked', extension: [] }
     : { status: 'pending', extension: deadlineExtensions(policies, interval, previous, now, config) };
 }

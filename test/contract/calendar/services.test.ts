@@ -195,8 +195,10 @@ it('a slot that staff made by hand is narrowed by them, and whole again afterwar
   await untilFree(schedule, ['09:00-10:00']);
 });
 
-it('a Schedule of all services has those of the clinic, with their buffers', async () => {
+it('a Schedule of all services has those of the clinic: the rules and buffers of the one that is booked', async () => {
   const service = await aService(never, 30, { before: 0, after: 10 });
+  const byHand = { url: artefactUri(config, 'LocalConfirmation'), valueCode: 'manual' };
+  await change('HealthcareService', { ...(await aService(never)), extension: [byHand] });
   const coding = [{ system: 'https://medplum.com/fhir/CodeSystem/scheduling-service-type', code: 'all' }];
   const extension = [{ url: artefactUri(config, 'LocalPublishing'), valueBoolean: false }];
   const schedule = await aCalendar(service, { serviceType: [{ coding }], extension });
