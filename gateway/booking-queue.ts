@@ -7,7 +7,7 @@ export interface BookingQueue {
   /**
    * Runs an action after the earlier ones that share a key with it have ended or timed out.
    *
-   * @param keys - without keys, the action runs at once
+   * @param keys - without keys, the action runs immediately
    */
   readonly take: <T>(keys: readonly string[], action: () => Promise<T>) => Promise<T>;
 }
@@ -17,26 +17,26 @@ export interface BookingQueue {
  * a slot is booked once. Without the queue, concurrent bookings of one slot overtake each other and must be decided
  * again. A key contains the caller, so that no caller waits for another one.
  *
- * @param longest - maximum waiting time of an action, in milliseconds
+ * @param maxWaitMs - after this time an action runs even if earlier ones have not ended
  */
-export function createBookingQueue(longest: number): BookingQueue {
-  const last = new Map<string, Promise<unknown>>();
+export function createBookingQueue(maxWaitMs: number): BookingQueue {
+  const lastOfKey = new Map<string, Promise<unknown>>();
   return {
     take: async (keys, action) => {
-      const earlier = keys.flatMap((key) => last.get(key) ?? []);
-      const { promise: done, resolve } = Promise.withResolvers<void>();
+      const earlier = keys.flatMap((key) => lastOfKey.get(key) ?? []);
+      const { promise: ended, resolve } = Promise.withResolvers<void>();
       for (const key of keys) {
-        last.set(key, done);
+        lastOfKey.set(key, ended);
       }
       try {
         if (earlier.length > 0) {
-          await within<unknown>(longest, Promise.all(earlier), undefined);
+          await within<unknown>(maxWaitMs, Promise.all(earlier), undefined);
         }
         return await action();
       } finally {
         resolve();
-        for (const key of keys.filter((one) => last.get(one) === done)) {
-          last.delete(key);
+        for (const key of keys.filter((key) => lastOfKey.get(key) === ended)) {
+          lastOfKey.delete(key);
         }
       }
     },
@@ -46,21 +46,21 @@ export function createBookingQueue(longest: number): BookingQueue {
 const reference = /\b(?:Slot|Schedule|Appointment)\/[A-Za-z0-9.-]{1,64}/;
 const mostKeys = 50;
 
-/** The reference in a value, also an absolute or versioned one. */
-function namedBy(value: unknown): string[] {
+/** The relative reference in a value, which may be absolute or versioned; none if it leads to another type. */
+function referenceIn(value: unknown): string[] {
   const text = isObject(value) ? value.reference : value;
-  const [name] = typeof text === 'string' && text.length <= 2_048 ? (reference.exec(text) ?? []) : [];
-  return name ? [name] : [];
+  const [found] = typeof text === 'string' && text.length <= 2_048 ? (reference.exec(text) ?? []) : [];
+  return found ? [found] : [];
 }
 
 /** The slots of an appointment, and the appointment itself if it is sent again. */
-function askedFor(resource: unknown): string[] {
+function referencesOf(resource: unknown): string[] {
   if (!isObject(resource) || resource.resourceType !== 'Appointment') {
     return [];
   }
-  const own = typeof resource.id === 'string' ? [`Appointment/${resource.id}`] : [];
+  const appointment = typeof resource.id === 'string' ? [`Appointment/${resource.id}`] : [];
   const slots: readonly unknown[] = Array.isArray(resource.slot) ? resource.slot.slice(0, mostKeys) : [];
-  return [...own, ...slots.flatMap(namedBy)];
+  return [...appointment, ...slots.flatMap(referenceIn)];
 }
 
 /**
@@ -69,11 +69,13 @@ function askedFor(resource: unknown): string[] {
  *
  * @param body - of `$book` or `$hold`, in any shape
  */
-export function namedIn(body: unknown): string[] {
+export function bookedReferences(body: unknown): string[] {
   const parameters = isObject(body) && Array.isArray(body.parameter) ? body.parameter.filter(isObject) : [];
-  const asked = [body, ...parameters.map(({ resource }) => resource)].flatMap(askedFor);
-  const named = parameters.flatMap(({ valueReference, valueUri }) => [valueReference, valueUri].flatMap(namedBy));
-  return [...new Set([...asked, ...named])].slice(0, mostKeys);
+  const ofResources = [body, ...parameters.map(({ resource }) => resource)].flatMap(referencesOf);
+  const ofValues = parameters.flatMap(({ valueReference, valueUri }) =>
+    [valueReference, valueUri].flatMap(referenceIn),
+  );
+  return [...new Set([...ofResources, ...ofValues])].slice(0, mostKeys);
 }
 
 /**
@@ -83,4 +85,4 @@ export function namedIn(body: unknown): string[] {
  * @param body - of `$book` or `$hold`, in any shape
  */
 export const queueKeys = (body: unknown, caller: string): string[] =>
-  asksForDryRun(body) ? [] : namedIn(body).map((key) => `${caller} ${key}`);
+  asksForDryRun(body) ? [] : bookedReferences(body).map((key) => `${caller} ${key}`);

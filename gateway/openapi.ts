@@ -197,8 +197,6 @@ const others = ['Bundle', 'CapabilityStatement', 'OperationOutcome', 'Parameters
  * The interface as OpenAPI describes it, made from the same tables as routes and searches. The content of resources is
  * left to FHIR and to the profiles that the CapabilityStatement names.
  *
- * @param config - the installation, for its address
- * @param routes - of the FHIR interface
  * @see https://spec.openapis.org/oas/v3.1.1
  */
 export function openApi(config: Pick<BookingConfig, 'baseUrl'>, routes: readonly RouteDescription[]): Json {

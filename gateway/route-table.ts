@@ -4,7 +4,7 @@ import { cancelBookingJob, readBookingJob } from './interactions/async-book.ts';
 import { batch } from './interactions/batch.ts';
 import { book, hold, joinWaitlist } from './interactions/book.ts';
 import { calendarFeed, findVisits, planAbsence, replyToMessage } from './interactions/bot-operations.ts';
-import { type Named, readDefinition, searchDefinitions } from './interactions/definitions.ts';
+import { type DefinitionUrls, readDefinition, searchDefinitions } from './interactions/definitions.ts';
 import { history, vread } from './interactions/history.ts';
 import { limitingChanges } from './interactions/limiting-changes.ts';
 import { patchAppointment } from './interactions/patch.ts';
@@ -77,7 +77,7 @@ const operations: Readonly<Record<OperationName, Handler>> = {
 };
 
 /** The route of a write; empty if there is no handler. */
-function writing(type: ServedTypeName, interaction: Write, route: Omit<Path, 'handler'>): readonly Path[] {
+function writeRoute(type: ServedTypeName, interaction: Write, route: Omit<Path, 'handler'>): readonly Path[] {
   const handler = writes[type]?.[interaction];
   return handler === undefined ? [] : [{ ...route, handler }];
 }
@@ -90,10 +90,10 @@ const routesOf: Readonly<Record<Interaction, (type: ServedTypeName) => readonly 
     { method: 'GET', path: `/${type}`, handler: searchByGet(type) },
     { method: 'POST', path: `/${type}/_search`, handler: searchByPost(type), body: 'form' },
   ],
-  create: (type) => writing(type, 'create', { method: 'POST', path: `/${type}`, body: 'fhir' }),
-  update: (type) => writing(type, 'update', { method: 'PUT', path: `/${type}/:id`, body: 'fhir' }),
-  patch: (type) => writing(type, 'patch', { method: 'PATCH', path: `/${type}/:id`, body: 'patch' }),
-  delete: (type) => writing(type, 'delete', { method: 'DELETE', path: `/${type}/:id` }),
+  create: (type) => writeRoute(type, 'create', { method: 'POST', path: `/${type}`, body: 'fhir' }),
+  update: (type) => writeRoute(type, 'update', { method: 'PUT', path: `/${type}/:id`, body: 'fhir' }),
+  patch: (type) => writeRoute(type, 'patch', { method: 'PATCH', path: `/${type}/:id`, body: 'patch' }),
+  delete: (type) => writeRoute(type, 'delete', { method: 'DELETE', path: `/${type}/:id` }),
 };
 
 /** The operations that must have a body. */
@@ -117,10 +117,9 @@ function routesOfOperation(type: ServedTypeName, name: OperationName): Route[] {
 /**
  * Returns all routes of the FHIR interface, made from the allow-list.
  *
- * @param metadata - handler that returns the CapabilityStatement
- * @param named - the definitions that the CapabilityStatement references
+ * @param readable - the definitions that the CapabilityStatement references
  */
-export function fhirRoutes(metadata: Handler, named: Named): readonly Route[] {
+export function fhirRoutes(metadata: Handler, readable: DefinitionUrls): readonly Route[] {
   const typed = servedTypeNames.flatMap((type) => {
     const served: ServedType = servedTypes[type];
     const called = (served.operations ?? []).flatMap((name) => routesOfOperation(type, name));
@@ -141,8 +140,8 @@ export function fhirRoutes(metadata: Handler, named: Named): readonly Route[] {
     },
     ...typed,
     ...definitionTypes.flatMap((type): Route[] => [
-      { method: 'GET', path: `/${type}/:id`, handler: readDefinition(type, named), type, interaction: 'read' },
-      { method: 'GET', path: `/${type}`, handler: searchDefinitions(type, named), type, interaction: 'search-type' },
+      { method: 'GET', path: `/${type}/:id`, handler: readDefinition(type, readable), type, interaction: 'read' },
+      { method: 'GET', path: `/${type}`, handler: searchDefinitions(type, readable), type, interaction: 'search-type' },
     ]),
   ];
   const readables = routes.filter(({ method }) => method === 'GET');

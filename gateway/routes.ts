@@ -17,7 +17,7 @@ import { problem, refusal } from './http/errors.ts';
 import { formats, JSON_PATCH } from './http/formats.ts';
 import { type FhirResponse, send } from './http/response.ts';
 import { capabilityStatement } from './interactions/capability-statement.ts';
-import { namedBy } from './interactions/definitions.ts';
+import { definitionUrlsIn } from './interactions/definitions.ts';
 import { openApi } from './openapi.ts';
 import { errorResponse } from './operations/error-handler.ts';
 import { fhirRoutes, type Route } from './route-table.ts';
@@ -49,7 +49,7 @@ function ruleOf({ isPublic, body }: Route, { limits }: GatewayContext): RouteRul
   return { who: isPublic ? 'anyone' : 'client', limit: 'many', bytes: body ? bytes[body] : 0 };
 }
 
-/** A form that is too large is a malformed search; any other body that is too large is refused as such. */
+/** The response to an error of a search by form: a form that is too large is a malformed search (400), not 413. */
 function formProblem(error: { code?: string }, { limits, config }: GatewayContext): FhirResponse {
   const diagnostics = `The form of a search can have at most ${limits.formBytes} bytes.`;
   return error.code === 'FST_ERR_CTP_BODY_TOO_LARGE'
@@ -57,36 +57,37 @@ function formProblem(error: { code?: string }, { limits, config }: GatewayContex
     : errorResponse(error);
 }
 
+/** Adds a route: checks headers before the body is read, then the body, then calls the handler. */
 function addRoute(app: FastifyInstance, route: Route, context: GatewayContext, admission: Admission): void {
   const { addresses, config } = context;
-  const response = (request: FastifyRequest, reply: FastifyReply, what: FhirResponse) =>
-    send(reply, what, representationOrDefault(request), addresses);
+  const refuse = (request: FastifyRequest, reply: FastifyReply, refused: FhirResponse) =>
+    send(reply, refused, representationOrDefault(request), addresses);
   app.route({
     method: route.method,
     url: `${addresses.basePath}${route.path}`,
     config: { rule: ruleOf(route, context) },
     ...(route.body === 'form' && {
       errorHandler: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
-        response(request, reply.removeHeader('connection'), formProblem(error, context)),
+        refuse(request, reply.removeHeader('connection'), formProblem(error, context)),
     }),
     onRequest: async (request, reply) => {
       const refused = headerProblem(route, request);
-      return refused && response(request, reply, refused);
+      return refused && refuse(request, reply, refused);
     },
     preHandler: async (request, reply) => {
       const body = isReadBody(request.body) ? request.body : undefined;
       if (body && 'issues' in body) {
-        return response(request, reply, refusal(body.issues, config));
+        return refuse(request, reply, refusal(body.issues, config));
       }
       request.body = body?.value;
       if (!representationOf(request)) {
-        return response(request, reply, notAcceptable);
+        return refuse(request, reply, notAcceptable);
       }
       const isMissing =
         route.body === 'patch' ? !isPatchBody(request) : route.body === 'fhir' && !isObject(request.body);
       if (isMissing) {
         const diagnostics = `The body must be a ${route.body === 'patch' ? 'patch' : 'FHIR resource'}.`;
-        return response(
+        return refuse(
           request,
           reply,
           refusal([{ code: 'malformed-request', diagnostics, expression: 'http.body' }], config),
@@ -98,15 +99,15 @@ function addRoute(app: FastifyInstance, route: Route, context: GatewayContext, a
   });
 }
 
-/** Refuses methods without a route with 405; `Allow` lists those of the path. */
+/** Refuses methods without a route with 405, whose `Allow` lists those of the path; 404 if the id is malformed. */
 function refuseOtherMethods(
   app: FastifyInstance,
   path: string,
   routes: readonly Route[],
   context: GatewayContext,
 ): void {
-  const own = routes.filter((route) => route.path === path).map(({ method }) => method as HTTPMethods);
-  const allowed = own.includes('GET') ? [...own, 'HEAD' as const] : own;
+  const methods = routes.filter((route) => route.path === path).map(({ method }) => method as HTTPMethods);
+  const allowed = methods.includes('GET') ? [...methods, 'HEAD' as const] : methods;
   const refused = problem('method-not-allowed', undefined, { allow: allowed.join(', ') });
   app.route({
     method: allMethods.filter((method) => !allowed.includes(method)),
@@ -115,8 +116,7 @@ function refuseOtherMethods(
     onRequest: async (request, reply) => {
       const { params } = request;
       const isPath = !isObject(params) || params.id === undefined || isId(params.id);
-      const what = isPath ? refused : problem('not-found');
-      return send(reply, what, representationOrDefault(request), context.addresses);
+      return send(reply, isPath ? refused : problem('not-found'), representationOrDefault(request), context.addresses);
     },
     handler: async () => undefined,
   });
@@ -135,7 +135,7 @@ export async function addFhirRoutes(
   date: string,
 ): Promise<void> {
   const statement = capabilityStatement(context.config, date, context.corsOrigins.length > 0);
-  const routes = fhirRoutes(async () => ({ status: 200, resource: statement }), namedBy(statement));
+  const routes = fhirRoutes(async () => ({ status: 200, resource: statement }), definitionUrlsIn(statement));
   const description = JSON.stringify(openApi(context.config, routes));
   app.get(`${context.addresses.basePath}/openapi.json`, {
     config: { rule: { ...open, who: 'client' } },

@@ -37,21 +37,21 @@ export interface Admission {
 const unauthorized = (diagnostics?: string): FhirResponse =>
   problem('unauthorized', diagnostics, { 'www-authenticate': 'Bearer error="invalid_token"' });
 
-const tooMany = (seconds: number, what: string): FhirResponse =>
-  problem('too-many-requests', `${what} Try again in ${seconds} s.`, { 'retry-after': String(seconds) });
+const tooManyRequests = (seconds: number, reason: string): FhirResponse =>
+  problem('too-many-requests', `${reason} Try again in ${seconds} s.`, { 'retry-after': String(seconds) });
 
-/** Counts for a name; returns a response if the limit is reached. */
-function counted(limit: RateLimit, name: string, weight: number, what: string): FhirResponse | undefined {
-  const taken = limit.take(name, weight);
-  return typeof taken === 'number' ? tooMany(taken, what) : undefined;
+/** Counts a request of an address or a client; returns 429 if the limit is reached. */
+function countFor(name: string, limit: RateLimit, weight: number, reason: string): FhirResponse | undefined {
+  const counted = limit.take(name, weight);
+  return typeof counted === 'number' ? tooManyRequests(counted, reason) : undefined;
 }
 
-/** Makes a limit of requests per minute and address, with another one for the network of an IPv6 address. */
-function perAddress(most: number, what: string, now: () => number) {
-  const limit = createRateLimit(most, now);
+/** Makes a limit per minute and address. An IPv6 address counts as its /64, and with a higher limit as its /48. */
+function createAddressLimit(perMinute: number, reason: string, now: () => number) {
+  const limit = createRateLimit(perMinute, now);
   return (address: string): FhirResponse | undefined => {
     for (const { name, times } of addressGroups(address)) {
-      const refused = counted(limit, name, 1 / times, what);
+      const refused = countFor(name, limit, 1 / times, reason);
       if (refused) {
         return refused;
       }
@@ -64,7 +64,8 @@ function perAddress(most: number, what: string, now: () => number) {
 const admitted = new AsyncLocalStorage<FastifyRequest>();
 
 /**
- * Returns a `fetch` of the interface for an admitted request: with its client's rights, and counted with that request.
+ * Returns a `fetch` of the interface with the rights of an admitted request. Its requests are not counted once more.
+ * Every method but POST is sent as GET.
  *
  * @param request - to an application that the gateway serves
  */
@@ -101,40 +102,40 @@ function routeRefusal({ who }: RouteRule, { role, isAssistant }: Caller, origin:
   return who === 'staff' && role === 'requestor' ? problem('forbidden') : undefined;
 }
 
-/**
- * Prepares the limits of the gateway. Unknown callers are counted by their address, never by the token they send.
- *
- * @param app - where requests are decorated
- */
+/** Prepares the limits of the gateway. Unknown callers are counted by their address, never by the token they send. */
 export function createAdmission(
   app: FastifyInstance,
   { limits, callers, config, addresses, accessTokens, now }: GatewayContext,
 ): Admission {
   app.decorateRequest('caller', undefined);
   app.decorateRequest('medplumAuthorization', undefined);
-  const countAddress = perAddress(limits.requestsPerMinuteAndAddress, 'Too many requests from this address.', now);
-  const countAttempt = perAddress(
+  const countAddress = createAddressLimit(
+    limits.requestsPerMinuteAndAddress,
+    'Too many requests from this address.',
+    now,
+  );
+  const countAttempt = createAddressLimit(
     limits.attemptsPerMinuteAndAddress,
     'Too many different credentials from this address.',
     now,
   );
   const clients = createRateLimit(limits.requestsPerMinute, now);
   const countClient = ({ caller }: FastifyRequest): FhirResponse | undefined =>
-    counted(clients, nameOf(caller), 1, 'Too many requests from this client.');
+    countFor(nameOf(caller), clients, 1, 'Too many requests from this client.');
   const permits = createClientPermits({
     running: limits.concurrentRequests,
     waiting: limits.waitingRequests,
     patienceMs: limits.largeWaitMs,
   });
   const takePermit = async (caller: Caller, reply: FastifyReply): Promise<FhirResponse | undefined> => {
-    const giveBack = await permits.take(nameOf(caller));
-    if (!giveBack) {
-      return tooMany(1, 'Too many concurrent requests from this client.');
+    const releasePermit = await permits.take(nameOf(caller));
+    if (!releasePermit) {
+      return tooManyRequests(1, 'Too many concurrent requests from this client.');
     }
     if (reply.raw.closed) {
-      giveBack();
+      releasePermit();
     } else {
-      reply.raw.once('close', giveBack);
+      reply.raw.once('close', releasePermit);
     }
     return undefined;
   };
@@ -143,27 +144,27 @@ export function createAdmission(
     if (!hasBearerToken(authorization)) {
       return problem('unauthorized');
     }
-    const recalled = accessTokens.recall(authorization);
-    const known = recalled && callers.recall(recalled.authorization);
-    const refused = known ? undefined : countAttempt(request.ip);
+    const recalledToken = accessTokens.recall(authorization);
+    const recalledCaller = recalledToken && callers.recall(recalledToken.authorization);
+    const refused = recalledCaller ? undefined : countAttempt(request.ip);
     if (refused) {
       return refused;
     }
-    const presented = recalled ?? (await accessTokens.read(authorization));
-    if (!presented) {
+    const token = recalledToken ?? (await accessTokens.read(authorization));
+    if (!token) {
       return unauthorized();
     }
-    const found = known ?? (await callers.find(presented.authorization));
-    if (!isCaller(found)) {
-      return upstreamProblem(found, config);
+    const caller = recalledCaller ?? (await callers.find(token.authorization));
+    if (!isCaller(caller)) {
+      return upstreamProblem(caller, config);
     }
-    if (!accessTokens.admits(presented, found)) {
+    if (!accessTokens.admits(token, caller)) {
       return unauthorized(
         `This token was issued by Medplum itself. Portals get theirs from ${oauthEndpoints(addresses).token_endpoint}, with the sealed secret that the clinic hands out.`,
       );
     }
-    request.caller = found;
-    request.medplumAuthorization = presented.authorization;
+    request.caller = caller;
+    request.medplumAuthorization = token.authorization;
     return undefined;
   };
   return {
@@ -171,10 +172,10 @@ export function createAdmission(
     countAgain: countClient,
     admit: async (rule, request, reply) => {
       const { who, limit } = rule;
-      const first = admitted.getStore();
-      if (first && who === 'client') {
-        request.caller = first.caller;
-        request.medplumAuthorization = first.medplumAuthorization;
+      const outerRequest = admitted.getStore();
+      if (outerRequest && who === 'client') {
+        request.caller = outerRequest.caller;
+        request.medplumAuthorization = outerRequest.medplumAuthorization;
         return undefined;
       }
       const refused =

@@ -6,13 +6,12 @@ interface ClientPermitLimits {
   readonly patienceMs: number;
 }
 
-/** Gives each client its own places, so that no client can take those of the others. */
+/** Gives each client its own permits, so that no client can use up those of the others. */
 export interface ClientPermits {
   /**
-   * Takes a place as soon as one is free.
+   * Takes a permit as soon as one is free.
    *
-   * @param client - name of the client
-   * @returns a function that gives the place back, to be called once; `undefined` if too many requests are waiting or it
+   * @returns a function that releases the permit, to be called once; `undefined` if too many requests are waiting or it
    *   took too long
    */
   readonly take: (client: string) => Promise<(() => void) | undefined>;
@@ -23,19 +22,19 @@ interface ClientState {
   readonly waiting: Set<() => void>;
 }
 
-/** Makes the places of all clients; clients without requests take no memory. */
+/** Makes the permits of all clients; clients without requests take no memory. */
 export function createClientPermits({ running, waiting, patienceMs }: ClientPermitLimits): ClientPermits {
   const clients = new Map<string, ClientState>();
   const stateOf = (client: string): ClientState => {
-    const known = clients.get(client) ?? { running: 0, waiting: new Set() };
-    clients.set(client, known);
-    return known;
+    const state = clients.get(client) ?? { running: 0, waiting: new Set() };
+    clients.set(client, state);
+    return state;
   };
-  const giveBack = (client: string, state: ClientState) => (): void => {
-    const [next] = state.waiting;
-    if (next) {
-      state.waiting.delete(next);
-      next();
+  const releaseOf = (client: string, state: ClientState) => (): void => {
+    const [handOver] = state.waiting;
+    if (handOver) {
+      state.waiting.delete(handOver);
+      handOver();
       return;
     }
     state.running--;
@@ -48,19 +47,19 @@ export function createClientPermits({ running, waiting, patienceMs }: ClientPerm
       const state = stateOf(client);
       if (state.running < running) {
         state.running++;
-        return giveBack(client, state);
+        return releaseOf(client, state);
       }
       if (state.waiting.size >= waiting) {
         return undefined;
       }
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      const turn = (): void => resolve(true);
-      state.waiting.add(turn);
+      const handOver = (): void => resolve(true);
+      state.waiting.add(handOver);
       const timer = setTimeout(() => resolve(false), patienceMs);
-      const isMine = await promise;
+      const hasPermit = await promise;
       clearTimeout(timer);
-      state.waiting.delete(turn);
-      return isMine ? giveBack(client, state) : undefined;
+      state.waiting.delete(handOver);
+      return hasPermit ? releaseOf(client, state) : undefined;
     },
   };
 }

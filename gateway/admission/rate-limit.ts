@@ -5,13 +5,13 @@ const MINUTE = 60_000;
 /** Names that are counted at the same time; the least recently used goes first. */
 const MAX_NAMES = 20_000;
 
-/** Counts what each name does within a minute, from its beginning. */
+/** Adds up the weights that each name has taken within the last minute. */
 export interface RateLimit {
   /**
-   * Counts something.
+   * Takes a weight, 1 by default. One heavier than the limit is accepted if nothing else was taken in the minute.
    *
-   * @param weight - as how many it counts; what is heavier than the limit is allowed once a minute
-   * @returns a function that takes it back, but for a part of its weight; or the seconds until it may be tried again
+   * @returns a function that gives the weight back, except for the part `kept`; if the limit is reached, the seconds
+   *   until the next attempt
    */
   readonly take: (name: string, weight?: number) => ((kept?: number) => void) | number;
 }
@@ -23,17 +23,19 @@ interface Second {
 }
 
 /**
- * @param most - the most within a minute
- * @param now - the clock, in milliseconds
+ * Makes a limit for each name.
+ *
+ * @param most - the greatest sum of weights within a minute
  */
 export function createRateLimit(most: number, now: () => number): RateLimit {
-  const counted = createMemory<Second[]>(MAX_NAMES, MINUTE, now);
+  const secondsOf = createMemory<Second[]>(MAX_NAMES, MINUTE, now);
   return {
     take: (name, weight = 1) => {
       const time = now();
       // After the clock was set back, the age of a count is unknown.
-      const recent = (counted.get(name) ?? []).filter(({ at }) => at > time - MINUTE && at <= time);
-      let sum = recent.reduce((all, second) => all + second.weight, 0);
+      const recent = (secondsOf.get(name) ?? []).filter(({ at }) => at > time - MINUTE && at <= time);
+      let sum = recent.reduce((total, second) => total + second.weight, 0);
+      // The earliest second after whose expiry the weight fits.
       let blocking: Second | undefined;
       for (const second of recent) {
         if (sum <= 0 || sum + weight <= most) {
@@ -46,11 +48,11 @@ export function createRateLimit(most: number, now: () => number): RateLimit {
         return Math.max(1, Math.ceil((blocking.at + MINUTE - time) / 1_000));
       }
       const last = recent.at(-1);
-      const isSame = last && Math.floor(last.at / 1_000) === Math.floor(time / 1_000);
-      const second = isSame ? last : { at: time, weight: 0 };
+      const isSameSecond = last && Math.floor(last.at / 1_000) === Math.floor(time / 1_000);
+      const second = isSameSecond ? last : { at: time, weight: 0 };
       second.at = time;
       second.weight += weight;
-      counted.set(name, isSame ? recent : [...recent, second]);
+      secondsOf.set(name, isSameSecond ? recent : [...recent, second]);
       return (kept = 0) => {
         second.weight -= weight - kept;
       };

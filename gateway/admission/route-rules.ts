@@ -21,7 +21,7 @@ export const open: RouteRule = { who: 'anyone', limit: 'many', bytes: 0 };
 /**
  * The routes beside the FHIR interface and discovery, by method and path; a path may end with `*`. One without a line is not
  * served.
- * Websockets (`{base}/ws`) count as `many` and have places; `/metrics` has a port of its own.
+ * Websockets (`{base}/ws`) count as `many` and have permits; `/metrics` has a port of its own.
  */
 export const furtherRoutes: Readonly<Record<string, RouteRule>> = {
   // Its answer is always the same.
@@ -48,15 +48,16 @@ export const furtherRoutes: Readonly<Record<string, RouteRule>> = {
 };
 
 /**
- * The rule of a route beside the FHIR interface: that of its path, or of the longest path with `*` that it begins with.
+ * The rule of a route beside the FHIR interface: that of its path, else of the longest path with `*` that it begins with.
  *
- * @param methods - of the route; all must have the same rule
+ * @param methods - of the route; the rule of the first applies to all
+ * @returns `undefined` if no line fits
  */
 export function furtherRule(methods: string | readonly string[], path: string): RouteRule | undefined {
   const [method = ''] = [methods].flat();
   const key = `${method === 'HEAD' ? 'GET' : method} ${path}`;
-  const [longest] = Object.keys(furtherRoutes)
+  const [longestPattern] = Object.keys(furtherRoutes)
     .filter((line) => line.endsWith('*') && `${key}/`.startsWith(line.slice(0, -1)))
-    .toSorted((one, other) => other.length - one.length);
-  return furtherRoutes[key] ?? furtherRoutes[longest ?? ''];
+    .toSorted((a, b) => b.length - a.length);
+  return furtherRoutes[key] ?? furtherRoutes[longestPattern ?? ''];
 }

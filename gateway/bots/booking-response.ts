@@ -18,11 +18,10 @@ const statusByAppointmentStatus: Readonly<Partial<Record<Appointment['status'], 
 };
 
 /**
- * The answer to `$book`: status and headers as a function of what the Bot answered. Several appointments are a Bundle, whose
- * `Location` is the first.
+ * The response to a booking, a hold or an entry of the waitlist, made from the result of the Bot. Several appointments
+ * become a Bundle, with the `Location` of the first. If they existed before the request, the status is 200 instead of 201.
  *
- * @param body - the Bot's answer: the Appointment, Parameters that hold it, or an OperationOutcome of the service
- * @param config - the installation
+ * @param body - the Appointment, Parameters that contain it, or an OperationOutcome of the service
  * @returns `undefined` if it is none of these: the Bot has failed
  * @see specification 4.4
  */
@@ -31,17 +30,17 @@ export function bookingResponse(body: unknown, config: BookingConfig): FhirRespo
     const { id: _, ...resource } = wouldBeCarriedOut;
     return { status: 200, resource };
   }
-  const answer = parseBookingResponse(body);
-  if (!answer) {
+  const result = parseBookingResponse(body);
+  if (!result) {
     return ownRefusal(body, config);
   }
-  const { appointments, isExisting } = answer;
-  const [first, ...others] = appointments;
+  const { appointments, isExisting } = result;
+  const [first, ...furtherAppointments] = appointments;
   const statuses = appointments.map(({ status }) => statusByAppointmentStatus[status] ?? 200);
-  const usual = statuses.find((status) => status !== 201) ?? 201;
-  const status = isExisting && usual === 201 ? 200 : usual;
+  const statusOfNew = statuses.find((status) => status !== 201) ?? 201;
+  const status = isExisting && statusOfNew === 201 ? 200 : statusOfNew;
   const location = `${config.baseUrl}/Appointment/${first?.id}`;
-  return first && others.length === 0
+  return first && furtherAppointments.length === 0
     ? { status, headers: { location, ...versionHeaders(first) }, resource: first }
     : { status, headers: { location }, resource: bundleOf(appointments, config.baseUrl) };
 }

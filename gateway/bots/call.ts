@@ -13,7 +13,6 @@ const notAllowed: readonly number[] = [403, 404];
 /**
  * Calls a Bot of the service with the caller's own token.
  *
- * @param input - what the Bot gets as its input
  * @param headers - for the Bot, besides those of the request
  */
 export function callBot(
@@ -49,6 +48,7 @@ const sentences: Readonly<Record<UpstreamFailure['failure'], Issue>> = {
   },
 };
 
+/** The failure of a call whose result cannot be passed on; `undefined` if Medplum refused the call (4xx, not 400). */
 function kindOfFailure(response: MedplumResponse | UpstreamFailure): keyof typeof sentences | undefined {
   if ('failure' in response) {
     return response.failure;

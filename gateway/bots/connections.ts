@@ -30,12 +30,12 @@ function unanswered({ failure, isUnsent }: UpstreamFailure): Unanswered {
  * Lets Bots use the gateway's own connections to Medplum, with their limits.
  *
  * @param baseUrl - Medplum's base address, with a slash at its end; every address that a Bot calls begins with it
- * @param noticed - called with each answer and the `Authorization` header of its request
+ * @param onResponse - called with each response and the `Authorization` header of its request
  */
 export function createBotConnections(
   upstream: Upstream,
   baseUrl: string,
-  noticed: (response: MedplumResponse, authorization: string | undefined) => void,
+  onResponse: (response: MedplumResponse, authorization: string | undefined) => void,
 ): BotConnections {
   return {
     send: async ({ url, headers, body }, limit) => {
@@ -51,7 +51,7 @@ export function createBotConnections(
       if ('failure' in response) {
         return unanswered(response);
       }
-      noticed(response, headers.authorization);
+      onResponse(response, headers.authorization);
       return response;
     },
   };

@@ -16,11 +16,11 @@ const RATE_SECONDS = '10';
 /** The code of the service in an issue, if it has one. */
 function codeOf(issue: OperationOutcome['issue'][number], system: string): BookingErrorCode | undefined {
   const coding = issue?.details?.coding?.find((candidate) => candidate.system === system);
-  return (Object.keys(bookingErrors) as BookingErrorCode[]).find((one) => one === coding?.code);
+  return (Object.keys(bookingErrors) as BookingErrorCode[]).find((code) => code === coding?.code);
 }
 
-/** The issues of an outcome by their codes, if all of them were written by the service itself. */
-function ownIssues(outcome: OperationOutcome, config: BookingConfig): readonly Pick<Issue, 'code'>[] {
+/** The codes of an outcome's issues; none unless every issue was written by the service itself. */
+function serviceIssues(outcome: OperationOutcome, config: BookingConfig): readonly Pick<Issue, 'code'>[] {
   const system = artefactUri(config, 'LocalBookingError');
   const issues = outcome.issue.flatMap((issue) => {
     const code = codeOf(issue, system);
@@ -32,7 +32,6 @@ function ownIssues(outcome: OperationOutcome, config: BookingConfig): readonly P
 /**
  * The answer to a request that a Bot has refused: the status is that of the gravest issue.
  *
- * @param body - the Bot's answer
  * @param interaction - what was asked for, where the status depends on it
  * @returns `undefined` if it is not an OperationOutcome of the service
  */
@@ -45,7 +44,7 @@ export function ownRefusal(
     return undefined;
   }
   const { resourceType, id, issue } = body;
-  const issues = ownIssues(body, config);
+  const issues = serviceIssues(body, config);
   if (issues.length === 0) {
     return undefined;
   }
@@ -61,12 +60,10 @@ const problemOf: ReadonlyMap<string | undefined, HttpProblemName> = new Map([
   ['forbidden', 'forbidden'],
 ] as const);
 
-/**
- * The answer when a Bot says that something does not exist, or is not for this caller. Medplum's own 403 and 404 have no
- * diagnostics.
- */
-function missing(body: unknown): FhirResponse | undefined {
+/** The response when a Bot reports something missing or forbidden; `undefined` for Medplum's own 403 and 404. */
+function missingResponse(body: unknown): FhirResponse | undefined {
   const issue = isOutcome(body) ? body.issue[0] : undefined;
+  // Medplum's own issues have no diagnostics.
   const name = issue?.diagnostics ? problemOf.get(issue.code) : undefined;
   return name && problem(name, issue?.diagnostics);
 }
@@ -83,5 +80,5 @@ export function refusedByBot(
   interaction?: Interaction,
 ): FhirResponse {
   const body = 'failure' in response ? undefined : response.body;
-  return ownRefusal(body, context.config, interaction) ?? missing(body) ?? botProblem(response, context);
+  return ownRefusal(body, context.config, interaction) ?? missingResponse(body) ?? botProblem(response, context);
 }

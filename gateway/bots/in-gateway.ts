@@ -27,7 +27,7 @@ export interface HostedBots {
   /** Makes the client of the Bots for the gateway's connections. */
   readonly clientFor: (connections: BotConnections) => BotClient;
   /**
-   * Logs the client in with its own credentials, unless it has a token that is still valid; with `anew` in any case.
+   * Logs the client in with its own credentials, unless it has a token that is still valid; with `again` in any case.
    * Rejects if Medplum refuses the login.
    */
   readonly logIn: (client: BotClient, again: boolean) => Promise<void>;
@@ -70,12 +70,7 @@ interface OwnToken {
   readonly refused: () => void;
 }
 
-/**
- * Keeps the gateway's own client logged in. Calls that arrive during a login share it.
- *
- * @param logIn - logs in unless the client has a token that is still valid; with `anew` in any case. Rejects if Medplum
- *   refuses the login
- */
+/** Keeps the gateway's own client logged in. Calls that arrive during a login share it. */
 export function createOwnToken(
   logIn: (again: boolean) => Promise<void>,
   logger: FastifyBaseLogger | undefined,
@@ -108,12 +103,10 @@ export function createOwnToken(
 }
 
 /**
- * Asks Medplum, with the caller's own token, whether the caller may call a Bot: a caller that may read the Bot may call
- * it.
- *
- * @returns `undefined` if so, else the answer to give instead
+ * Makes a check, with the caller's own token, of whether the caller may call a Bot: a caller that may read the Bot may
+ * call it. The check returns `undefined` if so, else the response to send instead.
  */
-function createPermission({ upstream, config, now }: HostContext) {
+function createRefusalCheck({ upstream, config, now }: HostContext) {
   const permitted = createMemory<true>(MAX_PERMITTED, PERMITTED_MS, now);
   return async ({ name, headers }: BotCall): Promise<MedplumResponse | UpstreamFailure | undefined> => {
     const key = `${fingerprint(headers.authorization ?? '')} ${name}`;
@@ -138,12 +131,15 @@ function createPermission({ upstream, config, now }: HostContext) {
 }
 
 /**
- * Whether an answer may be due to credentials that Medplum refuses: the Bot failed, refuses the caller as forbidden, or
- * reports that Medplum is unavailable.
+ * Whether Medplum may have refused the caller's token while a Bot ran: the Bot failed, responded with 403, or reports
+ * that Medplum is unavailable. A call without a response is no such case.
  */
-function isDoubtful(response: MedplumResponse | UpstreamFailure, { config }: HostContext): boolean {
-  if ('failure' in response || response === failed || response.status === 403) {
-    return !('failure' in response);
+function mayBeTokenRefusal(response: MedplumResponse | UpstreamFailure, { config }: HostContext): boolean {
+  if ('failure' in response) {
+    return false;
+  }
+  if (response === failed || response.status === 403) {
+    return true;
   }
   const system = artefactUri(config, 'LocalBookingError');
   const issues = isOutcome(response.body) ? response.body.issue : [];
@@ -162,7 +158,7 @@ const requesterOf = ({ profileType, profileId, display }: Caller) => ({
  */
 export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, context: HostContext): BotRuntime {
   const { config, medplumBaseUrl, upstream, callers, logger } = context;
-  const refusalOf = createPermission(context);
+  const refusalOf = createRefusalCheck(context);
   const client = clientFor(
     createBotConnections(upstream, medplumBaseUrl, ({ status }, authorization) => {
       if (status === 401 && authorization === `Bearer ${client.getAccessToken()}`) {
@@ -206,12 +202,12 @@ export function botsInGateway({ handlers, clientFor, logIn }: HostedBots, contex
         return refused;
       }
       const response = await within(timeLimits(config).answer, execute(handler, call), tooLate);
-      if (!isDoubtful(response, context)) {
+      if (!mayBeTokenRefusal(response, context)) {
         return response;
       }
       // A token that has become invalid since it was verified is refused as such, as Medplum would do.
-      const found = await callers.verify(call.headers.authorization ?? '');
-      return 'status' in found && found.status === 401 ? found : response;
+      const verified = await callers.verify(call.headers.authorization ?? '');
+      return 'status' in verified && verified.status === 401 ? verified : response;
     },
     pending: () => pending,
   };

@@ -62,14 +62,15 @@ function decode(body: Buffer): string | undefined {
 
 type JsonParser = (request: FastifyRequest, text: string, done: (error: Error | null, value?: unknown) => void) => void;
 
-/** The parsed body, unless it is too large. */
-function bounded(value: unknown): ReadBody {
+/** The parsed body, or the issue if it exceeds a limit of `core/fhir/bounds.ts`. */
+function withinBounds(value: unknown): ReadBody {
   const problem = sizeProblem(value);
   return problem ? malformed(`The body must not ${problem}.`) : { value };
 }
 
 /**
  * Reads JSON: no deeper than the limit, no key that would reach a prototype. If a key is repeated, the last one counts.
+ * The parser must call back synchronously.
  */
 function readJson(text: string, request: FastifyRequest, depth: number, parser: JsonParser): ReadBody {
   if (/\0|\\u0000/.test(text)) {
@@ -84,14 +85,15 @@ function readJson(text: string, request: FastifyRequest, depth: number, parser: 
   }
   let result: ReadBody = malformed('The body is not valid JSON.');
   parser(request, text, (error, value) => {
-    result = error ? result : bounded(value);
+    result = error ? result : withinBounds(value);
   });
   return result;
 }
 
-/** How many characters of XML are read before other work has its turn: reading XML takes time. */
+/** Characters of XML that are read without a pause: reading XML takes time. */
 const XML_PIECE = 65_536;
 
+/** Reads XML in chunks, between which other requests are served. */
 async function readXml(text: string, depth: number): Promise<ReadBody> {
   const reader = xmlReader(depth);
   for (let start = 0; start < text.length && reader.write(text.slice(start, start + XML_PIECE)); start += XML_PIECE) {
@@ -100,18 +102,13 @@ async function readXml(text: string, depth: number): Promise<ReadBody> {
   const read = reader.end();
   return 'issues' in read
     ? { issues: read.issues.map((issue) => ({ expression: 'http.body', ...issue })) }
-    : bounded(read.value);
+    : withinBounds(read.value);
 }
 
 /** The kind of body that a route accepts. */
 export type BodyKind = 'fhir' | 'form' | 'patch';
 
-/**
- * Whether a request's `Content-Type` and `Content-Encoding` suit a route; if not, the answer is 415.
- *
- * @param request - with a body
- * @param kind - what the route takes
- */
+/** Whether a request's `Content-Type` and `Content-Encoding` suit a route; if not, the answer is 415. */
 export function isSupportedBody(request: FastifyRequest, kind: BodyKind): boolean {
   const { 'content-type': type, 'content-encoding': encoding = 'identity' } = request.headers;
   const isFhir = formatOfBody(type) !== undefined;
@@ -134,10 +131,7 @@ export function declaresBody({ headers }: FastifyRequest): boolean {
 }
 
 /**
- * Makes Fastify read FHIR bodies and forms; a body that cannot be read becomes an issue, not an exception.
- *
- * @param app - the scope of the FHIR routes
- * @param depth - deepest nesting allowed
+ * Makes Fastify read FHIR bodies and forms as `ReadBody`: a body that cannot be read becomes issues, not an exception.
  */
 export function addBodyParsers(app: FastifyInstance, depth: number): void {
   const jsonParser: JsonParser = (request, text, done) =>

@@ -12,6 +12,7 @@ interface MediaRange {
 
 const supportedFhirVersions: readonly (string | undefined)[] = [undefined, '4.0', '4.0.1'];
 
+/** Reads a media type or a part of `Accept`; a quality that is not a number from 0 to 1 counts as 0. */
 function parseMediaRange(text: string): MediaRange {
   const [type = '', ...rest] = text.split(';');
   const parameters = new Map(
@@ -67,7 +68,6 @@ function formatNamed(value: string): Negotiated | undefined {
  * Chooses the format of an answer. `_format` overrides `Accept`. A client that asks for a general media type, such as
  * `application/json`, is answered with it.
  *
- * @param accept - the `Accept` header
  * @param formatParameter - the value of `_format`; empty counts as absent
  * @returns `undefined` if the client accepts none of the formats (406)
  * @see https://hl7.org/fhir/R4/http.html#mime-type and https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1
@@ -86,17 +86,16 @@ export function negotiate(accept: string | undefined, formatParameter: string | 
   const ranked = formats.flatMap((format) =>
     format.mediaTypes.map((mediaType) => ({ format, ...preferenceFor(mediaType, ranges) })),
   );
-  const best = Math.max(...ranked.map(({ quality }) => quality));
-  const wanted = ranked.find(({ quality }) => best > 0 && quality === best)?.format;
-  const ofFormat = ranked.filter(({ format, quality }) => format === wanted && quality === best);
-  const closest = Math.max(...ofFormat.map((one) => one.closest));
-  return ofFormat.find((one) => one.closest === closest);
+  const bestQuality = Math.max(...ranked.map(({ quality }) => quality));
+  const bestFormat = ranked.find(({ quality }) => bestQuality > 0 && quality === bestQuality)?.format;
+  const candidates = ranked.filter(({ format, quality }) => format === bestFormat && quality === bestQuality);
+  const closest = Math.max(...candidates.map((candidate) => candidate.closest));
+  return candidates.find((candidate) => candidate.closest === closest);
 }
 
 /**
  * The format of a request's body.
  *
- * @param contentType - the `Content-Type` header
  * @returns `undefined` if the service does not read it: another type, FHIR version or charset (415)
  */
 export function formatOfBody(contentType: string | undefined): Format | undefined {

@@ -54,7 +54,6 @@ export function problemOfStatus(status: number): HttpProblemName {
 /**
  * Makes the OperationOutcome of a refusal.
  *
- * @param name - of the refusal
  * @param diagnostics - what was sent and what is allowed; default: the refusal's own text
  */
 export function outcomeOf(name: HttpProblemName, diagnostics?: string): OperationOutcome {
@@ -66,9 +65,7 @@ export function outcomeOf(name: HttpProblemName, diagnostics?: string): Operatio
 /**
  * The answer that refuses a request.
  *
- * @param name - of the refusal
  * @param diagnostics - what was sent and what is allowed; default: the refusal's own text
- * @param headers - further headers, such as `Allow`
  */
 export function problem(
   name: HttpProblemName,

@@ -5,7 +5,6 @@ const etag = /^\s*(?:W\/)?"(?<version>[^"]+)"\s*$/;
 /**
  * The version that `If-Match` asks for.
  *
- * @param sent - the header
  * @returns the version; none if the header is absent or `*`; a `malformed-request` if it is not an entity tag (Medplum
  *   would silently ignore an unquoted one)
  * @see https://hl7.org/fhir/R4/http.html#concurrency

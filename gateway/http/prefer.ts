@@ -61,20 +61,15 @@ export function parsePrefer(header: string | readonly string[] | undefined): Pre
   return preferences;
 }
 
-/**
- * The client's `return` preference, if it is a value that FHIR defines.
- *
- * @param preferences - as read by `parsePrefer`
- */
+/** The client's `return` preference; `undefined` if it is no value that FHIR defines. */
 export function preferredReturn(preferences: Preferences): ReturnPreference | undefined {
   const wanted = preferences.get('return')?.toLowerCase();
   return returnPreferences.find((known) => known.toLowerCase() === wanted);
 }
 
 /**
- * How the client wants unknown search parameters to be handled, if it says how.
+ * The client's wish for the handling of unknown search parameters; `undefined` if it has none.
  *
- * @param preferences - as read by `parsePrefer`
  * @see https://hl7.org/fhir/R4/search.html#errors
  */
 export function preferredHandling(preferences: Preferences): SearchHandling | undefined {
@@ -85,7 +80,6 @@ export function preferredHandling(preferences: Preferences): SearchHandling | un
 /**
  * Whether the client asks for asynchronous execution (`respond-async`).
  *
- * @param preferences - as read by `parsePrefer`
  * @see https://www.rfc-editor.org/rfc/rfc7240#section-4.1
  */
 export function prefersAsync(preferences: Preferences): boolean {

@@ -44,9 +44,8 @@ export const written = (status: number, resource: Resource, baseUrl: string): Fh
 });
 
 /**
- * The successful answer to a write, with as much of the resource as the client prefers.
+ * The response to a write, with as much of the resource as the client prefers; a status of 300 or above stays unchanged.
  *
- * @param response - with the resource written
  * @param preference - from `Prefer: return=…`; default: the resource
  * @see https://hl7.org/fhir/R4/http.html#ops
  */
@@ -61,14 +60,15 @@ export function preferred(response: FhirResponse, preference: ReturnPreference |
   }
   return preference === 'representation'
     ? { ...response, headers }
-    : { status, headers, resource: informational(status, response.resource) };
+    : { status, headers, resource: writtenOutcome(status, response.resource) };
 }
 
-function informational(status: number, resource: Resource | undefined): Resource {
+/** The content of a response with `return=OperationOutcome`: the references of the written resources. */
+function writtenOutcome(status: number, resource: Resource | undefined): Resource {
   const done = status === 201 ? 'created' : status === 202 ? 'accepted' : 'stored';
   const entries =
     resource?.resourceType === 'Bundle' ? (resource.entry ?? []).map((entry) => entry.resource) : [resource];
-  const names = entries.map((one) => `${one?.resourceType}/${one?.id}`).join(', ');
+  const names = entries.map((entry) => `${entry?.resourceType}/${entry?.id}`).join(', ');
   const diagnostics = `${names} ${entries.length > 1 ? 'were' : 'was'} ${done}.`;
   return {
     resourceType: 'OperationOutcome',

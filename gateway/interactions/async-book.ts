@@ -40,14 +40,16 @@ export const enqueueBooking: Handler = async (exchange, context) => {
   return ownRefusal(body, config) ?? botProblem(response, context);
 };
 
-type Outcome = (task: Task, exchange: FhirRequest, context: GatewayContext) => Promise<FhirResponse>;
+/** The response to a read of a job in one status. */
+type JobResponse = (task: Task, exchange: FhirRequest, context: GatewayContext) => Promise<FhirResponse>;
 
-const running: Outcome = async () => ({
+const waitingJob: JobResponse = async () => ({
   status: 202,
   headers: { 'retry-after': RETRY_AFTER, 'x-progress': 'The booking is waiting to be carried out.' },
 });
 
-const booked: Outcome = async ({ output = [{ type: {} }] }, exchange, context) => {
+/** The appointments as the caller may read them now; if one cannot be read, the response to that read. */
+const completedJob: JobResponse = async ({ output = [{ type: {} }] }, exchange, context) => {
   const responses = await Promise.all(
     output.map(({ valueReference }) => {
       const params = { id: idIn(valueReference, 'Appointment') };
@@ -56,22 +58,24 @@ const booked: Outcome = async ({ output = [{ type: {} }] }, exchange, context) =
   );
   const failed = responses.find(({ status }) => status !== 200);
   const [first = problem('bad-gateway', 'The result of the booking cannot be read.')] = failed ? [failed] : responses;
-  const found = responses.flatMap(({ resource }) => (isResource(resource, 'Appointment') ? [resource] : []));
-  return failed || found.length < 2 ? first : { status: 200, resource: bundleOf(found, context.config.baseUrl) };
+  const appointments = responses.flatMap(({ resource }) => (isResource(resource, 'Appointment') ? [resource] : []));
+  return failed || appointments.length < 2
+    ? first
+    : { status: 200, resource: bundleOf(appointments, context.config.baseUrl) };
 };
 
-const refused: Outcome = async ({ contained }, _exchange, { config }) => {
+const failedJob: JobResponse = async ({ contained }, _exchange, { config }) => {
   const response = contained?.[0] && bookingResponse({ ...contained[0], id: undefined }, config);
   return response ?? problem('bad-gateway', 'The result of the booking cannot be read.');
 };
 
-const gone: Outcome = async () => problem('not-found', 'The job was cancelled.');
+const cancelledJob: JobResponse = async () => problem('not-found', 'The job was cancelled.');
 
-const outcomes: Readonly<Partial<Record<NonNullable<Task['status']>, Outcome>>> = {
-  requested: running,
-  completed: booked,
-  failed: refused,
-  cancelled: gone,
+const jobResponses: Readonly<Partial<Record<NonNullable<Task['status']>, JobResponse>>> = {
+  requested: waitingJob,
+  completed: completedJob,
+  failed: failedJob,
+  cancelled: cancelledJob,
 };
 
 /** `GET /async/{id}`: the result of a job, for the requestor that submitted it. */
@@ -85,8 +89,8 @@ export const readBookingJob: Handler = withId(async (id, exchange, context) => {
     return upstreamProblem(found, context.config);
   }
   const task = isResource(found.body, 'Task') ? found.body : undefined;
-  const outcome = task?.status && outcomes[task.status];
-  return task && outcome ? outcome(task, exchange, context) : problem('not-found');
+  const respond = task?.status && jobResponses[task.status];
+  return task && respond ? respond(task, exchange, context) : problem('not-found');
 });
 
 /** `DELETE /async/{id}`: drops a job that has not booked yet. */

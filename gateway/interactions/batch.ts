@@ -17,9 +17,9 @@ interface Readable {
  * Limits of a batch: executed entries, entries in total, resources in all responses, characters of a URL. The bytes of
  * all responses are limited, too (`batchBytes`).
  */
-const most = { answered: 50, entries: 1000, resources: 2000, urlLength: 8192 } as const;
+const most = { executed: 50, entries: 1000, resources: 2000, urlLength: 8192 } as const;
 
-interface Asked {
+interface EntryRequest {
   readonly handler: Handler;
   readonly params: Readonly<Record<string, string>>;
   readonly query: string;
@@ -34,7 +34,7 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-/** The parameters of a path if it matches a route. */
+/** The parameters of a path; `undefined` if it does not match the route. */
 function paramsOf(route: string, segments: readonly (string | undefined)[]): Record<string, string> | undefined {
   const pattern = route.slice(1).split('/');
   const params: Record<string, string> = {};
@@ -49,7 +49,7 @@ function paramsOf(route: string, segments: readonly (string | undefined)[]): Rec
 }
 
 /** The request of an entry, or the response that refuses it. */
-function readEntry(entry: unknown, readables: readonly Readable[], baseUrl: string): Asked | FhirResponse {
+function readEntry(entry: unknown, readables: readonly Readable[], baseUrl: string): EntryRequest | FhirResponse {
   const request = isObject(entry) && isObject(entry.request) ? entry.request : {};
   const { method, url, ifNoneMatch } = request;
   if (typeof method !== 'string' || typeof url !== 'string' || url.length > most.urlLength) {
@@ -97,15 +97,21 @@ function responseEntry({ status, headers = {}, resource }: FhirResponse): Bundle
 }
 
 /** Calls the handler of an entry's route, after counting the entry as a request. */
-async function answer(asked: Asked, exchange: FhirRequest, context: GatewayContext): Promise<FhirResponse> {
-  const { params, query, ifNoneMatch } = asked;
+async function executeEntry(
+  { handler, params, query, ifNoneMatch }: EntryRequest,
+  exchange: FhirRequest,
+  context: GatewayContext,
+): Promise<FhirResponse> {
   const header = (name: string) => (name === 'if-none-match' ? ifNoneMatch : undefined);
-  const own: FhirRequest = { ...exchange, prefersAsync: false, body: undefined, params, query, header };
-  return exchange.countAgain() ?? asked.handler(own, context);
+  const request: FhirRequest = { ...exchange, prefersAsync: false, body: undefined, params, query, header };
+  return exchange.countAgain() ?? handler(request, context);
 }
 
-/** Executes the entries one after the other, so that a batch loads Medplum no more than a single request. */
-async function answerAll(
+/**
+ * Executes the entries one after the other, so that a batch loads Medplum no more than a single request. Once a limit or
+ * the time is exceeded, each further entry is refused.
+ */
+async function executeEntries(
   entries: readonly unknown[],
   readables: readonly Readable[],
   exchange: FhirRequest,
@@ -115,12 +121,12 @@ async function answerAll(
   const end = Date.now() + context.limits.upstreamTimeoutMs;
   let resources = 0;
   for (const [index, entry] of entries.entries()) {
-    const asked = readEntry(entry, readables, context.config.baseUrl);
-    if ('status' in asked) {
-      responses.push(asked);
-    } else if (index >= most.answered) {
+    const request = readEntry(entry, readables, context.config.baseUrl);
+    if ('status' in request) {
+      responses.push(request);
+    } else if (index >= most.executed) {
       responses.push(
-        problem('content-too-large', `A batch can hold ${most.answered} entries: send this one in another.`),
+        problem('content-too-large', `A batch can hold ${most.executed} entries: send this one in another.`),
       );
     } else if (resources >= most.resources || context.memory.read() >= context.limits.batchBytes) {
       responses.push(
@@ -129,9 +135,9 @@ async function answerAll(
     } else if (Date.now() > end) {
       responses.push(failureResponse({ failure: 'timeout' }, context.config));
     } else {
-      const found = await answer(asked, exchange, context);
-      responses.push(found);
-      resources += sizeOf(found);
+      const response = await executeEntry(request, exchange, context);
+      responses.push(response);
+      resources += sizeOf(response);
     }
   }
   return responses;
@@ -172,7 +178,7 @@ export function batch(readables: readonly Readable[]): Handler {
     if ('code' in entries) {
       return refusal([entries], context.config);
     }
-    const responses = await answerAll(entries, readables, exchange, context);
+    const responses = await executeEntries(entries, readables, exchange, context);
     const resource: Bundle = {
       resourceType: 'Bundle',
       type: 'batch-response',

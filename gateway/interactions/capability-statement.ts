@@ -131,7 +131,6 @@ const describeDefinitions = (type: DefinitionType): CapabilityStatementRestResou
  * Builds the CapabilityStatement from the same tables as the routes and searches.
  *
  * @param date - the last change, as a FHIR dateTime
- * @param cors - whether scripts of other origins may call the service
  * @see https://hl7.org/fhir/R4/capabilitystatement.html
  */
 export function capabilityStatement(config: BookingConfig, date: string, cors = false): CapabilityStatement {

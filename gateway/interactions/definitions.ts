@@ -12,10 +12,10 @@ import type { DefinitionType } from '../served-types.ts';
 import { current } from './read.ts';
 
 /** The canonical URLs in a CapabilityStatement, by definition type. */
-export type Named = Readonly<Record<DefinitionType, readonly string[]>>;
+export type DefinitionUrls = Readonly<Record<DefinitionType, readonly string[]>>;
 
 /** Returns the canonical URLs of the profiles, operations and search parameters in a CapabilityStatement. */
-export function namedBy({ rest = [] }: CapabilityStatement): Named {
+export function definitionUrlsIn({ rest = [] }: CapabilityStatement): DefinitionUrls {
   const resources = rest.flatMap(({ resource = [] }) => resource);
   const once = (urls: readonly (string | undefined)[]) => [...new Set(urls.flatMap((url) => url ?? []))];
   return {
@@ -31,10 +31,8 @@ const idOf = (url: string): string => url.slice(url.lastIndexOf('/') + 1);
 const isNamed = (resource: unknown, urls: readonly string[]): resource is Resource & { readonly url: string } =>
   isAnyResource(resource) && 'url' in resource && typeof resource.url === 'string' && urls.includes(resource.url);
 
-/**
- * The definitions with these canonical URLs that the installation has, each once, or the answer if they cannot be read.
- */
-async function find(
+/** The stored definitions with these canonical URLs, each once, or the response if they cannot be read. */
+async function findDefinitions(
   type: DefinitionType,
   urls: readonly string[],
   exchange: FhirRequest,
@@ -61,12 +59,12 @@ async function find(
 /**
  * `GET /{type}/{id}`: a definition of the CapabilityStatement, by the end of its canonical URL.
  *
- * @param named - the readable definitions
+ * @param readable - the definitions that the statement references
  */
-export function readDefinition(type: DefinitionType, named: Named): Handler {
+export function readDefinition(type: DefinitionType, readable: DefinitionUrls): Handler {
   return async (exchange, context) => {
-    const urls = named[type].filter((url) => idOf(url) === exchange.params.id);
-    const found = await find(type, urls, exchange, context);
+    const urls = readable[type].filter((url) => idOf(url) === exchange.params.id);
+    const found = await findDefinitions(type, urls, exchange, context);
     if ('status' in found) {
       return found;
     }
@@ -75,21 +73,21 @@ export function readDefinition(type: DefinitionType, named: Named): Handler {
   };
 }
 
-/** `GET /{type}`: the definitions of the CapabilityStatement that the installation has; `url` selects. */
-export function searchDefinitions(type: DefinitionType, named: Named): Handler {
+/** `GET /{type}`: the stored definitions of the CapabilityStatement; `url` is the only search parameter. */
+export function searchDefinitions(type: DefinitionType, readable: DefinitionUrls): Handler {
   return async (exchange, context) => {
     const sent = parseQuery(exchange.query).filter(({ name }) => !/^_(format|pretty)$/.test(name));
     const unknown = sent.filter(({ name }) => name !== 'url');
     if (unknown.length > 0) {
-      const say = `${type} is searched by url only.`;
+      const diagnostics = `${type} is searched by url only.`;
       return refusal(
-        unknown.map(({ name }) => searchIssue(name, say)),
+        unknown.map(({ name }) => searchIssue(name, diagnostics)),
         context.config,
       );
     }
     const wanted = sent.map(({ value }) => value.split(','));
-    const urls = named[type].filter((url) => wanted.every((values) => values.includes(url)));
-    const found = await find(type, urls, exchange, context);
+    const urls = readable[type].filter((url) => wanted.every((values) => values.includes(url)));
+    const found = await findDefinitions(type, urls, exchange, context);
     if ('status' in found) {
       return found;
     }

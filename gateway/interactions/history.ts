@@ -18,7 +18,7 @@ import { missingResource } from './missing-resource.ts';
 const counts = { usual: 20, most: 100 } as const;
 
 /** Maximum number of versions that are examined, newest first, and the page size of the requests to Medplum. */
-const looked = { most: 1000, atOnce: 100 } as const;
+const examined = { most: 1000, pageSize: 100 } as const;
 
 interface Page {
   readonly count: number;
@@ -26,7 +26,7 @@ interface Page {
 }
 
 /** The parameters of a history, and the greatest value of each. */
-const limits = { _count: counts.most, _offset: looked.most } as const;
+const limits = { _count: counts.most, _offset: examined.most } as const;
 
 const isLimited = (name: string): name is keyof typeof limits => Object.hasOwn(limits, name);
 
@@ -50,7 +50,7 @@ function readPage(query: string): Page | { readonly issues: readonly Issue[] } {
   return issues.length > 0 ? { issues } : { count: page._count, offset: page._offset };
 }
 
-/** A version in a history; `isFirst`: the version that created the resource. */
+/** A version in a history; without `resource`, a deletion; `isFirst`: the version that created the resource. */
 function entryOf(type: ServedTypeName, id: string, resource: Resource | undefined, isFirst: boolean, base: string) {
   const { etag } = resource ? versionHeaders(resource) : {};
   const lastModified = resource?.meta?.lastUpdated;
@@ -69,21 +69,23 @@ function entryOf(type: ServedTypeName, id: string, resource: Resource | undefine
   };
 }
 
-const patientsIn = (one: Resource | undefined): string[] =>
-  one?.resourceType === 'Appointment'
-    ? (one.participant ?? []).flatMap(({ actor }) => (actor?.reference?.startsWith('Patient/') ? actor.reference : []))
+const patientsIn = (resource: Resource | undefined): string[] =>
+  resource?.resourceType === 'Appointment'
+    ? (resource.participant ?? []).flatMap(({ actor }) =>
+        actor?.reference?.startsWith('Patient/') ? actor.reference : [],
+      )
     : [];
 
 /**
- * Whether a version has no patient other than the current version: a portal no longer sees patients whom the clinic has
- * merged or erased.
+ * Whether all patients of a version are in the current version, too: a portal no longer sees patients whom the clinic has
+ * merged or erased. Without a current version there is nothing to compare with.
  */
-function isAboutSame(version: Resource, current: Resource | undefined): boolean {
-  const now = patientsIn(current);
-  return current === undefined || patientsIn(version).every((one) => now.includes(one));
+function hasOnlyCurrentPatients(version: Resource, current: Resource | undefined): boolean {
+  const currentPatients = patientsIn(current);
+  return current === undefined || patientsIn(version).every((patient) => currentPatients.includes(patient));
 }
 
-/** Reads versions until the wanted number is visible to the caller. */
+/** Reads versions, newest first, until `wanted` of them are visible to the caller; or the failed response of Medplum. */
 async function readVersions(
   type: ServedTypeName,
   id: string,
@@ -94,11 +96,11 @@ async function readVersions(
   const access = caller?.versions[type];
   const visible: BundleEntry[] = [];
   let current: Resource | undefined;
-  for (let offset = 0; offset < looked.most; offset += looked.atOnce) {
+  for (let offset = 0; offset < examined.most; offset += examined.pageSize) {
     const response = await upstream.call({
       method: 'GET',
       path: `fhir/R4/${type}/${id}/_history`,
-      query: `_count=${looked.atOnce}&_offset=${offset}`,
+      query: `_count=${examined.pageSize}&_offset=${offset}`,
       headers: upstreamHeaders,
     });
     if (!isSuccess(response) || !isBundle(response.body)) {
@@ -109,11 +111,11 @@ async function readVersions(
     entry.forEach(({ resource }, index) => {
       const isFirst = offset + index === total - 1;
       const version = publicResource(resource, type);
-      if (version ? isVisible(version, access) && isAboutSame(version, current) : access === 'all') {
+      if (version ? isVisible(version, access) && hasOnlyCurrentPatients(version, current) : access === 'all') {
         visible.push(entryOf(type, id, version, isFirst, config.baseUrl));
       }
     });
-    if (entry.length < looked.atOnce || visible.length >= wanted) {
+    if (entry.length < examined.pageSize || visible.length >= wanted) {
       break;
     }
   }
@@ -131,7 +133,7 @@ function historyBundle(url: string, visible: readonly BundleEntry[], { count, of
   return {
     resourceType: 'Bundle',
     type: 'history',
-    ...(visible.length <= end && visible.length < looked.most && { total: visible.length }),
+    ...(visible.length <= end && visible.length < examined.most && { total: visible.length }),
     link: [link('self', offset), ...(count > 0 && visible.length > end ? [link('next', end)] : [])],
     ...(entry.length > 0 && { entry }),
   };
@@ -155,8 +157,8 @@ export const history = (type: ServedTypeName): Handler =>
       : { status: 200, resource: historyBundle(`${context.config.baseUrl}/${type}/${id}/_history`, found, page) };
   });
 
-/** Whether a caller may see a version that Medplum has returned. */
-function isShown(resource: Resource, type: ServedTypeName, { caller, params }: FhirRequest): boolean {
+/** Whether a caller may see a version that Medplum has returned; without access to versions, only the current one. */
+function maySeeVersion(resource: Resource, type: ServedTypeName, { caller, params }: FhirRequest): boolean {
   const access = caller?.versions[type] ?? [];
   return isCurrentOnly(access) ? resource.meta?.versionId === params.vid : isVisible(resource, access);
 }
@@ -184,11 +186,13 @@ export const vread = (type: ServedTypeName): Handler =>
     if (!resource) {
       return problem('bad-gateway');
     }
-    const isBound = type === 'Appointment' && exchange.caller?.versions[type] !== 'all';
+    const isCompared = type === 'Appointment' && exchange.caller?.versions[type] !== 'all';
     const headers = exchange.upstreamHeaders;
-    const now = isBound && (await context.upstream.call({ method: 'GET', path: `fhir/R4/${type}/${id}`, headers }));
-    const current = now && isSuccess(now) ? publicResource(now.body, type) : undefined;
-    return isShown(resource, type, exchange) && isAboutSame(resource, current)
+    const currentResponse =
+      isCompared && (await context.upstream.call({ method: 'GET', path: `fhir/R4/${type}/${id}`, headers }));
+    const isRead = currentResponse && isSuccess(currentResponse);
+    const current = isRead ? publicResource(currentResponse.body, type) : undefined;
+    return maySeeVersion(resource, type, exchange) && hasOnlyCurrentPatients(resource, current)
       ? { status: 200, headers: versionHeaders(resource), resource }
       : problem('not-found');
   });

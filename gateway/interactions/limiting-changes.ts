@@ -1,4 +1,5 @@
 import { appointmentsIn, asksForDryRun } from '../../core/booking/request/request.ts';
+import type { BookingConfig } from '../../core/config/config.ts';
 import { isObject, isResource } from '../../core/fhir/resource.ts';
 import { parseReply } from '../../core/messages/reply.ts';
 import type { GatewayContext } from '../context.ts';
@@ -24,24 +25,43 @@ const weights = {
 /** The kind of a limited request; `size` counts only the bytes of the body. */
 type Counted = keyof typeof weights;
 
-function tooMany(of: Counted, body: unknown, seconds: number, { config }: GatewayContext): FhirResponse {
-  const { maxBookingsPerMinute: most } = config.requestors;
+/** The response 429; `seconds` is its `Retry-After`. Only a change of appointments has a business code. */
+function changeRefusal(
+  kind: Counted,
+  body: unknown,
+  diagnostics: string,
+  seconds: number,
+  config: BookingConfig,
+): FhirResponse {
   const retry = { 'retry-after': String(seconds) };
-  if (of !== 'appointment') {
-    const subscriptions = Math.max(1, Math.floor((most * changeWeights.change) / changeWeights.subscription));
-    const diagnostics = `You can change Subscriptions at most ${subscriptions} times a minute, and send at most ${most * changeWeights.change} requests that change nothing: wait and try again.`;
+  if (kind !== 'appointment') {
     return problem('too-many-requests', diagnostics, retry);
   }
-  const diagnostics = `You can book, hold or change appointments at most ${most} times a minute. Each 64 KB that you send count once more: wait and try again.`;
   const expression = isResource(body, 'Patient') ? 'Patient' : 'Appointment';
-  const { headers, ...refused } = refusal([{ code: 'too-many-bookings', diagnostics, expression }], config);
-  return { ...refused, headers: { ...headers, ...retry } };
+  const refused = refusal([{ code: 'too-many-bookings', diagnostics, expression }], config);
+  return { ...refused, headers: { ...refused.headers, ...retry } };
+}
+
+/** The refusal of a request that would exceed the requestor's weight per minute, of which other requests use a part. */
+function rateRefusal(kind: Counted, body: unknown, seconds: number, { config }: GatewayContext): FhirResponse {
+  const { maxBookingsPerMinute: changes } = config.requestors;
+  const reads = Math.floor((changes * changeWeights.change) / changeWeights.read);
+  const subscriptions = Math.max(1, Math.floor((changes * changeWeights.change) / changeWeights.subscription));
+  const allowed: Readonly<Record<Counted, string>> = {
+    appointment: `book, hold or change appointments at most ${changes} times a minute`,
+    entry: `change entries of the waitlist at most ${changes} times a minute, or ask for positions ${reads} times`,
+    answer: `reply to messages at most ${changes} times a minute, or ask what can be replied ${reads} times`,
+    subscription: `change Subscriptions at most ${subscriptions} times a minute`,
+    size: `send at most ${reads} such requests a minute`,
+  };
+  const diagnostics = `You can ${allowed[kind]}. Each 64 KB that you send count as one more change of an appointment: wait and try again.`;
+  return changeRefusal(kind, body, diagnostics, seconds, config);
 }
 
 /** Counts a read of the Bots for a requestor; returns the refusal if the limit is reached. */
 export function countRead(caller: Caller, context: GatewayContext): FhirResponse | undefined {
-  const taken = context.changes.take(nameOf(caller), changeWeights.read);
-  return typeof taken === 'number' ? tooMany('size', undefined, taken, context) : undefined;
+  const counted = context.changes.take(nameOf(caller), changeWeights.read);
+  return typeof counted === 'number' ? rateRefusal('size', undefined, counted, context) : undefined;
 }
 
 /** Bytes of a body per further change: a limit of the number alone would let a portal store any amount. */
@@ -55,11 +75,11 @@ function weightOfSize({ header, body }: FhirRequest): number {
 }
 
 /**
- * Limits a requestor's changes, per minute and concurrent ones. Repeated changes of one appointment count each, because
- * subscribers are notified of each. A read, a dry run or a refused request counts as a part of a change, and by its
- * size, because the server has stored it for the Bot all the same.
+ * Limits a requestor's changes, per minute and concurrent ones (429); staff are not limited. Repeated changes of one
+ * appointment count each, because subscribers are notified of each. A read, a dry run or a refused request counts as a
+ * part of a change, and by its size, because the server has stored it for the Bot all the same.
  */
-export function limitingChanges(handler: Handler, of: Counted = 'appointment'): Handler {
+export function limitingChanges(handler: Handler, kind: Counted = 'appointment'): Handler {
   return async (exchange, context) => {
     const { caller, body } = exchange;
     if (caller?.role !== 'requestor') {
@@ -67,20 +87,21 @@ export function limitingChanges(handler: Handler, of: Counted = 'appointment'): 
     }
     const name = nameOf(caller);
     const size = weightOfSize(exchange);
-    const count = of === 'appointment' ? Math.max(1, appointmentsIn(body)) : 1;
-    const change = asksForDryRun(body) ? 0 : weights[of](body);
-    const taken = context.changes.take(name, (change || changeWeights.read * count) + size);
-    if (typeof taken === 'number') {
-      return tooMany(of, body, taken, context);
+    const count = kind === 'appointment' ? Math.max(1, appointmentsIn(body)) : 1;
+    const change = asksForDryRun(body) ? 0 : weights[kind](body);
+    const uncount = context.changes.take(name, (change || changeWeights.read * count) + size);
+    if (typeof uncount === 'number') {
+      return rateRefusal(kind, body, uncount, context);
     }
-    const leave = await context.changePermits.take(name);
-    if (!leave) {
-      taken();
-      return tooMany(of, body, 1, context);
+    const releasePermit = await context.changePermits.take(name);
+    if (!releasePermit) {
+      uncount();
+      const diagnostics = `At most ${context.limits.concurrentChanges} of your changes and operations run at the same time, and too many others wait: wait for responses, then try again.`;
+      return changeRefusal(kind, body, diagnostics, 1, context.config);
     }
-    const response = await handler(exchange, context).finally(leave);
+    const response = await handler(exchange, context).finally(releasePermit);
     if (change > 0 && response.status >= 400 && response.status < 500) {
-      taken(changeWeights.refused * count + size);
+      uncount(changeWeights.refused * count + size);
     }
     return response;
   };

@@ -12,27 +12,25 @@ import { countRead } from './limiting-changes.ts';
 
 /**
  * Returns the response to a read that Medplum has refused. If the missing resource belonged to the requestor and was
- * deleted, it is gone (410), not unknown (404).
+ * deleted, it is gone (410), not unknown (404). The Bot that knows counts as a read, which can be refused (429).
  *
- * @param id - from the URL; well-formed
- * @param answer - the response of Medplum
  * @see https://hl7.org/fhir/R4/http.html#read
  */
 export async function missingResource(
   type: ServedTypeName,
   id: string,
-  answer: MedplumResponse | UpstreamFailure,
+  refused: MedplumResponse | UpstreamFailure,
   exchange: FhirRequest,
   context: GatewayContext,
 ): Promise<FhirResponse> {
   const { caller } = exchange;
-  const isUnknown = 'status' in answer && answer.status === 404;
+  const isUnknown = 'status' in refused && refused.status === 404;
   if (!isUnknown || !isDeletable(type) || caller?.role !== 'requestor') {
-    return upstreamProblem(answer, context.config);
+    return upstreamProblem(refused, context.config);
   }
-  const refused = countRead(caller, context);
-  if (refused) {
-    return refused;
+  const tooManyReads = countRead(caller, context);
+  if (tooManyReads) {
+    return tooManyReads;
   }
   const parameter = [
     { name: 'type', valueCode: type },

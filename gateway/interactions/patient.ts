@@ -35,7 +35,7 @@ const storePatient = (
   });
 
 /** The response to a create or an update of a patient. */
-function answerTo(
+function writeResponse(
   response: MedplumResponse | UpstreamFailure,
   exchange: FhirRequest,
   context: GatewayContext,
@@ -50,8 +50,8 @@ function answerTo(
     : problem('bad-gateway');
 }
 
-/** `If-None-Exist`, checked and rewritten like any search; a condition on the patient itself, without chains. */
-function condition(
+/** `If-None-Exist` for Medplum, checked and rewritten like any search; a chain is an issue, an absent header no condition. */
+function ifNoneExist(
   sent: string | undefined,
   { config }: GatewayContext,
 ): { readonly headers: Record<string, string> } | { readonly issues: readonly Issue[] } {
@@ -86,16 +86,16 @@ export const createPatient: Handler = async (exchange, context) => {
   if (!caller) {
     return problem('unauthorized');
   }
-  const asked = condition(exchange.header('if-none-exist'), context);
+  const condition = ifNoneExist(exchange.header('if-none-exist'), context);
   const checked = submittedPatient(body, caller, config);
-  if ('issues' in asked || 'issues' in checked) {
+  if ('issues' in condition || 'issues' in checked) {
     return refusal(
-      [asked, checked].flatMap((one) => ('issues' in one ? one.issues : [])),
+      [condition, checked].flatMap((part) => ('issues' in part ? part.issues : [])),
       config,
     );
   }
-  const response = await storePatient('POST', 'fhir/R4/Patient', asked.headers, checked.patient, exchange, context);
-  return answerTo(response, exchange, context);
+  const response = await storePatient('POST', 'fhir/R4/Patient', condition.headers, checked.patient, exchange, context);
+  return writeResponse(response, exchange, context);
 };
 
 /** Maximum number of attempts to update a patient that others change at the same time. */
@@ -103,7 +103,8 @@ const ATTEMPTS = 5;
 
 /**
  * `PUT /Patient/{id}`: replaces a patient; an unknown one is not created (404). `If-Match` is honoured. Without it,
- * too, only the version that was checked is replaced, because the clinic may merge the patient at the same time.
+ * too, only the version that was checked is replaced, because the clinic may merge the patient at the same time: another
+ * version is checked again, after five attempts the status is 409.
  *
  * @see specification 4.6; https://hl7.org/fhir/R4/http.html#update
  */
@@ -135,7 +136,7 @@ export const updatePatient: Handler = withId(async (id, exchange, context) => {
     const response = await storePatient('PUT', path, headers, checked.patient, exchange, context);
     const isOvertaken = 'status' in response && response.status === 412 && ifMatch.version === undefined;
     if (!isOvertaken || left === 1) {
-      return answerTo(isOvertaken ? { ...response, status: 409 } : response, exchange, context);
+      return writeResponse(isOvertaken ? { ...response, status: 409 } : response, exchange, context);
     }
   }
 });

@@ -8,15 +8,17 @@ import type { ServedTypeName } from '../served-types.ts';
 import { missingResource } from './missing-resource.ts';
 
 /** Whether an `If-None-Match` names the current version; weak tags and strong ones are the same here (RFC 9110, 13.1.2). */
-function isKnown(ifNoneMatch: string | undefined, etag: string | undefined): boolean {
-  const known = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^"/, 'W/"'));
-  return etag !== undefined && (known.includes(etag) || known.includes('*'));
+function matchesEtag(ifNoneMatch: string | undefined, etag: string | undefined): boolean {
+  const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^"/, 'W/"'));
+  return etag !== undefined && (tags.includes(etag) || tags.includes('*'));
 }
 
 /** A resource as it is now, or 304 if the client already has it. */
 export function current(resource: Resource, { header }: FhirRequest): FhirResponse {
   const headers = versionHeaders(resource);
-  return isKnown(header('if-none-match'), headers.etag) ? { status: 304, headers } : { status: 200, headers, resource };
+  return matchesEtag(header('if-none-match'), headers.etag)
+    ? { status: 304, headers }
+    : { status: 200, headers, resource };
 }
 
 /**

@@ -30,16 +30,16 @@ function valuesOf({ query, body }: FhirRequest, name: string): string[] {
   ].filter((value) => value !== '');
 }
 
-/** An operation with these parameters; none is passed over in silence. */
+/** Makes a handler that refuses all parameters except these and those of the format (400). */
 const withParameters =
-  (known: readonly string[], handler: Handler): Handler =>
+  (allowed: readonly string[], handler: Handler): Handler =>
   async (exchange, context) => {
     const sent = [...parseQuery(exchange.query), ...parametersIn(exchange.body)].map(({ name }) => String(name));
-    const unknown = sent.filter((name) => ![...known, '_format', '_pretty'].includes(name));
-    const say = `The operation has ${known.length > 0 ? `only the parameters ${known.join(', ')}` : 'no parameters'}.`;
+    const unknown = sent.filter((name) => ![...allowed, '_format', '_pretty'].includes(name));
+    const diagnostics = `The operation has ${allowed.length > 0 ? `only the parameters ${allowed.join(', ')}` : 'no parameters'}.`;
     return unknown.length > 0
       ? refusal(
-          unknown.map((name) => searchIssue(name, say)),
+          unknown.map((name) => searchIssue(name, diagnostics)),
           context.config,
         )
       : handler(exchange, context);
@@ -71,7 +71,7 @@ export const deliverNow = withParameters(
   withId((id, exchange, context) => callReport({ operation: 'deliver', id }, exchange, context)),
 );
 
-/** An event number, or what is wrong with it. */
+/** The event number in a parameter, none if it is absent; or the issue. */
 function eventNumber(exchange: FhirRequest, name: string): { readonly number?: number } | Issue {
   const [value] = valuesOf(exchange, name);
   if (value === undefined) {
@@ -87,7 +87,7 @@ function eventNumber(exchange: FhirRequest, name: string): { readonly number?: n
 }
 
 /**
- * `$events`: what happened, by the numbers of the events; for clients that have missed a notification.
+ * `$events`: the events with numbers in a range; for clients that have missed a notification.
  *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-events.html
  */
@@ -96,7 +96,7 @@ export const subscriptionEvents = withParameters(
   withId(async (id, exchange, context) => {
     const since = eventNumber(exchange, 'eventsSinceNumber');
     const until = eventNumber(exchange, 'eventsUntilNumber');
-    const issues = [since, until].flatMap((read) => ('code' in read ? [read] : []));
+    const issues = [since, until].flatMap((bound) => ('code' in bound ? [bound] : []));
     if ('code' in since || 'code' in until) {
       return refusal(issues, context.config);
     }
@@ -107,8 +107,8 @@ export const subscriptionEvents = withParameters(
 );
 
 /**
- * `$get-ws-binding-token`: what a client binds a websocket with, and where it connects. The token is sealed: it binds a
- * websocket of this service and is not an access token.
+ * `$get-ws-binding-token`: the token that binds a websocket to a Subscription, and the URL of the websocket. The token is
+ * sealed: it binds a websocket of this service and is not an access token.
  *
  * @see https://hl7.org/fhir/uv/subscriptions-backport/STU1.1/OperationDefinition-backport-subscription-get-ws-binding-token.html
  */

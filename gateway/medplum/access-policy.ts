@@ -8,7 +8,7 @@ function rulesOf(policy: unknown): readonly unknown[] {
 }
 
 /** Whether a rule of an AccessPolicy lets its holder find every resource of a type. */
-function opens(rule: unknown, type: ServedTypeName): boolean {
+function findsAllBy(rule: unknown, type: ServedTypeName): boolean {
   if (!isObject(rule) || (rule.resourceType !== type && rule.resourceType !== '*')) {
     return false;
   }
@@ -25,7 +25,7 @@ function opens(rule: unknown, type: ServedTypeName): boolean {
  */
 export function typesFoundWhole(policy: unknown): readonly ServedTypeName[] {
   const rules = rulesOf(policy);
-  return servedTypeNames.filter((type) => rules.some((rule) => opens(rule, type)));
+  return servedTypeNames.filter((type) => rules.some((rule) => findsAllBy(rule, type)));
 }
 
 /** Which versions of a resource a caller may see: all of them, or those with one of these tags (`system|code`). */
@@ -34,7 +34,7 @@ type VersionAccess = 'all' | readonly string[];
 /** The access to the versions of each type that has a history. */
 export type VersionAccesses = Readonly<Partial<Record<ServedTypeName, VersionAccess>>>;
 
-/** The tags that a rule's criteria ask for; none if they ask for anything else. */
+/** The tags in criteria such as `Appointment?_tag=a|b,c|d`; none if the criteria have any other parameter. */
 function tagsOf(criteria: unknown): readonly string[] {
   const [, query = ''] = typeof criteria === 'string' ? criteria.split(/\?(.*)/s) : [];
   const parameters = [...new URLSearchParams(query)];
@@ -42,8 +42,8 @@ function tagsOf(criteria: unknown): readonly string[] {
   return only && parameters.length === 1 && only[0] === '_tag' ? only[1].split(',').filter(Boolean) : [];
 }
 
-/** The access that one rule of an AccessPolicy gives. */
-function givenBy(rule: unknown, type: ServedTypeName): VersionAccess {
+/** The access to versions that one rule of an AccessPolicy gives; `[]` is none. */
+function versionAccessBy(rule: unknown, type: ServedTypeName): VersionAccess {
   if (!isObject(rule) || (rule.resourceType !== type && rule.resourceType !== '*')) {
     return [];
   }
@@ -59,16 +59,15 @@ function givenBy(rule: unknown, type: ServedTypeName): VersionAccess {
 }
 
 function accessTo(type: ServedTypeName, rules: readonly unknown[]): VersionAccess {
-  const given = rules.map((rule) => givenBy(rule, type));
+  const given = rules.map((rule) => versionAccessBy(rule, type));
   return given.includes('all')
     ? 'all'
     : [...new Set(given.flatMap((versionAccess) => (versionAccess === 'all' ? [] : versionAccess)))];
 }
 
 /**
- * Which versions the holder of an AccessPolicy may see. Medplum judges a whole history by the latest version: a caller
- * that may read that one would see every earlier version, including those of another owner. Here each version is judged
- * by itself.
+ * The versions that the holder of an AccessPolicy may see. Medplum checks only the latest version of a history: a caller
+ * that may read it would see every earlier version, including those of another owner. The gateway checks each version.
  *
  * @param policy - as `GET /auth/me` returns it, with its parameters filled in; without one the caller sees everything.
  *   The only criteria understood are tags: any others give access to no version
@@ -80,8 +79,8 @@ export function versionAccesses(policy: unknown): VersionAccesses {
     const { interactions }: ServedType = servedTypes[type];
     return interactions.includes('vread');
   });
-  const all = policy === undefined || policy === null;
-  return Object.fromEntries(versioned.map((type) => [type, all ? 'all' : accessTo(type, rules)]));
+  const isUnrestricted = policy === undefined || policy === null;
+  return Object.fromEntries(versioned.map((type) => [type, isUnrestricted ? 'all' : accessTo(type, rules)]));
 }
 
 /** Whether a caller may see only the current version of a resource that it may read. */

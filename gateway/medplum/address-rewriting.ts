@@ -69,11 +69,11 @@ function rewriteTree(value: unknown, parent: string, rewrite: Rewrite): unknown 
   }
   let changed: Record<string, unknown> | undefined;
   for (const [name, item] of Object.entries(value)) {
-    const shown =
+    const rewritten =
       typeof item === 'string' ? rewriteElement(item, name, parent, rewrite) : rewriteTree(item, name, rewrite);
-    if (shown !== item) {
+    if (rewritten !== item) {
       changed ??= { ...value };
-      changed[name] = shown;
+      changed[name] = rewritten;
     }
   }
   return changed ?? value;
@@ -86,21 +86,22 @@ const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\
  * Medplum's: with Medplum at `http://medplum/`, `http://medplum.com/` stays unchanged. `publicUrl` does not check the
  * origin: it is for URLs that Medplum sent.
  *
- * @param config - the installation, for its public address
  * @param internal - the addresses by which Medplum is called and by which it names itself
  */
 export function createAddresses(config: Pick<BookingConfig, 'baseUrl'>, internal: readonly string[]): Addresses {
   const base = config.baseUrl;
   const { origin, pathname } = new URL(base);
-  const internalOrigins = [...new Set(internal.flatMap(originsOf))].filter((one) => one !== origin);
+  const internalOrigins = [...new Set(internal.flatMap(originsOf))].filter(
+    (internalOrigin) => internalOrigin !== origin,
+  );
   const publicOf = (path: string): string =>
     `${path}/`.startsWith(fhirPath) ? `${base}${path.slice(fhirPath.length - 1)}` : `${origin}${path}`;
   const rewriteUrl = (url: string): string => {
-    const own = internalOrigins.find((one) => url.startsWith(one) && /^([/?#]|$)/.test(url.slice(one.length)));
-    return own === undefined ? url : publicOf(url.slice(own.length));
+    const found = internalOrigins.find((start) => url.startsWith(start) && /^([/?#]|$)/.test(url.slice(start.length)));
+    return found === undefined ? url : publicOf(url.slice(found.length));
   };
-  const quoted = new RegExp(`(?:${internalOrigins.map(escaped).join('|') || '(?!)'})(?![\\w.:-])[^\\s"'<>]*`, 'g');
-  const sentence = (text: string): string => text.replace(quoted, rewriteUrl);
+  const quotedUrls = new RegExp(`(?:${internalOrigins.map(escaped).join('|') || '(?!)'})(?![\\w.:-])[^\\s"'<>]*`, 'g');
+  const sentence = (text: string): string => text.replace(quotedUrls, rewriteUrl);
   return {
     base,
     basePath: pathname.replace(/\/$/, ''),

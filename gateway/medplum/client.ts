@@ -71,8 +71,11 @@ const singleHeaders = (headers: Response['headers']): UpstreamHeaders =>
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
   );
 
-/** Collects an answer's body; while other large answers are in memory, it is left with Medplum. */
-async function readAnswer(
+/**
+ * Reads the body of a response. While other large responses are in memory it stops reading, and fails with `timeout` if
+ * that takes too long.
+ */
+async function readResponse(
   response: Response,
   maxBytes: number,
   memory: Pick<ResponseMemory, 'grow'> | undefined,
@@ -102,10 +105,10 @@ function parse({ status, headers, text }: RawResponse): MedplumResponse | Upstre
 }
 
 /** Errors of a connection that was closed before an answer began: a kept-alive one may already have been dead. */
-const closed: readonly unknown[] = ['UND_ERR_SOCKET', 'ECONNRESET'];
+const closedCodes: readonly unknown[] = ['UND_ERR_SOCKET', 'ECONNRESET'];
 
 /** Errors of a connection that was never made. */
-const unconnected: readonly unknown[] = [
+const unconnectedCodes: readonly unknown[] = [
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -121,7 +124,6 @@ const codeOf = (error: unknown): unknown => (isObject(error) ? error.code : unde
  * what was started is finished. A read whose connection was closed before the answer is sent once more; a write never is.
  *
  * @param baseUrl - Medplum's base address, http or https, with or without a slash at its end
- * @param memory - counts what is read
  */
 export function createUpstream(
   baseUrl: string,
@@ -152,18 +154,18 @@ export function createUpstream(
     pending++;
     try {
       const response = await request(call, signal).catch((error: unknown) => {
-        if (call.method === 'GET' && closed.includes(codeOf(error))) {
+        if (call.method === 'GET' && closedCodes.includes(codeOf(error))) {
           return request(call, signal);
         }
         throw error;
       });
-      return await readAnswer(
+      return await readResponse(
         response,
         call.maxBytes ?? limits.responseBytes,
         call.maxBytes === undefined ? memory : undefined,
       ).catch(() => failed('broken'));
     } catch (error) {
-      return { ...failed('unavailable'), ...(unconnected.includes(codeOf(error)) && { isUnsent: true }) };
+      return { ...failed('unavailable'), ...(unconnectedCodes.includes(codeOf(error)) && { isUnsent: true }) };
     } finally {
       pending--;
     }

@@ -51,15 +51,16 @@ export function fingerprint(authorization: string): string {
   return createHash('sha256').update(authorization).digest('base64url');
 }
 
+/** The caller that `GET /auth/me` describes; `undefined` without a profile or a role in the service. */
 function callerOf(body: unknown): Caller | undefined {
   const { project, profile, membership, accessPolicy } = isObject(body) ? body : {};
-  const named = isObject(membership) && isObject(membership.profile) ? membership.profile.display : undefined;
-  const display = typeof named === 'string' ? { display: named } : {};
-  const isKnown = isObject(profile) && typeof profile.resourceType === 'string' && typeof profile.id === 'string';
+  const name = isObject(membership) && isObject(membership.profile) ? membership.profile.display : undefined;
+  const display = typeof name === 'string' ? { display: name } : {};
+  const hasProfile = isObject(profile) && typeof profile.resourceType === 'string' && typeof profile.id === 'string';
   const findsAllOf = typesFoundWhole(accessPolicy);
   const versions = versionAccesses(accessPolicy);
   const role = roleOf(body);
-  return isKnown && role
+  return hasProfile && role
     ? {
         profileType: String(profile.resourceType),
         profileId: String(profile.id),
@@ -89,20 +90,18 @@ const refusedMs = 10_000;
 /**
  * How many of these requests to Medplum may be open: unknown callers must not use up the connections that bookings need.
  */
-const mostQuestions = 32;
+const maxOpenRequests = 32;
 
 /**
  * Asks Medplum (`GET /auth/me`) who owns a token. The answer is remembered under the token's fingerprint, for a minute,
  * or for ten seconds if Medplum refuses the token. Refused tokens are remembered separately, so that they cannot push out
- * verified ones.
- *
- * @param now - the clock, in milliseconds
+ * verified ones. While too many requests are open, further ones fail with `unavailable`.
  */
 export function createCallers(upstream: Upstream, now: () => number): Callers {
   const verified = createMemory<Caller>(memorySize, verifiedMs, now);
   const refused = createMemory<MedplumResponse>(memorySize, refusedMs, now);
-  const open = new Map<string, Promise<Identification>>();
-  const ask = async (key: string, authorization: string): Promise<Identification> => {
+  const openRequests = new Map<string, Promise<Identification>>();
+  const askMedplum = async (key: string, authorization: string): Promise<Identification> => {
     const response = await upstream.call({ method: 'GET', path: 'auth/me', headers: { authorization } });
     if ('failure' in response || response.status !== 200) {
       if (!('status' in response) || !isRefusal(response)) {
@@ -122,16 +121,16 @@ export function createCallers(upstream: Upstream, now: () => number): Callers {
   };
   const recall = (key: string): Identification | undefined => verified.get(key) ?? refused.get(key);
   const find = async (key: string, authorization: string): Promise<Identification> => {
-    const asked = open.get(key);
-    if (asked !== undefined) {
-      return asked;
+    const openRequest = openRequests.get(key);
+    if (openRequest !== undefined) {
+      return openRequest;
     }
-    if (open.size >= mostQuestions) {
+    if (openRequests.size >= maxOpenRequests) {
       return { failure: 'unavailable' };
     }
-    const question = ask(key, authorization).finally(() => open.delete(key));
-    open.set(key, question);
-    return question;
+    const request = askMedplum(key, authorization).finally(() => openRequests.delete(key));
+    openRequests.set(key, request);
+    return request;
   };
   return {
     recall: (authorization) => recall(fingerprint(authorization)),

@@ -5,11 +5,7 @@ interface Memory<T> {
   readonly forget: (key: string) => void;
 }
 
-/**
- * A cache with a maximum size and age: the least recently used value goes first. `get` does not extend the age.
- *
- * @param now - the clock, in milliseconds
- */
+/** A cache with a maximum size and age: the least recently used value goes first. `get` does not extend the age. */
 export function createMemory<T>(size: number, maxAgeMs: number, now: () => number): Memory<T> {
   const known = new Map<string, { value: T; until: number }>();
   // One iterator, kept: a new one would walk again over the gaps that deleted keys leave in the Map.

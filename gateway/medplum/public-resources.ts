@@ -7,8 +7,8 @@ import { isAnyResource } from '../http/response.ts';
 import { isServedType, type ServedTypeName } from '../served-types.ts';
 import type { Addresses } from './address-rewriting.ts';
 
-/** A resource as the service shows it, whatever Medplum returns. */
-function shown<T extends Resource>(resource: T, config?: PublicConfig): T {
+/** Removes what only the clinic sees: the pools of a HealthcareService, the headers of a Subscription. */
+function withoutInternals<T extends Resource>(resource: T, config?: PublicConfig): T {
   if (resource.resourceType === 'HealthcareService' && config) {
     return { ...resource, ...withoutPools(resource, config) };
   }
@@ -21,13 +21,11 @@ function shown<T extends Resource>(resource: T, config?: PublicConfig): T {
 /**
  * A resource as the world may see it.
  *
- * @param body - what Medplum answered
- * @param type - the resource type that was asked for
- * @param config - needed for types that its artefacts are on and that a client sees like this: HealthcareService
+ * @param config - needed to remove the pools of a HealthcareService
  * @returns `undefined` if the answer is not such a resource
  */
 export function publicResource(body: unknown, type: ServedTypeName, config?: PublicConfig): Resource | undefined {
-  return isAnyResource(body) && body.resourceType === type ? shown(body, config) : undefined;
+  return isAnyResource(body) && body.resourceType === type ? withoutInternals(body, config) : undefined;
 }
 
 /** An entry with its public address; none if the service does not offer its type. */
@@ -36,10 +34,11 @@ function publicEntry(entry: BundleEntry, base: string, config: PublicConfig): Bu
   if (!resource || !isServedType(resource.resourceType)) {
     return [];
   }
-  return [{ ...entry, fullUrl: `${base}/${resource.resourceType}/${resource.id}`, resource: shown(resource, config) }];
+  const fullUrl = `${base}/${resource.resourceType}/${resource.id}`;
+  return [{ ...entry, fullUrl, resource: withoutInternals(resource, config) }];
 }
 
-/** A link of a search of this type, rewritten to lead back through the gateway. */
+/** A link of a search of this type, rewritten to lead back through the gateway; none if it leads elsewhere. */
 function publicLink(link: BundleLink, type: ServedTypeName, addresses: Addresses): BundleLink[] {
   const url = typeof link?.url === 'string' ? addresses.publicUrl(link.url) : undefined;
   const [path] = url?.split('?', 1) ?? [];
@@ -57,8 +56,6 @@ export function isBundle(value: unknown): value is Bundle {
 /**
  * A search result as the world may see it: addresses of the service only, resources of its types only.
  *
- * @param bundle - Medplum's answer
- * @param type - resource type that was searched
  * @see https://hl7.org/fhir/R4/bundle.html#searchset
  */
 export function publicBundle(bundle: Bundle, type: ServedTypeName, addresses: Addresses, config: PublicConfig): Bundle {

@@ -31,8 +31,8 @@ interface Held {
  */
 export interface ResponseMemory {
   /**
-   * Begins a request. What it holds is given back once it was carried out and its client has received the answer, or has
-   * gone: one that takes too long to receive it is cut off.
+   * Begins a request. Its permits are released once it was carried out and its client has received the response or has
+   * disconnected. A client that takes too long to receive it is disconnected.
    */
   readonly hold: (client: string, sender: Sender) => Held;
   /**
@@ -51,36 +51,41 @@ interface State {
   permit?: Promise<(() => void) | undefined>;
 }
 
+/** Makes the memory of a gateway. A large request needs a permit of its client and one of the gateway until it has ended. */
 export function createResponseMemory(limits: MemoryLimits): ResponseMemory {
   const { largeBytes, large, largeWaitMs, requestTimeoutMs } = limits;
   const waiting = Number.POSITIVE_INFINITY;
-  const own = createClientPermits({ running: Math.max(1, Math.floor(large / 2)), waiting, patienceMs: largeWaitMs });
+  const perClient = createClientPermits({
+    running: Math.max(1, Math.floor(large / 2)),
+    waiting,
+    patienceMs: largeWaitMs,
+  });
   const total = createClientPermits({ running: large, waiting, patienceMs: largeWaitMs });
   const current = new AsyncLocalStorage<State>();
-  const take = async (client: string): Promise<(() => void) | undefined> => {
-    const first = await own.take(client);
-    const second = first && (await total.take(''));
-    if (!first || !second) {
-      first?.();
+  const takeBoth = async (client: string): Promise<(() => void) | undefined> => {
+    const releaseOfClient = await perClient.take(client);
+    const releaseOfAll = releaseOfClient && (await total.take(''));
+    if (!releaseOfClient || !releaseOfAll) {
+      releaseOfClient?.();
       return undefined;
     }
     return () => {
-      second();
-      first();
+      releaseOfAll();
+      releaseOfClient();
     };
   };
   const admit = async (state: State): Promise<boolean> => {
-    state.permit ??= take(state.client);
+    state.permit ??= takeBoth(state.client);
     return (await state.permit) !== undefined;
   };
   return {
     hold: (client, sender) => {
       const state: State = { client, bytes: 0 };
-      const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-      sender.once('finish', leave);
-      sender.once('close', leave);
+      const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+      sender.once('finish', end);
+      sender.once('close', end);
       if (sender.closed) {
-        leave();
+        end();
       }
       return {
         run: async (act) => {
@@ -88,7 +93,7 @@ export function createResponseMemory(limits: MemoryLimits): ResponseMemory {
             return await current.run(state, act);
           } finally {
             const deadline = setTimeout(() => sender.destroy(), requestTimeoutMs);
-            void left.then(async () => {
+            void ended.then(async () => {
               clearTimeout(deadline);
               (await state.permit)?.();
             });

@@ -4,9 +4,7 @@ import { errorResponse } from '../operations/error-handler.ts';
 import { sendOAuthProblem } from './errors.ts';
 import { giveSealedToken } from './sealed-token-endpoint.ts';
 
-/**
- * Adds the OAuth 2 endpoints of the service. Their errors have OAuth's own JSON (RFC 6749 section 5.2).
- */
+/** Adds the OAuth 2 endpoints of the service. Their errors have OAuth's own JSON (RFC 6749 section 5.2). */
 export async function addOAuth(app: FastifyInstance, context: GatewayContext): Promise<void> {
   const oauth: FastifyPluginAsync = async (scope) => {
     scope.setErrorHandler((error: FastifyError, _request, reply) =>

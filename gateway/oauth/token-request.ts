@@ -21,7 +21,6 @@ const assertions = ['client_assertion', 'client_assertion_type'] as const;
  * How a token request that authenticates the client by a signed assertion (`private_key_jwt`) is refused. Medplum accepts
  * an assertion only if its audience is Medplum's own address, where a portal could then use it as well.
  *
- * @param form - the body
  * @returns `undefined` if it has no assertion
  * @see https://www.rfc-editor.org/rfc/rfc7523#section-2.2, https://www.rfc-editor.org/rfc/rfc6749#section-5.2
  */
@@ -51,8 +50,6 @@ function single(form: string): Readonly<Record<string, string>> | undefined {
 /**
  * Reads a request for a token by client credentials, with the secret in HTTP Basic or in the form.
  *
- * @param form - the body
- * @param authorization - the header
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4.2
  */
 export function readTokenRequest(form: string, authorization: string | undefined): TokenRequest | OAuthRefusal {

@@ -32,11 +32,7 @@ export function refuseConnection(socket: Duplex, name: HttpProblemName, diagnost
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
-/**
- * Answers a connection on which no HTTP request could be read.
- *
- * @param error - from Node's parser
- */
+/** Answers a connection on which no HTTP request could be read. */
 export function respondToBrokenConnection(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -10,13 +10,7 @@ function routeOf(request: FastifyRequest): string {
 /** Routes that machines poll: their requests are logged at the level debug. */
 const quiet: readonly string[] = ['/healthz', '/readyz'];
 
-/**
- * Adds one log line per request (method, route, status, milliseconds; no address, header or body), and the metrics.
- *
- * @param registry - where the metrics are collected
- * @param inFlight - number of requests being answered
- * @param websockets - number of websockets that are open
- */
+/** Adds one log line per request (method, route, status, milliseconds; no address, header or body), and the metrics. */
 export function addMetrics(
   app: FastifyInstance,
   registry: Registry,

@@ -39,7 +39,6 @@ export type UnsealedPolicy = 'refused' | 'accepted';
  * beyond its expiry, under the fingerprint of the sealed token.
  *
  * @param unsealed - what happens to Medplum's own tokens if a portal presents them
- * @param now - the clock, in milliseconds
  */
 export function createAccessTokens(
   { isSealed, open }: SealedTokens,

@@ -53,7 +53,6 @@ function keyIdOf(token: string): string | undefined {
  * Prepares the tokens of the service.
  *
  * @param issuer - the public address that they name as their issuer
- * @param now - the clock, in milliseconds
  * @see https://www.rfc-editor.org/rfc/rfc9068
  */
 export function createSealedTokens(keys: CredentialKeys, issuer: string, now: () => number): SealedTokens {

@@ -36,7 +36,6 @@ export function parseKey(text: string): Buffer {
 /**
  * Prepares sealing by AES-256-GCM.
  *
- * @param key - 32 bytes
  * @param purpose - what was sealed with the same key for another purpose cannot be opened
  * @param isRepeatable - whether the same text of the same owner is always sealed the same way
  * @see https://csrc.nist.gov/pubs/sp/800/38/d/final

@@ -129,7 +129,6 @@ async function searchAll(
  * whether any of them was changed, created or deleted since; only then are they read again. All searches of a caller
  * that wait when this check starts share it.
  *
- * @param now - returns the current time in milliseconds
  * @param collapseMs - maximum time that a check waits for the one before it
  */
 export function createCalendars(

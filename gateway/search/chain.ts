@@ -21,9 +21,7 @@ interface Resolution {
   /** Whether the caller finds every resource of a type. */
   readonly findsAll: (type: ServedTypeName) => boolean;
   readonly sent: SearchParam;
-  /**
-   * Whether the resources at the first link are named by id, even though the caller finds all of them.
-   */
+  /** Whether the resources at the first link are named by id, even though the caller finds all of them. */
   readonly isNamed: boolean;
 }
 
@@ -91,7 +89,6 @@ async function conditionOf(
  * but in a search for Slots the Schedules that it leads to are looked up and named, if there are not too many:
  * PostgreSQL finds the Slots of named Schedules by an index, but for the chain it walks through those of all Schedules.
  *
- * @param type - what is searched
  * @param params - of a rewritten search
  * @returns the parameters without such chains (the same list if there are none); or the answer to give instead: Medplum's
  *   refusal, or 400 where a link leads to too many resources

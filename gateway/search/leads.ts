@@ -1,6 +1,6 @@
 import type { Resource } from '@medplum/fhirtypes';
 import { LEADS_HEADER } from '../../core/booking/request/answer.ts';
-import { namedIn } from '../booking-queue.ts';
+import { bookedReferences } from '../booking-queue.ts';
 import { createMemory } from '../medplum/memory.ts';
 
 /** References that search results have shown: the Schedule of a Slot, the services of a Schedule. */
@@ -19,26 +19,24 @@ const AGE_MS = 3_600_000;
 /** Maximum length of the header: a booking with more references is read step by step. */
 const MAX_LENGTH = 4_000;
 
-/** The references to resources of a type in a value, however broken what is stored may be. */
+/** The references to resources of a type anywhere in a value of any shape. */
 const referencesIn = (value: unknown, type: 'Schedule' | 'HealthcareService'): string[] => {
   const found = (JSON.stringify(value) ?? '').matchAll(/"reference":"(([A-Z][A-Za-z]+)\/[A-Za-z0-9.-]{1,64})"/g);
-  return [...new Set([...found].flatMap(([, reference = '', its]) => (its === type ? [reference] : [])))];
+  return [...new Set([...found].flatMap(([, reference = '', target]) => (target === type ? [reference] : [])))];
 };
 
 /**
  * Remembers references only, so that a booking reads all its resources in one step. The resources are read again for
  * each booking, with its caller's rights.
- *
- * @param now - returns the current time in milliseconds
  */
 export function createLeads(now: () => number): LeadMemory {
-  const known = createMemory<readonly string[]>(SIZE, AGE_MS, now);
+  const leads = createMemory<readonly string[]>(SIZE, AGE_MS, now);
   const noteOne = (resource: Resource | undefined): void => {
     if (resource?.resourceType === 'Slot') {
-      known.set(`Slot/${resource.id}`, referencesIn(resource.schedule, 'Schedule'));
+      leads.set(`Slot/${resource.id}`, referencesIn(resource.schedule, 'Schedule'));
     }
     if (resource?.resourceType === 'Schedule') {
-      known.set(`Schedule/${resource.id}`, referencesIn(resource.serviceType, 'HealthcareService'));
+      leads.set(`Schedule/${resource.id}`, referencesIn(resource.serviceType, 'HealthcareService'));
     }
   };
   return {
@@ -48,11 +46,11 @@ export function createLeads(now: () => number): LeadMemory {
       }
     },
     headersFor: (body) => {
-      const found = namedIn(body).flatMap((name) => (name.startsWith('Slot/') ? [known.get(name)] : []));
-      const schedules = [...new Set(found.flatMap((one) => one ?? []))];
-      const services = new Set(schedules.flatMap((schedule) => known.get(schedule) ?? []));
+      const found = bookedReferences(body).flatMap((name) => (name.startsWith('Slot/') ? [leads.get(name)] : []));
+      const schedules = [...new Set(found.flatMap((lead) => lead ?? []))];
+      const services = new Set(schedules.flatMap((schedule) => leads.get(schedule) ?? []));
       const text = [...schedules, ...services].join(',');
-      const isWhole = found.length > 0 && found.every((one) => one !== undefined && one.length > 0);
+      const isWhole = found.length > 0 && found.every((lead) => lead !== undefined && lead.length > 0);
       return Object.fromEntries(isWhole && text.length <= MAX_LENGTH ? [[LEADS_HEADER, text]] : []);
     },
   };

@@ -40,9 +40,7 @@ async function readPatients(
     : found;
 }
 
-/**
- * The successor patients of merged ones, if the caller may read all patients in between: `[id, successor's id]`.
- */
+/** The successor patients of merged ones, if the caller may read all patients in between: `[id, successor's id]`. */
 async function readSurvivors(
   ids: readonly string[],
   exchange: FhirRequest,

@@ -18,7 +18,6 @@ import { checkControl, searchControls } from './result/result-parameters.ts';
  *
  * @param sent - the parameters as the client sent them
  * @param params - the same as Medplum understands them
- * @param now - milliseconds since 1970 UTC
  */
 function upcomingOnly(
   type: ServedTypeName,
@@ -90,7 +89,6 @@ const countValues = (params: readonly SearchParam[]): number =>
 /**
  * Parses a query or an HTML form.
  *
- * @param query - without the question mark
  * @returns its parameters in their order, decoded; those without a value are left out (`?_count` counts as nothing)
  */
 export function parseQuery(query: string): readonly SearchParam[] {
@@ -187,7 +185,6 @@ function withOrder(type: ServedTypeName, params: readonly RewrittenParam[]): rea
 /**
  * Rewrites a search for Medplum, so that no part of it is ignored and none leads out of the service.
  *
- * @param type - resource type that is searched
  * @param sent - the query's parameters, as `parseQuery` returns them
  * @param context - the installation: the address of the service, the time zone of its days; what happens to unknown
  *   parameters; and the current time

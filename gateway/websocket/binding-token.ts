@@ -39,7 +39,6 @@ function bindingIn(value: unknown): Binding | undefined {
  * Prepares binding tokens.
  *
  * @param keys - the first seals, all of them open
- * @param now - the clock, in milliseconds
  */
 export function createBindingTokens(keys: CredentialKeys, now: () => number = Date.now): BindingTokens {
   const [first] = keys;

@@ -158,7 +158,6 @@ function createPerformer(
 /**
  * Serves one websocket: passes events to its session and performs the effects that the session returns.
  *
- * @param client - the client's websocket
  * @param medplumUrl - where Medplum accepts websockets
  */
 export function relay(client: WebSocket, medplumUrl: string, context: GatewayContext, shared: SharedSockets): void {

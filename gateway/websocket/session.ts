@@ -262,9 +262,6 @@ function ring(session: Session, timer: Timer): Step {
 /**
  * Decides the actions after an event. With the first token the session connects to Medplum. It passes tokens on, and
  * Medplum's notifications back.
- *
- * @param session - the websocket as it was
- * @param now - the time, in milliseconds
  */
 export function step(session: Session, event: SessionEvent, now: number, limits: SessionLimits): Step {
   if (session.isOver) {

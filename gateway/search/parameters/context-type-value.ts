@@ -48,7 +48,6 @@ function useContexts(resource: Resource): readonly UsageContext[] {
  * Reads a `context-type-value`: `system|code$system|code`, several separated by commas. Both halves must hold in one and
  * the same `useContext`, which Medplum cannot search for: it only has a separate parameter for each half.
  *
- * @param value - of the parameter, decoded
  * @returns the exact condition and the parameters that narrow the search before it is filtered, or the issue
  * @see specification 4.1; https://hl7.org/fhir/R4/search.html#combining
  */
@@ -77,8 +76,6 @@ export function readContextTypeValue(value: string): UseContextSearch | Issue {
 
 /**
  * Reads a `payer-kind`: `code` or `system|code`, several separated by commas. Whoever names no kind serves all of them.
- *
- * @param value - of the parameter, decoded
  */
 export function readPayerKind(value: string, config: PublicConfig): ResourceFilter {
   const wanted = splitUnescaped(value, ',').map(parseToken);

@@ -11,7 +11,6 @@ import { rewriteString, splitAlternatives } from './strings.ts';
  * for such an element. A code of another system stays unchanged; no element has it.
  *
  * @param sent - one parameter, with codes separated by commas, `code` or `system|code`
- * @param codeSystem - of the element
  * @returns the value for Medplum, or the issue if a system has no code
  * @see https://hl7.org/fhir/R4/search.html#token
  */
@@ -152,9 +151,7 @@ function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl
  * end of a chain, `schedule.actor:HealthcareService.type`), references relative. A chain is followed through the table of
  * search parameters, so that it never leaves the types of the service; `resolveChains` follows it through the data.
  *
- * @param type - resource type that is searched
  * @param sent - one parameter of the query, decoded, not empty
- * @param baseUrl - public base address of the service
  * @returns the filter, or the issue that names the parameter and what is supported
  * @see specification 4.3; https://hl7.org/fhir/R4/search.html#chaining
  */

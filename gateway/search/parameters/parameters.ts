@@ -291,7 +291,6 @@ export const modifiersOf = ({ type, modifiers }: SearchParameterEntry): readonly
 /**
  * Looks up a search parameter.
  *
- * @param type - resource type that is searched
  * @param name - without modifier
  */
 export function searchParameter(type: ServedTypeName, name: string): SearchParameterEntry | undefined {

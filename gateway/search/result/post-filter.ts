@@ -131,7 +131,6 @@ function numberOf(sent: readonly SearchParam[], name: string): number | undefine
  * into pages here, so that total and links are right. Meant for the few resources with a `useContext`, for
  * encounters, of which a requestor sees only its own, and for the slots of some weeks; a search with more to examine is refused.
  *
- * @param type - resource type that is searched
  * @param search - the search as Medplum understands it, and the conditions left
  * @see specification 4.1; https://hl7.org/fhir/R4/http.html#paging
  */

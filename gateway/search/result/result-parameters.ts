@@ -85,7 +85,6 @@ export function withIncluded(response: FhirResponse, params: readonly SearchPara
 /**
  * Checks a parameter of `searchControls`.
  *
- * @param type - resource type that is searched
  * @param sent - name and value; the name is in `searchControls`
  */
 export function checkControl(type: ServedTypeName, sent: SearchParam): Issue | undefined {

@@ -58,11 +58,7 @@ export const countingParams = (params: readonly SearchParam[]): readonly SearchP
   { name: '_count', value: String(MAX_COUNT) },
 ];
 
-/**
- * The number of all matches, if a page shows it because it is the only one.
- *
- * @param isFirst - whether the page is the first
- */
+/** The number of all matches, if a page shows it because it is the only one. */
 export function totalOf({ entry = [], link = [] }: Bundle, isFirst: boolean): number | undefined {
   const isLast = !link.some(({ relation }) => relation === 'next');
   return isFirst && isLast ? entry.filter(({ search }) => search?.mode !== 'include').length : undefined;
