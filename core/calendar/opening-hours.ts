@@ -15,7 +15,6 @@ export interface OpeningHours {
   readonly closedDays: readonly Closure[];
 }
 
-/** The opening hours of a Schedule. */
 export function openingHoursOf(
   schedule: OpeningHours['schedule'],
   data: HoursData,

@@ -30,7 +30,6 @@ export interface Checked<T> {
   readonly problems: readonly CalendarProblem[];
 }
 
-/** A valid value. */
 export function sound<T>(value: T): Checked<T> {
   return { value, problems: [] };
 }

@@ -1,11 +1,11 @@
 import type { Interval } from '../time/interval.ts';
 
 /**
- * Finds free slots of one Schedule that cover an interval without gaps or overlaps and with the least unused time.
- * Returns them in order of time, or `undefined`.
+ * Finds slots of one Schedule that cover an interval without gaps or overlaps, in order of time; `undefined` if there
+ * are none. Each begins where the one before ends; only the first may begin earlier. Short slots are tried first.
  */
 export function findChain<T extends Interval>(slots: readonly T[], interval: Interval): T[] | undefined {
-  const byFit = [...slots].sort((a, b) => b.start - a.start || a.end - b.end);
+  const latestStartFirst = [...slots].sort((a, b) => b.start - a.start || a.end - b.end);
   const deadEnds = new Set<number>();
   const chainFrom = (moment: number): T[] | undefined => {
     if (moment >= interval.end) {
@@ -15,7 +15,7 @@ export function findChain<T extends Interval>(slots: readonly T[], interval: Int
       return undefined;
     }
     const isFirst = moment === interval.start;
-    for (const slot of byFit) {
+    for (const slot of latestStartFirst) {
       const fits = isFirst ? slot.start <= moment && moment < slot.end : slot.start === moment;
       const rest = fits ? chainFrom(slot.end) : undefined;
       if (rest) {

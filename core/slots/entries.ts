@@ -35,8 +35,8 @@ function withoutNewId({ resource, isNew }: CalendarSlot): Slot {
 }
 
 function resourceOf(slot: CalendarSlot, before: Calendar, config: PublicConfig): Slot {
-  const isOffer = slot.role === 'bookable' || before.get(slot.id)?.role === 'bookable';
-  return isOffer ? bookableSlotResource(slot, config) : { ...withoutNewId(slot), status: slot.status };
+  const isBookable = slot.role === 'bookable' || before.get(slot.id)?.role === 'bookable';
+  return isBookable ? bookableSlotResource(slot, config) : { ...withoutNewId(slot), status: slot.status };
 }
 
 /** The changes that turn a calendar into another one, without deletions. New Slots that are entered-in-error are not stored. */
@@ -100,18 +100,18 @@ export function besideNew(
 }
 
 /** The time that orders changes: a Slot is withdrawn before the overlapping Slots that replace it are created. */
-function moment({ resource }: SlotChange): number {
+function orderingTime({ resource }: SlotChange): number {
   return parseInstant(resource.status === 'entered-in-error' ? resource.start : resource.end) ?? 0;
 }
 
 /**
- * Divides the changes into chunks of at least `size` changes, the earliest time first, to be written one after the
- * other. Changes of one group stay together.
+ * Divides the changes into chunks to be written one after the other, the earliest time first. Changes of one group stay
+ * together, so a chunk can have more than `size` changes; only the last one can have fewer.
  */
 export function chunks(changes: readonly SlotChange[], size: number): SlotChange[][] {
   const ordered = [...Map.groupBy(changes, ({ group }) => group).values()]
-    .map((group) => ({ group, at: Math.max(...group.map(moment)) }))
-    .sort((a, b) => a.at - b.at);
+    .map((group) => ({ group, latest: Math.max(...group.map(orderingTime)) }))
+    .sort((a, b) => a.latest - b.latest);
   const result: SlotChange[][] = [];
   for (const { group } of ordered) {
     const last = result.at(-1);

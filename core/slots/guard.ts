@@ -34,7 +34,7 @@ export interface ExternalSlot extends Interval {
   /** A bookable slot, whose lane alone loses the time, or an external busy slot. */
   readonly from: CalendarSlot;
   /** Id of a bookable Slot of the lane that loses the time, if `from` itself is not in that lane. */
-  readonly lane?: string;
+  readonly laneSlotId?: string;
   readonly against: Against;
   /** The service types that determine its buffers; absent: it needs none. */
   readonly types?: readonly CodeableConcept[];
@@ -47,9 +47,8 @@ interface ExternalSlotPlan {
 }
 
 /**
- * Decides about time that another client is about to occupy in Medplum. A Slot that is booked already refuses it. Every
- * bookable slot that it excludes must be written first, so that a simultaneous booking fails or is noticed.
- *
+ * Plans the reservation of time that another client is about to occupy in Medplum. Busy time (`against`) is a conflict.
+ * The bookable slots that it excludes must be written first, so that a simultaneous booking fails or is noticed.
  * @param calendar - the Slots of the Schedule within reach of the time, or more; expired personal offers are free
  * @param own - ids of the Slots of the same act: the transaction that is being checked writes or releases them
  */
@@ -63,13 +62,13 @@ export function planExternalSlot(
   const { from, against } = external;
   const isOwn = ({ id, resource }: CalendarSlot): boolean =>
     [id, bufferOf(resource, config)].some((one) => one !== undefined && (one === from.id || own.has(one)));
-  const others = [...calendar.values()].filter((slot) => !isOwn(slot));
+  const foreign = [...calendar.values()].filter((slot) => !isOwn(slot));
   const counts = (slot: CalendarSlot): boolean =>
     against === 'everything' || (against === 'appointments' && (isBooked(slot) || isBuffer(slot.resource)));
-  const conflict = others.find(
+  const conflict = foreign.find(
     (slot) => occupies(slot) && counts(slot) && overlaps(slot, external) && excludes(from, slot),
   );
-  const excluded = others.filter((slot) => {
+  const excluded = foreign.filter((slot) => {
     const { before, after, services } = termsOf(slot);
     const around = { start: external.start - after, end: external.end + before };
     // A bookable slot under a block is written, too: it must not become free while the block is being stored.
@@ -83,8 +82,7 @@ export function planExternalSlot(
 /**
  * Gives an external busy slot its lane: the one that it has or has reserved; else, if its Slot has a capacity above 1, the
  * first one that is open. A slot without a lane takes time from every lane.
- *
- * @param reservedLanes - by id of a new Slot of the same act: the bookable Slot in whose lane it is reserved
+ * @param reservedLanes - ids of bookable Slots in whose lanes time is reserved, by id of the new Slot of the same act
  */
 export function withLane(
   external: ExternalSlot,
@@ -96,18 +94,18 @@ export function withLane(
   if (from.role !== 'external') {
     return external;
   }
-  const others = [...calendar.values(), ...reserved].filter((slot) => occupies(slot) && overlaps(slot, external));
-  const lanes = [...calendar.values()].filter((slot) => slot.role === 'bookable' && overlaps(slot, external));
+  const busy = [...calendar.values(), ...reserved].filter((slot) => occupies(slot) && overlaps(slot, external));
+  const bookable = [...calendar.values()].filter((slot) => slot.role === 'bookable' && overlaps(slot, external));
   const isOpen = (slot: CalendarSlot): boolean =>
-    slot.status === 'free' && !others.some((other) => excludes(slot, other));
-  const known = from.lane ?? calendar.get(reservedLanes.get(from.id) ?? '')?.lane;
-  const slotOfLane = lanes.find((slot) =>
-    known === undefined ? from.capacity > 1 && slot.lane !== undefined && isOpen(slot) : slot.lane === known,
+    slot.status === 'free' && !busy.some((other) => excludes(slot, other));
+  const givenLane = from.lane ?? calendar.get(reservedLanes.get(from.id) ?? '')?.lane;
+  const slotOfLane = bookable.find((slot) =>
+    givenLane === undefined ? from.capacity > 1 && slot.lane !== undefined && isOpen(slot) : slot.lane === givenLane,
   );
-  const lane = known ?? slotOfLane?.lane;
+  const lane = givenLane ?? slotOfLane?.lane;
   return lane === undefined
     ? external
-    : { ...external, from: { ...from, lane }, ...(slotOfLane && { lane: slotOfLane.id }) };
+    : { ...external, from: { ...from, lane }, ...(slotOfLane && { laneSlotId: slotOfLane.id }) };
 }
 
 /** Whether a Slot conflicts with a busy one: they are in the same lane, or one of them takes time from every lane. */
@@ -116,25 +114,23 @@ export function excludes(from: CalendarSlot, taken: CalendarSlot): boolean {
 }
 
 /**
- * Whether an external busy slot only releases its time when it is set to `free`, also when that is repeated. As a
- * bookable slot of its own it would make the time of the bookable slots around it available twice. If there are none,
- * it becomes a bookable slot.
- *
+ * Whether an external busy slot that is set to `free` only releases its time and ends, also when that is repeated: as a
+ * bookable slot it would offer the time of the bookable slots under it twice. If `false`, it becomes a bookable slot.
  * @param opened - the Slot that is about to be stored
  */
 export function givesBack(external: CalendarSlot, opened: Slot, calendar: Calendar, config: PublicConfig): boolean {
   const time = newCalendarSlot(external.id, opened, config);
-  const isVoid = external.role === 'ended' && external.lane === undefined;
-  const from = isVoid ? externalBusySlot(external.schedule, external, external.resource) : external;
+  const isEndedInEveryLane = external.role === 'ended' && external.lane === undefined;
+  const from = isEndedInEveryLane ? externalBusySlot(external.schedule, external, external.resource) : external;
   const isUnder = (slot: CalendarSlot): boolean =>
     slot.role === 'bookable' &&
     slot.id !== external.id &&
     time !== undefined &&
     overlaps(slot.whole, time) &&
     takesTimeOf(from, slot);
-  const isOurs =
+  const isOfService =
     bufferOf(external.resource, config) !== undefined || publishedKeyOf(external.resource, config)?.kind === 'closed';
-  return isOurs || (from.role === 'external' && [...calendar.values()].some(isUnder));
+  return isOfService || (from.role === 'external' && [...calendar.values()].some(isUnder));
 }
 
 /** A new external busy slot of every lane of a Schedule. */

@@ -32,7 +32,7 @@ export interface Act {
 /** Time that another client is about to occupy. It is stored in the publication row of its Schedule. */
 export interface Reservation extends Interval, Act {
   /** Id of the bookable Slot whose lane loses the time; `undefined`: every lane does. */
-  readonly lane: string | undefined;
+  readonly laneSlotId: string | undefined;
   /** Whether it may overlap busy time on purpose. */
   readonly overbooks: boolean;
   /** The end of the reservation if the resource is not stored; milliseconds since 1970 UTC. */
@@ -41,21 +41,22 @@ export interface Reservation extends Interval, Act {
 
 const uriOf = (config: PublicConfig): string => artefactUri(config, 'LocalReservation');
 
-const isPurpose = ({ url, valueBoolean }: Extension): boolean => url === 'overbooks' && valueBoolean === true;
+const isOverbooksMark = ({ url, valueBoolean }: Extension): boolean => url === 'overbooks' && valueBoolean === true;
 
+/** Reads a reservation; `undefined` if time, end, resource or author is missing. */
 function reservationIn({ extension = [] }: Extension): Reservation | undefined {
   const partsNamed = (name: string): string[] =>
     extension.flatMap(({ url, valueString }) => (url === name ? (valueString ?? []) : []));
   const time = timeOf(extension.find(({ url }) => url === 'time')?.valuePeriod);
   const until = parseInstant(extension.find(({ url }) => url === 'until')?.valueInstant);
-  const [[id], [author], [lane]] = [partsNamed('act'), partsNamed('author'), partsNamed('lane')];
+  const [[id], [author], [laneSlotId]] = [partsNamed('act'), partsNamed('author'), partsNamed('lane')];
   return time && until !== undefined && id !== undefined && author !== undefined
-    ? { ...time, until, id, author, lane, slots: partsNamed('slot'), overbooks: extension.some(isPurpose) }
+    ? { ...time, until, id, author, laneSlotId, slots: partsNamed('slot'), overbooks: extension.some(isOverbooksMark) }
     : undefined;
 }
 
-function extensionOf(
-  { start, end, until, id, author, lane, slots, overbooks }: Reservation,
+function reservationExtension(
+  { start, end, until, id, author, laneSlotId, slots, overbooks }: Reservation,
   config: PublicConfig,
 ): Extension {
   return {
@@ -65,7 +66,7 @@ function extensionOf(
       { url: 'until', valueInstant: formatInstant(until) },
       { url: 'act', valueString: id },
       { url: 'author', valueString: author },
-      ...(lane === undefined ? [] : [{ url: 'lane', valueString: lane }]),
+      ...(laneSlotId === undefined ? [] : [{ url: 'lane', valueString: laneSlotId }]),
       ...(overbooks ? [{ url: 'overbooks', valueBoolean: true }] : []),
       ...slots.map((slot) => ({ url: 'slot', valueString: slot })),
     ],
@@ -99,7 +100,7 @@ export function withReservations(row: Task, reservations: readonly Reservation[]
     ...identifier.filter((one) => one.system !== system),
     ...names.map((value): Identifier => ({ system, value })),
   ];
-  const extensions = [...others, ...kept.map((reservation) => extensionOf(reservation, config))];
+  const extensions = [...others, ...kept.map((reservation) => reservationExtension(reservation, config))];
   return {
     ...rest,
     ...(extensions.length > 0 && { extension: extensions }),
@@ -124,8 +125,8 @@ export function isSameAct(act: Act, other: Act): boolean {
 }
 
 function isStored(reservation: Reservation, calendar: Calendar): boolean {
-  const own = reservation.slots.flatMap((id) => calendar.get(id) ?? []).filter((slot) => isTaken(slot));
-  return own.some((slot) => contains(slot, reservation));
+  const taken = reservation.slots.flatMap((id) => calendar.get(id) ?? []).filter((slot) => isTaken(slot));
+  return taken.some((slot) => contains(slot, reservation));
 }
 
 /** Ids of the appointments to look up: an expired reservation still counts if its appointment was stored. */
@@ -137,19 +138,19 @@ export const lateAppointments = (reservations: readonly Reservation[], times: re
 interface Reading {
   readonly calendar: Calendar;
   readonly now: number;
-  /** The open appointments among those that were looked up: their time by id. `undefined`: none was looked up. */
-  readonly open?: ReadonlyMap<string, Interval> | undefined;
+  /** The times of the open ones among `lateAppointments`, by id. `undefined`: none was looked up. */
+  readonly openTimes?: ReadonlyMap<string, Interval> | undefined;
 }
 
-/** The reserved time as Slots that are not stored yet. Each takes time from its lane or from every lane. */
+/** The reserved time as Slots that are not stored yet. Reservations that expired or are carried out do not count. */
 export function reservedSlots(
   schedule: string,
   reservations: readonly Reservation[],
-  { calendar, now, open = new Map() }: Reading,
+  { calendar, now, openTimes = new Map() }: Reading,
 ): CalendarSlot[] {
   /** Whether the stored appointment has the reserved time. After a refused move it still has the old time. */
   const isOfStored = (reservation: Reservation): boolean => {
-    const time = open.get(appointmentOf(reservation) ?? '');
+    const time = openTimes.get(appointmentOf(reservation) ?? '');
     const parts = reservations.filter(({ id, until }) => id === reservation.id && until === reservation.until);
     const start = Math.min(...parts.map((part) => part.start));
     const end = Math.max(...parts.map((part) => part.end));
@@ -158,10 +159,10 @@ export function reservedSlots(
   const counts = (reservation: Reservation): boolean => now < reservation.until || isOfStored(reservation);
   return reservations
     .filter((reservation) => counts(reservation) && !isStored(reservation, calendar))
-    .map(({ start, end, id, lane }) => {
-      const from = lane === undefined ? undefined : calendar.get(lane);
+    .map(({ start, end, id, laneSlotId }) => {
+      const laneSlot = laneSlotId === undefined ? undefined : calendar.get(laneSlotId);
       const external = newExternalSlot(schedule, { start, end }, { id, status: 'busy' });
-      return from?.role === 'bookable' ? { ...from, start, end, id, status: 'busy', use: undefined } : external;
+      return laneSlot?.role === 'bookable' ? { ...laneSlot, start, end, id, status: 'busy', use: undefined } : external;
     });
 }
 

@@ -82,7 +82,7 @@ interface SettleContext {
   /** The stored calendar, if `before` differs from it. */
   readonly stored?: Calendar;
   /** Only bookable slots with `true` are changed; by default all. */
-  readonly isOpen?: (offer: CalendarSlot) => boolean;
+  readonly isOpen?: (bookable: CalendarSlot) => boolean;
 }
 
 /** The time in which a busy Slot leaves no room for an appointment, buffers included. */
@@ -93,30 +93,29 @@ function widened({ start, end }: Interval, { before, after }: Terms): Interval {
 const isFree = (slot: CalendarSlot): boolean => slot.status === 'free' && !occupies(slot);
 
 /** The parts of one bookable slot, in a calendar before and after a change. */
-interface Offer {
+interface BookableParts {
   readonly sample: CalendarSlot;
   readonly whole: Interval;
-  readonly members: readonly CalendarSlot[];
+  readonly slots: readonly CalendarSlot[];
   readonly freeBefore: readonly CalendarSlot[];
   readonly terms: Terms;
 }
 
 const keyOf = ({ schedule, origin }: CalendarSlot): string => `${schedule}/${origin}`;
 
-function bookableItemsIn(before: Calendar, after: Calendar, termsOf: TermsOf): Offer[] {
-  const offers = (calendar: Calendar) => [...calendar.values()].filter(({ role }) => role === 'bookable');
-  const earlier = Map.groupBy(offers(before), keyOf);
-  return [...Map.groupBy(offers(after), keyOf)].flatMap(([key, members]): Offer[] => {
-    const [sample] = members.toSorted(
-      (one, other) => Number(other.id === other.origin) - Number(one.id === one.origin),
-    );
-    const all = [...members, ...(earlier.get(key) ?? [])];
+/** The bookable slots of the calendar `after`. `sample` is the original Slot, else any part of it. */
+function bookablePartsIn(before: Calendar, after: Calendar, termsOf: TermsOf): BookableParts[] {
+  const bookable = (calendar: Calendar) => [...calendar.values()].filter(({ role }) => role === 'bookable');
+  const earlier = Map.groupBy(bookable(before), keyOf);
+  return [...Map.groupBy(bookable(after), keyOf)].flatMap(([key, slots]): BookableParts[] => {
+    const [sample] = slots.toSorted((a, b) => Number(b.id === b.origin) - Number(a.id === a.origin));
+    const all = [...slots, ...(earlier.get(key) ?? [])];
     const whole = {
       start: Math.min(...all.map((slot) => slot.whole.start)),
       end: Math.max(...all.map((slot) => slot.whole.end)),
     };
     const freeBefore = (earlier.get(key) ?? []).filter(isFree);
-    return sample ? [{ sample, whole, members, freeBefore, terms: termsOf(sample) }] : [];
+    return sample ? [{ sample, whole, slots, freeBefore, terms: termsOf(sample) }] : [];
   });
 }
 
@@ -133,30 +132,29 @@ const isSameTime = (interval: Interval, other: Interval): boolean =>
   interval.start === other.start && interval.end === other.end;
 
 /**
- * The free pieces of a bookable slot. `regained` are those that had been too short: neither free before nor released
- * now.
+ * The free pieces of a bookable slot. `regained` had been too short: neither free before nor released now.
  */
-function piecesOf(offer: Offer, gained: IntervalSet, taken: readonly CalendarSlot[]) {
-  const { whole, members, freeBefore, terms } = offer;
-  const free = [...members.filter(isFree), ...freeBefore];
+function piecesOf(parts: BookableParts, released: IntervalSet, taken: readonly CalendarSlot[]) {
+  const { whole, slots, freeBefore, terms } = parts;
+  const free = [...slots.filter(isFree), ...freeBefore];
   const reach = terms.shortest;
-  const wide = gained.map(({ start, end }) => ({ start: start - reach, end: end + reach }));
+  const wide = released.map(({ start, end }) => ({ start: start - reach, end: end + reach }));
   const possible = union([...free, ...intersect(union(wide), [whole])]);
   const left = subtract(possible, union(taken.map((slot) => widened(slot, terms))));
   const pieces = left.filter(
     (piece) =>
-      piece.end - piece.start >= terms.shortest || members.some((slot) => isFree(slot) && isSameTime(slot, piece)),
+      piece.end - piece.start >= terms.shortest || slots.some((slot) => isFree(slot) && isSameTime(slot, piece)),
   );
-  return { pieces, regained: subtract(subtract(pieces, union(free)), gained) };
+  return { pieces, regained: subtract(subtract(pieces, union(free)), released) };
 }
 
 /**
  * Assigns the free pieces to Slots: a Slot of the same time stays, then the original Slot, then other parts, then new
  * Slots.
  */
-function assigned(offer: Offer, pieces: IntervalSet, newId: () => string): CalendarSlot[] {
-  const { sample, whole, members } = offer;
-  const open = members.filter((slot) => !occupies(slot));
+function withAssigned(parts: BookableParts, pieces: IntervalSet, newId: () => string): CalendarSlot[] {
+  const { sample, whole, slots } = parts;
+  const open = slots.filter((slot) => !occupies(slot));
   const kept = open.filter((slot) => isFree(slot) && pieces.some((piece) => isSameTime(piece, slot)));
   const others = open.filter((slot) => !kept.includes(slot));
   const left = pieces.filter((piece) => !kept.some((slot) => isSameTime(piece, slot)));
@@ -171,7 +169,7 @@ function assigned(offer: Offer, pieces: IntervalSet, newId: () => string): Calen
     const base = best ?? { ...sample, id: newId(), isNew: true, use: undefined, revision: 0, isByHand: false };
     result.push({ ...base, ...piece, whole, status: 'free', role: 'bookable' });
   }
-  const isGone = pieces.length === 0 && members.every((slot) => !occupies(slot));
+  const isGone = pieces.length === 0 && slots.every((slot) => !occupies(slot));
   const [representative] = others.toSorted((slot, other) => rank(slot, whole) - rank(other, whole));
   return [
     ...result,
@@ -196,43 +194,46 @@ const isChanged = (slot: CalendarSlot, other: CalendarSlot | undefined): boolean
  * If a bookable slot stays unchanged although the change excludes it, one of its Slots gets a new `revision`, and so a
  * new version. The bookable slot thus is its own lock: every change of busy time writes all bookable slots that it
  * excludes.
- *
  * @param before - the stored calendar, or a calendar in which Slots were released
  * @param after - the same with the Slots that the change occupies or releases; a released Slot is free or entered-in-error
  * @returns `after` with its bookable slots adapted; Slots without bookable time are `entered-in-error`
  */
 export function settle(before: Calendar, after: Calendar, context: SettleContext): Calendar {
   const { termsOf, newId, renewed, stored = before, isOpen = () => true } = context;
-  const [lost, gained] = [takenOnlyIn(after, before), takenOnlyIn(before, after)];
+  const [occupied, released] = [takenOnlyIn(after, before), takenOnlyIn(before, after)];
   const taken = [...after.values()].filter(occupies);
   const result = new Map(after);
-  for (const offer of bookableItemsIn(before, after, termsOf)) {
-    const { sample, whole, terms, members } = offer;
+  for (const parts of bookablePartsIn(before, after, termsOf)) {
+    const { sample, whole, terms, slots } = parts;
     const excludes = (slot: CalendarSlot): boolean =>
       overlaps(widened(slot, terms), whole) && takesTimeOf(slot, sample, terms.services);
-    const change = [...lost, ...gained].filter(excludes);
+    const change = [...occupied, ...released].filter(excludes);
     const isRenewed = renewed !== undefined && overlaps(whole, renewed);
     if (!isOpen(sample) || (change.length === 0 && !isRenewed)) {
       continue;
     }
-    const given = union([
-      ...gained.filter(excludes).map((slot) => widened(slot, terms)),
+    const releasedTime = union([
+      ...released.filter(excludes).map((slot) => widened(slot, terms)),
       ...(isRenewed ? [renewed] : []),
     ]);
-    const around = taken.filter(excludes);
-    const { pieces, regained } = piecesOf(offer, given, around);
-    const settled = assigned(offer, pieces, newId);
+    const takenAround = taken.filter(excludes);
+    const { pieces, regained } = piecesOf(parts, releasedTime, takenAround);
+    const settled = withAssigned(parts, pieces, newId);
     for (const slot of settled) {
       result.set(slot.id, slot);
     }
-    for (const slot of members.filter(occupies)) {
-      result.set(slot.id, { ...slot, whole, ...(lost.includes(slot) && { capacity: terms.capacity }) });
+    for (const slot of slots.filter(occupies)) {
+      result.set(slot.id, { ...slot, whole, ...(occupied.includes(slot) && { capacity: terms.capacity }) });
     }
-    lockUnchanged(result, stored, change.length > 0, settled, regained.length > 0 && !isRenewed ? around : []);
+    lockUnchanged(result, stored, change.length > 0, settled, regained.length > 0 && !isRenewed ? takenAround : []);
   }
   return result;
 }
 
+/**
+ * Increments the `revision` in `result` of bookable Slots that stay as they are stored: withdrawn ones that a change
+ * excludes (`isConcerned`), and neighbours of regained time.
+ */
 function lockUnchanged(
   result: Map<string, CalendarSlot>,
   stored: Calendar,

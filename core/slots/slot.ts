@@ -12,7 +12,6 @@ export type TakenStatus = Extract<Slot['status'], 'busy' | 'busy-tentative'>;
 /**
  * The possible uses of a Slot by an appointment, and the status that each use requires (`undefined`: any
  * status). If a Slot has several uses, the last one in this list wins.
- *
  * @see specification section 3
  */
 const slotUses = {
@@ -121,7 +120,7 @@ interface SlotOfferMark {
   readonly isByHand: boolean;
 }
 
-function offeredMark({ extension = [] }: Slot, config: PublicConfig): SlotOfferMark {
+function slotOfferMark({ extension = [] }: Slot, config: PublicConfig): SlotOfferMark {
   const url = artefactUri(config, 'LocalSlotOffer');
   const mark = extension.find((one) => one.url === url);
   const partsNamed = (name: string): Extension[] => (mark?.extension ?? []).filter((part) => part.url === name);
@@ -134,6 +133,7 @@ function offeredMark({ extension = [] }: Slot, config: PublicConfig): SlotOfferM
   };
 }
 
+/** The role of a stored Slot by its marks. Without marks a free Slot is bookable, and a taken one is external. */
 function roleOf(slot: Slot, { period }: SlotOfferMark, config: PublicConfig): SlotRole {
   if (bufferOf(slot, config) !== undefined) {
     return slot.status === 'entered-in-error' ? 'ended' : 'buffer';
@@ -151,7 +151,7 @@ export function calendarSlot(resource: Slot, config: PublicConfig, use?: SlotUse
   if (id === undefined || !time) {
     return undefined;
   }
-  const mark = offeredMark(resource, config);
+  const mark = slotOfferMark(resource, config);
   const key = publishedKeyOf(resource, config);
   const role = roleOf(resource, mark, config);
   return {
@@ -200,8 +200,8 @@ function takesFrom(external: Slot, services: readonly CodeableConcept[] | undefi
   if (status !== 'busy-unavailable' || isBuffer(external) || serviceType.length === 0) {
     return true;
   }
-  const offered = services ?? [];
-  return offered.length > 0 && offered.every((service) => serviceType.some((taken) => isSameService(service, taken)));
+  const served = services ?? [];
+  return served.length > 0 && served.every((service) => serviceType.some((taken) => isSameService(service, taken)));
 }
 
 /**
@@ -226,11 +226,11 @@ export const BY_HAND = 'hand-';
 export const isInEveryLane = ({ role, lane }: CalendarSlot): boolean => role === 'external' && lane === undefined;
 
 /** Whether a Slot takes time from a bookable slot, at whatever time: it is in the same lane, or in every lane. */
-export function takesTimeOf(taken: CalendarSlot, offer: CalendarSlot, services = offer.services): boolean {
-  if (taken.schedule !== offer.schedule || taken.role === 'ended') {
+export function takesTimeOf(taken: CalendarSlot, bookable: CalendarSlot, services = bookable.services): boolean {
+  if (taken.schedule !== bookable.schedule || taken.role === 'ended') {
     return false;
   }
-  return isInEveryLane(taken) ? takesFrom(taken.resource, services) : shareLane(taken, offer);
+  return isInEveryLane(taken) ? takesFrom(taken.resource, services) : shareLane(taken, bookable);
 }
 
 /** The marks of a Slot: identifiers and extensions that only the service writes. */
@@ -251,10 +251,9 @@ const noMarks: ReturnType<typeof marksOf> = { identifier: [], extension: [] };
  * Whether a write of a Slot is based on a version from before its booking: it lacks marks that the service wrote since.
  */
 export function isFromBeforeTaken(changed: Slot, stored: Slot, config: PublicConfig): boolean {
-  const [own, kept] = [marksOf(stored, config), marksOf(changed, config)];
-  const isMissing = (all: readonly object[]) => (one: object) =>
-    !all.some((other) => canonicalJson(other) === canonicalJson(one));
-  return own.identifier.some(isMissing(kept.identifier)) || own.extension.some(isMissing(kept.extension));
+  const [storedMarks, sentMarks] = [marksOf(stored, config), marksOf(changed, config)];
+  const sent = [...sentMarks.identifier, ...sentMarks.extension].map(canonicalJson);
+  return [...storedMarks.identifier, ...storedMarks.extension].some((mark) => !sent.includes(canonicalJson(mark)));
 }
 
 /**
@@ -271,22 +270,23 @@ export function withMarks(changed: Slot, stored: Slot, config: PublicConfig): Sl
     time &&
     earlier &&
     !contains(earlier.whole, time);
-  const [own, theirs] = [hasLeft ? noMarks : marksOf(stored, config), marksOf(changed, config)];
-  const isOffer = earlier?.role === 'bookable' && !hasLeft;
+  const [storedMarks, sentMarks] = [hasLeft ? noMarks : marksOf(stored, config), marksOf(changed, config)];
+  const isBookable = earlier?.role === 'bookable' && !hasLeft;
   const origin = { system: artefactUri(config, 'LocalSlotOrigin'), value: stored.id ?? '' };
   const identifier = [
-    ...(changed.identifier ?? []).filter((one) => !theirs.identifier.includes(one)),
-    ...own.identifier,
-    ...(isOffer && isTaken(changed) && !isMarked(stored, config) ? [origin] : []),
+    ...(changed.identifier ?? []).filter((one) => !sentMarks.identifier.includes(one)),
+    ...storedMarks.identifier,
+    ...(isBookable && isTaken(changed) && !isMarked(stored, config) ? [origin] : []),
   ];
-  const extension = [...(changed.extension ?? []).filter((one) => !theirs.extension.includes(one)), ...own.extension];
+  const sentExtensions = (changed.extension ?? []).filter((one) => !sentMarks.extension.includes(one));
+  const extension = [...sentExtensions, ...storedMarks.extension];
   const { identifier: _, extension: __, ...rest } = changed;
   const marked: Slot = {
     ...rest,
     ...(identifier.length > 0 && { identifier }),
     ...(extension.length > 0 && { extension }),
   };
-  const slot = isOffer ? calendarSlot(marked, config) : undefined;
+  const slot = isBookable ? calendarSlot(marked, config) : undefined;
   const { start, end } = changed;
   const isByHand = slot?.isByHand || (!isTaken(stored) && isBooked(changed));
   const written =
@@ -301,7 +301,7 @@ export function takenInLane(slot: Slot, lane: string, config: PublicConfig): Slo
   return { ...slot, extension: [...others, { url, extension: [{ url: 'lane', valueString: lane }] }] };
 }
 
-const offerElements = ['schedule', 'serviceCategory', 'specialty', 'appointmentType'] as const;
+const copiedElements = ['schedule', 'serviceCategory', 'specialty', 'appointmentType'] as const;
 
 /** The mark of a buffer: the lane and the whole time of the bookable slot that was booked. */
 export function slotOfferExtensionOf({ whole, lane }: CalendarSlot, config: PublicConfig): Extension {
@@ -315,7 +315,8 @@ export function slotOfferExtensionOf({ whole, lane }: CalendarSlot, config: Publ
   };
 }
 
-function offeredExtension(slot: CalendarSlot, config: PublicConfig): Extension | undefined {
+/** The mark of a bookable slot as it is stored; `undefined` if the Slot itself says everything. */
+function slotOfferMarkExtension(slot: CalendarSlot, config: PublicConfig): Extension | undefined {
   const { start, end, whole, status, role, lane, services = [], revision, isByHand, resource, isNew } = slot;
   const isPart = whole.start !== start || whole.end !== end || status === 'entered-in-error';
   const isPublished = !isNew && publishedKeyOf(resource, config)?.kind === 'bookable';
@@ -356,7 +357,7 @@ export function bookableSlotResource(slot: CalendarSlot, config: PublicConfig): 
     return { ...resource, status, start: formatInstant(start), end: formatInstant(end) };
   }
   const offered = artefactUri(config, 'LocalSlotOffer');
-  const mark = offeredExtension(slot, config);
+  const mark = slotOfferMarkExtension(slot, config);
   const payers = artefactUri(config, 'LocalPayerKind');
   const kept = (resource.extension ?? []).filter(({ url }) =>
     isNew ? url === payers : url !== offered && url !== CAPACITY,
@@ -367,7 +368,7 @@ export function bookableSlotResource(slot: CalendarSlot, config: PublicConfig): 
   const identifier = identifiersOf(slot, config);
   const { serviceType: _, extension: __, identifier: ___, meta, ...elements } = resource;
   const common = Object.fromEntries(
-    offerElements.filter((name) => resource[name] !== undefined).map((name) => [name, resource[name]]),
+    copiedElements.filter((name) => resource[name] !== undefined).map((name) => [name, resource[name]]),
   );
   const { profile, tag } = meta ?? {};
   // A Slot that replaces a deleted one is tagged with the deleted id; its parts are not.

@@ -47,8 +47,8 @@ export function servesPayerKind(
     const kinds = payerKindsOf(one, config);
     return kinds.length === 0 || kinds.some((kind) => kind.system === system && kind.code === code);
   };
-  const own = servicesFor(slot, types, services, config);
-  return isServing(slot.resource) && (own.length === 0 || own.some(isServing));
+  const possible = servicesFor(slot, types, services, config);
+  return isServing(slot.resource) && (possible.length === 0 || possible.some(isServing));
 }
 
 const longest = (values: readonly number[]): number => Math.max(0, ...values) * MINUTE;
@@ -60,7 +60,7 @@ export interface Granularity {
   readonly step: number;
 }
 
-const known = (lengths: readonly Lengths[], name: 'duration' | 'alignmentInterval'): number[] =>
+const lengthsNamed = (lengths: readonly Lengths[], name: 'duration' | 'alignmentInterval'): number[] =>
   lengths.flatMap((one) => one[name] ?? []);
 
 /** The lengths of appointments in a Schedule: by its own scheduling parameters, else by those of its services. */
@@ -71,7 +71,7 @@ export function granularityOf(
 ): Granularity {
   const layers = schedule ? [ownLengths(schedule), services.map((service) => lengthsOf(schedule, service))] : [];
   const first = (name: 'duration' | 'alignmentInterval'): number[] =>
-    layers.map((layer) => known(layer, name)).find((values) => values.length > 0) ?? [];
+    layers.map((layer) => lengthsNamed(layer, name)).find((values) => values.length > 0) ?? [];
   const [durations, steps] = [first('duration'), first('alignmentInterval')];
   return {
     shortest: Math.min(...(durations.length > 0 ? durations : [smallestBooking])) * MINUTE,
@@ -164,9 +164,9 @@ export function termsFor(schedules: readonly ScheduleServices[], config: PublicC
 export function reachOf(schedules: readonly ScheduleServices[], config: PublicConfig): number {
   return Math.max(
     0,
-    ...schedules.map((of) => {
-      const { before, after } = longestBuffers(of);
-      return before + after + granularityOf(of.schedule, of.services, config).shortest;
+    ...schedules.map((calendar) => {
+      const { before, after } = longestBuffers(calendar);
+      return before + after + granularityOf(calendar.schedule, calendar.services, config).shortest;
     }),
   );
 }

@@ -88,15 +88,14 @@ const slotsNear = (schedule: string, { start, end }: Interval, reach: number): s
 export const aroundUrl = (schedule: string, { start, end }: Slot): string =>
   slotsNear(schedule, { start: parseInstant(start) ?? 0, end: parseInstant(end) ?? 0 }, REACH);
 
-const laneOf = ({ from, lane }: ExternalSlot): string | undefined =>
-  lane ?? (from.role === 'bookable' && !from.isNew ? from.id : undefined);
+const laneSlotIdOf = ({ from, laneSlotId }: ExternalSlot): string | undefined =>
+  laneSlotId ?? (from.role === 'bookable' && !from.isNew ? from.id : undefined);
 
 /** Whether time is already reserved: by the appointment on the Slot, or by an earlier attempt of Medplum. */
 const isCovered = (external: ExternalSlot, reservations: readonly Reservation[]): boolean =>
-  reservations.some(
-    (reservation) =>
-      contains(reservation, external) && (reservation.lane === undefined || reservation.lane === laneOf(external)),
-  );
+  reservations
+    .filter((reservation) => contains(reservation, external))
+    .some(({ laneSlotId }) => laneSlotId === undefined || laneSlotId === laneSlotIdOf(external));
 
 /** Returns the first conflict with a hold or a personal offer, which no new Slot may overlap. */
 async function heldBy(
@@ -136,11 +135,11 @@ async function attempt(
   const all = reservationsIn(row, now, config);
   const others = all.filter((reservation) => !isSameAct(reservation, act));
   const late = lateAppointments(others, wanted, now);
-  const reserved = reservedSlots(schedule, others, { calendar, now, open: await readOpenTimes(medplum, late) });
+  const reserved = reservedSlots(schedule, others, { calendar, now, openTimes: await readOpenTimes(medplum, late) });
   const reservedLanes = new Map(
     all
       .filter((reservation) => reservation.author === act.author && !isOfAppointment(reservation))
-      .flatMap(({ slots: [id], lane }) => (id !== undefined && lane !== undefined ? [[id, lane] as const] : [])),
+      .flatMap(({ slots: [id], laneSlotId }) => (id && laneSlotId ? [[id, laneSlotId] as const] : [])),
   );
   const externals = wanted
     .map((externalSlot) =>
@@ -208,7 +207,7 @@ async function attempt(
   const reservations = externals.map((external): Reservation => {
     const { start, end, from } = external;
     const overbooks = isOverbooking(from.resource, config);
-    return { start, end, ...act, lane: laneOf(external), overbooks, until: now + RESERVED_FOR };
+    return { start, end, ...act, laneSlotId: laneSlotIdOf(external), overbooks, until: now + RESERVED_FOR };
   });
   const kept = all.filter((reservation) => reservation.id !== act.id);
   const entry = [

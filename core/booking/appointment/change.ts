@@ -87,7 +87,7 @@ export function afterPatientChange(appointment: Appointment, patients: Patients,
 export type Patients = ReadonlyMap<string, Patient>;
 
 /** Finds structural errors. A result is readable unless an element has the wrong JSON type. */
-function readForm(result: Appointment): { readonly issues: readonly Issue[]; readonly isReadable: boolean } {
+function checkStructure(result: Appointment): { readonly issues: readonly Issue[]; readonly isReadable: boolean } {
   const { issues, unreadable } = readStructure(result, 'Appointment', 'Appointment');
   const isReadable = unreadable.length === 0;
   return {
@@ -132,13 +132,14 @@ function claimIssues(stored: Appointment, result: Appointment, config: BookingCo
     : [];
 }
 
-function tooLate({ id }: Appointment, config: BookingConfig): Issue {
+function deadlineIssue({ id }: Appointment, config: BookingConfig): Issue {
   const diagnostics =
     `The deadline to confirm Appointment/${id} has passed, and its time may be taken. To book it again, send it to ` +
     `${config.baseUrl}/Appointment/$book with its id and the status proposed.`;
   return { code: 'confirmation-expired', diagnostics, expression: 'Appointment.status' };
 }
 
+/** Refuses a late confirmation, an unlisted transition, or a requestor's cancellation after the end. */
 function statusChangeIssues(
   stored: Appointment,
   result: Appointment,
@@ -151,7 +152,7 @@ function statusChangeIssues(
   }
   const isConfirmation = stored.status !== result.status && isOpen(result);
   if (isConfirmation && hasRunOut('request', stored, now, config)) {
-    return [tooLate(stored, config)];
+    return [deadlineIssue(stored, config)];
   }
   const isCancellation = stored.status !== result.status && result.status === 'cancelled';
   return [
@@ -188,7 +189,7 @@ function newPublisherIssues(stored: Appointment, result: Appointment, config: Bo
 }
 
 /** Finds the reasons against a move that do not depend on the calendar. */
-function moveIssues(stored: Appointment, result: Appointment, now: number): Issue[] {
+function timeChangeIssues(stored: Appointment, result: Appointment, now: number): Issue[] {
   if (!neededSlotStatus(stored) || !neededSlotStatus(result)) {
     const diagnostics = `The appointment is ${neededSlotStatus(stored) ? result.status : stored.status}: only one that is open can get another time or other Slots.`;
     return [{ code: 'appointment-closed', diagnostics, expression: 'Appointment' }];
@@ -253,7 +254,7 @@ export function validateChange(
   config: BookingConfig,
   isInMedplum = false,
 ): readonly Issue[] {
-  const form = readForm(result);
+  const form = checkStructure(result);
   if (!form.isReadable) {
     return form.issues;
   }
@@ -265,7 +266,7 @@ export function validateChange(
     ...form.issues,
     ...codeIssues(stored, result),
     ...changes,
-    ...(isMove ? moveIssues(stored, result, now) : []),
+    ...(isMove ? timeChangeIssues(stored, result, now) : []),
     ...(changer === 'requestor'
       ? addedActorIssues(stored, result, config.baseUrl).filter(({ expression }) => !changed.has(expression))
       : []),
@@ -288,6 +289,6 @@ export function validateChange(
  * @see specification 2.1
  */
 export function validateCreation(created: Appointment, patients: Patients, config: BookingConfig): readonly Issue[] {
-  const { issues } = readForm(created);
+  const { issues } = checkStructure(created);
   return issues.length > 0 ? issues : inactivePatientIssues(created, patients, config.baseUrl);
 }

@@ -145,10 +145,10 @@ export function conflictsOf(
   config: BookingConfig,
 ): Appointment[] {
   const ids = slotIdsOf(appointment);
-  const isAlone = (one: Appointment): boolean =>
+  const mayNotOverlap = (one: Appointment): boolean =>
     isOpen(one) && holdsSlots(one) && !hasEnded(one, now, config) && !isOverbooking(one, config);
-  return isAlone(appointment)
-    ? others.filter((one) => isAlone(one) && slotIdsOf(one).some((id) => ids.includes(id)))
+  return mayNotOverlap(appointment)
+    ? others.filter((one) => mayNotOverlap(one) && slotIdsOf(one).some((id) => ids.includes(id)))
     : [];
 }
 

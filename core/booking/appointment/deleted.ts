@@ -32,10 +32,7 @@ export function readDeleted<T extends ResourceType>(type: T, response: Bundle): 
   return isDeleted && isResource(last, type) ? last : undefined;
 }
 
-/**
- * The outcome for a resource that is unknown to the caller (404) or deleted (410).
- * @param name - the resource's name in the sentence
- */
+/** The outcome for a resource that is unknown to the caller (404) or deleted (410). `name` stands in its sentence. */
 export function absentOutcome(kind: 'unknown' | 'deleted', name = 'appointment'): OperationOutcome {
   return {
     resourceType: 'OperationOutcome',

@@ -37,7 +37,7 @@ export const MAX_SLOTS = 50;
 const moment = (value: unknown): unknown => parseInstant(value) ?? value;
 
 const slots = (value: unknown, baseUrl: string): unknown[] =>
-  (Array.isArray(value) ? value : []).map((one) => spelledOut(one, 'Slot', baseUrl));
+  (Array.isArray(value) ? value : []).map((one) => canonicalReference(one, 'Slot', baseUrl));
 
 /** The rules of all elements of an Appointment. Every other rule about elements is derived from this table. */
 const elements: Readonly<Record<string, ElementRule>> = {
@@ -118,7 +118,7 @@ export function grownListIssues(stored: Appointment, result: unknown): Issue[] {
   return boundIssues(result, Object.fromEntries(bounds), 'Appointment');
 }
 
-function differing(one: unknown, other: unknown): string[] {
+function differingNames(one: unknown, other: unknown): string[] {
   const [before, after]: Members[] = [one, other].map((value) => (isObject(value) ? value : {}));
   const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
   return [...names].filter((name) => !isSameJson(before?.[name], after?.[name]));
@@ -141,8 +141,8 @@ const unchangeable = (name: string): Issue =>
  */
 export function unpatchableIssues(stored: Appointment, result: Members): Issue[] {
   const changed = [
-    ...differing(stored, result).map((name) => [name, ruleOf(name)] as const),
-    ...differing(stored.meta, result.meta).map(
+    ...differingNames(stored, result).map((name) => [name, ruleOf(name)] as const),
+    ...differingNames(stored.meta, result.meta).map(
       (name) => [`meta.${name}`, metaElements[elementName(name)] ?? server] as const,
     ),
   ];
@@ -164,7 +164,7 @@ export function unpatchableIssues(stored: Appointment, result: Members): Issue[]
 /**
  * A reference in a canonical spelling, for comparison. A reference to something outside this service stays unchanged.
  */
-function spelledOut(reference: Reference | undefined, type: 'Slot' | 'Patient', baseUrl: string): string {
+function canonicalReference(reference: Reference | undefined, type: 'Slot' | 'Patient', baseUrl: string): string {
   const read = parseReference(reference?.reference, baseUrl, [type]);
   return read ? formatReference(read) : JSON.stringify(reference?.reference ?? reference ?? null);
 }
@@ -179,10 +179,10 @@ function isPatient({ actor }: AppointmentParticipant, { contained }: Appointment
   return actor?.type === 'Patient' || /(^|\/)Patient[/?]|^urn:/i.test(reference) || inside;
 }
 
-/** The key of a patient among participants. Only the spelling of the reference is ignored. */
+/** The key of a patient among participants: reference in canonical spelling, display, identifier and type. */
 function actorKey({ actor }: AppointmentParticipant, baseUrl: string): string {
   const { display, identifier, type } = actor ?? {};
-  return JSON.stringify([spelledOut(actor, 'Patient', baseUrl), display, identifier, type]);
+  return JSON.stringify([canonicalReference(actor, 'Patient', baseUrl), display, identifier, type]);
 }
 
 function patientsOf(appointment: Appointment, baseUrl: string): { key: string; position: number }[] {
@@ -191,6 +191,7 @@ function patientsOf(appointment: Appointment, baseUrl: string): { key: string; p
   );
 }
 
+/** An `immutable-element` at each position where a patient was added, removed or changed. */
 function patientIssues(stored: Appointment, result: Appointment, baseUrl: string): Issue[] {
   const before = patientsOf(stored, baseUrl);
   const added = patientsOf(result, baseUrl);

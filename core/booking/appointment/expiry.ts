@@ -145,10 +145,7 @@ const isOver = (kind: Expiring, appointment: Appointment, now: number, config: P
 const isUnderWay = (kind: Expiring, appointment: Appointment, now: number, config: PublicConfig): boolean =>
   isWaiting(kind, appointment, config) && !isOver(kind, appointment, now, config);
 
-/**
- * Whether a requestor's own hold is neither released nor expired. This includes a personal offer that an assistant
- * requested.
- */
+/** Whether a requestor's hold is under way. It includes personal offers that an assistant requested. */
 export function isHolding(appointment: Appointment, now: number, config: PublicConfig): boolean {
   const isOwn = !isPersonalOffer(appointment, config) || isForAssistant(appointment, config);
   return isUnderWay('hold', appointment, now, config) && isOwn;
@@ -215,10 +212,7 @@ export function answeredReason(config: BookingConfig): CodeableConcept {
   return { ...(coding.length > 0 && { coding }), text: 'The person has accepted an offer.' };
 }
 
-/**
- * The appointment as it must be stored at a given time: cancelled with a coded reason if it has expired, else
- * unchanged.
- */
+/** The appointment as it must be stored now: cancelled with a coded reason if it has expired, else unchanged. */
 export function afterItsEnd(appointment: Appointment, now: number, config: BookingConfig): Appointment {
   const kind = kinds.find((one) => isOver(one, appointment, now, config));
   const expiry = kind && expiries[kind];

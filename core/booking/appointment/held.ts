@@ -31,7 +31,7 @@ export const hasOtherTime = (changed: Slot, stored: Slot): boolean =>
  * Finds the reasons against moving a held Slot. The appointment would follow it, but its other Slots would not.
  * @param found - the appointments that hold it with their Slots (`holdersUrl`)
  */
-function moveIssues(
+function slotMoveIssues(
   changed: Slot,
   stored: Slot,
   holder: Appointment,
@@ -104,7 +104,7 @@ export function heldSlotIssues(
           },
         ]),
     ...(hasOtherTime(changed, stored) || changed.schedule?.reference !== stored.schedule.reference
-      ? moveIssues(changed, stored, holder, found, now)
+      ? slotMoveIssues(changed, stored, holder, found, now)
       : []),
   ];
 }

@@ -109,15 +109,15 @@ export function specialtyIssues(
   slices: readonly CodingSlice[],
 ): Issue[] {
   return (concepts ?? []).flatMap((concept, index) => {
-    const own = `${path}.specialty[${index}]`;
+    const specialtyPath = `${path}.specialty[${index}]`;
     if (!concept.coding?.length) {
-      return [violation('A specialty must be coded; words alone are not enough.', own)];
+      return [violation('A specialty must be coded; words alone are not enough.', specialtyPath)];
     }
     return slices.flatMap(({ systems, isRequired }) => {
       const count = codingsFrom(systems, concept);
       const isRight = count === 1 || (count === 0 && !isRequired);
       const wanted = `A specialty must have ${isRequired ? 'exactly' : 'at most'} one coding from ${systems.join(' or ')}.`;
-      return isRight ? [] : [violation(wanted, own)];
+      return isRight ? [] : [violation(wanted, specialtyPath)];
     });
   });
 }

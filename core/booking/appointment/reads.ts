@@ -65,10 +65,7 @@ export function slotsAtReads(times: readonly ScheduleTime[]): BundleEntry[] {
   );
 }
 
-/**
- * The search for the appointments that hold any of these Slots.
- * @param slots - ids
- */
+/** The search for the appointments that hold any of these Slots. */
 export const holderSearch = (slots: readonly string[]): string =>
   searchUrl('Appointment', [
     ['slot', slots.map((id) => `Slot/${id}`).join(',')],

@@ -95,8 +95,8 @@ export function keptSlots(slots: readonly Slot[], history: Bundle, config: Booki
   const isLater = ({ meta }: Slot): boolean => since === undefined || (parseInstant(meta?.lastUpdated) ?? 0) > since;
   const kept = slots.filter((slot) => {
     const own = calendarSlot(slot, config);
-    const isAside = own !== undefined && holder !== undefined && isTakenByClinic(own, holder, config);
-    return isAside || (isLater(slot) && (since === undefined || isByHand(slot, config)));
+    const isTakenByStaff = own !== undefined && holder !== undefined && isTakenByClinic(own, holder, config);
+    return isTakenByStaff || (isLater(slot) && (since === undefined || isByHand(slot, config)));
   });
   return new Set(kept.flatMap(({ id }) => id ?? []));
 }
@@ -199,7 +199,7 @@ export function overlapOf(
   if (!time || !isAsked || isOverbooking(appointment, config)) {
     return undefined;
   }
-  const ids = new Set(namedBy(appointment, related));
+  const ids = new Set(currentSlotIds(appointment, related));
   const named = [...ids].flatMap((id) => calendar.get(id) ?? []);
   const isOwnBuffer = ({ resource }: CalendarSlot): boolean => ids.has(bufferOf(resource, config) ?? '');
   const others = [...calendar.values()].filter((slot) => occupies(slot) && !ids.has(slot.id) && !isOwnBuffer(slot));
@@ -214,7 +214,7 @@ export function overlapOf(
       appointment,
       named.filter((slot) => slot.schedule === schedule),
     ).flatMap((part) => {
-      const around = withNeeded(part, appointment, buffersIn(schedule, related, appointment, config));
+      const around = withEdgeBuffers(part, appointment, buffersInSchedule(schedule, related, appointment, config));
       return others.find((slot) => slot.schedule === schedule && overlaps(slot, around)) ?? [];
     }),
   );
@@ -222,11 +222,16 @@ export function overlapOf(
 }
 
 /** Ids of the slots that an appointment names and has not left. */
-const namedBy = (appointment: Appointment, { left = [] }: RelatedSlots): string[] =>
+const currentSlotIds = (appointment: Appointment, { left = [] }: RelatedSlots): string[] =>
   slotIdsOf(appointment).filter((id) => !left.includes(id));
 
 /** The buffers of an appointment in a Schedule where it has no Slot; none if the Schedule is not known. */
-function buffersIn(schedule: string, { schedules }: RelatedSlots, appointment: Appointment, config: PublicConfig) {
+function buffersInSchedule(
+  schedule: string,
+  { schedules }: RelatedSlots,
+  appointment: Appointment,
+  config: PublicConfig,
+) {
   const known = schedules.find((calendar) => calendar.schedule.id === schedule);
   return known ? buffersWithoutSlot(known, appointment, config) : { before: 0, after: 0 };
 }
@@ -246,11 +251,11 @@ function schedulesOf(
 }
 
 /** Takes the slots of an appointment. The strongest use, its own or another appointment's, decides the status. */
-function taken(calendar: Calendar, appointment: Appointment, related: RelatedSlots): Calendar {
+function withSlotsTaken(calendar: Calendar, appointment: Appointment, related: RelatedSlots): Calendar {
   const use = slotUseOf(appointment);
   const time = timeOf(appointment) ?? { start: 0, end: 0 };
   let result = calendar;
-  for (const id of namedBy(appointment, related)) {
+  for (const id of currentSlotIds(appointment, related)) {
     const slot = calendar.get(id);
     const status = slotStatusOf(strongestUse(use, slot?.use));
     if (!slot || !(isAdjustable(slot.status) || isOpenBookableSlot(slot)) || !slotStatusOf(use) || !status) {
@@ -271,7 +276,7 @@ function withOwnBuffers(
   config: PublicConfig,
 ): Calendar {
   const time = timeOf(appointment);
-  const ids = namedBy(appointment, related);
+  const ids = currentSlotIds(appointment, related);
   if (!time || !slotStatusOf(slotUseOf(appointment))) {
     return calendar;
   }
@@ -324,7 +329,7 @@ function missingExternalSlots(
   config: PublicConfig,
 ) {
   const status = slotStatusOf(slotUseOf(appointment));
-  const named = namedBy(appointment, related).flatMap((id) => calendar.get(id) ?? []);
+  const named = currentSlotIds(appointment, related).flatMap((id) => calendar.get(id) ?? []);
   if (!status) {
     return [];
   }
@@ -333,7 +338,7 @@ function missingExternalSlots(
     const make = (time: Interval, more: Pick<Slot, 'status' | 'comment'>): CalendarSlot =>
       newExternalSlot(schedule, time, { id: newId(), ...more });
     return uncoveredTime(appointment, own).flatMap((time): CalendarSlot[] => {
-      const around = withNeeded(time, appointment, buffersIn(schedule, related, appointment, config));
+      const around = withEdgeBuffers(time, appointment, buffersInSchedule(schedule, related, appointment, config));
       const buffers = [
         make({ start: around.start, end: time.start }, { status: 'busy-unavailable', comment: BUFFER_COMMENTS.before }),
         make({ start: time.end, end: around.end }, { status: 'busy-unavailable', comment: BUFFER_COMMENTS.after }),
@@ -376,7 +381,7 @@ export function withExternalSlots(
  * Recreates deleted bookable slots under new ids. A part joins the rest of its slot, and is not stored where its time
  * is bookable again. A published slot gets the whole time that it had before it was taken.
  */
-function lostSlots(
+function recreatedSlots(
   lost: readonly Slot[],
   system: string,
   now: number,
@@ -419,7 +424,7 @@ function withSlots(calendar: Calendar, slots: readonly CalendarSlot[]): Calendar
 }
 
 /** Creates the replacement of a deleted slot only once: the id of the deleted one is its tag. */
-function onlyOnce(entry: BundleEntry, system: string): BundleEntry {
+function withCreateOnce(entry: BundleEntry, system: string): BundleEntry {
   const { request, resource } = entry;
   const lostId = isResource(resource, 'Slot')
     ? resource.meta?.tag?.find((tag) => tag.system === system)?.code
@@ -477,7 +482,7 @@ export function slotEntriesOf(
     );
   const missing = lost.filter((slot) => ids.includes(slot.id ?? '') && !isGivenBack(slot));
   const wasOffered = (slot: Slot): boolean => isBooked(slot) && isMarked(slot, config);
-  const deleted = lostSlots(missing.filter(wasOffered), system, now, config, newId);
+  const deleted = recreatedSlots(missing.filter(wasOffered), system, now, config, newId);
   const free = deleted.map((slot): CalendarSlot => ({ ...slot, status: 'free' }));
   const given = withSlots(withGivenBack(before, ids, config), free);
   const externals = appointments.flatMap((appointment) =>
@@ -485,7 +490,7 @@ export function slotEntriesOf(
   );
   const after = (isHolding ? appointments : []).reduce(
     (calendar, appointment) =>
-      withOwnBuffers(taken(calendar, appointment, related), appointment, related, newId, config),
+      withOwnBuffers(withSlotsTaken(calendar, appointment, related), appointment, related, newId, config),
     given,
   );
   // A slot that stayed free may be bookable although something else takes its time. Deleted slots take no time, and no
@@ -504,7 +509,7 @@ export function slotEntriesOf(
     ...(times.length > 0 && { renewed }),
   });
   return [
-    ...calendarEntries(before, settled, config).map((entry) => onlyOnce(entry, system)),
+    ...calendarEntries(before, settled, config).map((entry) => withCreateOnce(entry, system)),
     ...(ids.length > 0
       ? onReleased(slotChanges(withSlots(before, deleted), settled, config), schedules, now, config)
       : []),
@@ -536,6 +541,7 @@ function uncoveredTime(appointment: Appointment, named: readonly CalendarSlot[])
   return time && takesTime(appointment) ? [...subtract([time], union(covering))] : [];
 }
 
+/** The buffers of an appointment in a Schedule, by its service type, else by those of the Schedule. */
 function buffersWithoutSlot(of: ScheduleServices, appointment: Appointment, config: PublicConfig): Buffers {
   const time = timeOf(appointment) ?? { start: 0, end: 0 };
   const slot = newExternalSlot(of.schedule.id ?? '', time, { status: 'busy' });
@@ -543,7 +549,7 @@ function buffersWithoutSlot(of: ScheduleServices, appointment: Appointment, conf
 }
 
 /** A part of the time of an appointment, with its buffers where the appointment begins and ends. */
-function withNeeded({ start, end }: Interval, appointment: Appointment, needed: Buffers): Interval {
+function withEdgeBuffers({ start, end }: Interval, appointment: Appointment, needed: Buffers): Interval {
   const time = timeOf(appointment);
   return {
     start: start === time?.start ? start - needed.before : start,
@@ -578,7 +584,7 @@ export function timesTaken(
       });
     const rest = (isKnown ? uncoveredTime(appointment, own) : []).map((uncovered) => {
       const needed = buffersWithoutSlot({ schedule, services }, appointment, config);
-      const interval = withNeeded(uncovered, appointment, needed);
+      const interval = withEdgeBuffers(uncovered, appointment, needed);
       return { from: newExternalSlot(id, interval, { status: 'busy' }), ...interval };
     });
     return [...parts, ...rest];

@@ -97,10 +97,7 @@ export interface PolicyResult {
   readonly quotas: readonly Quota[];
 }
 
-/**
- * Applies the cancellation rules of the policies to an appointment that is moved or replaced, because it gives its time
- * back.
- */
+/** Applies the cancellation rules to each appointment that is moved or replaced: it gives its time back. */
 function givingBackIssues(
   { previous, replaced, besides }: EarlierAppointments,
   request: AppointmentRequest,

@@ -101,7 +101,7 @@ export function calendarFor(
   const stored = storedCalendar(given);
   const read = [...resourcesOfType(state, 'Task'), ...(known.nearby?.rows ?? [])];
   const rows = new Map(read.map((row) => [`${row.id} ${row.meta?.versionId}`, row]));
-  const reading = { calendar: stored, now: context.now, open: known.openTimes };
+  const reading = { calendar: stored, now: context.now, openTimes: known.openTimes };
   const ending = [...all.flatMap(({ earlier }) => givingBack(earlier)), ...(known.nearby?.expired ?? [])];
   const ids = ending.flatMap((appointment) => slotsToGiveBack(appointment, stored, context.config));
   return {
@@ -130,10 +130,7 @@ function clinicPart(
   return previous && submitted && !isHold(previous, config) ? clinicPartOf(previous, submitted) : nothing;
 }
 
-/**
- * Unites the request with the stored appointment. A re-submission by staff may replace even parts that the clinic has
- * set.
- */
+/** Unites the request with the stored appointment. Staff may replace even what the clinic has set. */
 function withStored(
   request: AppointmentRequest,
   { previous }: EarlierAppointments,
@@ -226,10 +223,7 @@ export function timeAround(interval: Interval, { schedule }: CalendarSlot, buffe
   return needed ? withBuffers(interval, needed) : interval;
 }
 
-/**
- * Ids of the slots that the booking gives back: those of moved or replaced appointments, and of expired holds and
- * requests.
- */
+/** The slots of moved or replaced appointments, and of expired holds and requests, by id. */
 export function givenBackBy({ earlier, known: { nearby } }: BookingDecision): string[] {
   return [...changedBy(earlier), ...(nearby?.expired ?? [])].flatMap(slotIdsOf);
 }

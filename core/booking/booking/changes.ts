@@ -76,11 +76,11 @@ export function termsOf(decisions: readonly BookingDecision[]): Terms {
   };
 }
 
-/**
- * A hold from now on, for the shortest time in the policies, otherwise for ten minutes. A hold that has not expired can
- * be extended once.
- */
-function held({ policies }: Terms, { earlier: { previous }, context: { now, config } }: BookingDecision): Outcome {
+/** A hold for the shortest time in the policies, else ten minutes. An unexpired one can be extended once. */
+function heldOutcome(
+  { policies }: Terms,
+  { earlier: { previous }, context: { now, config } }: BookingDecision,
+): Outcome {
   const lengths = policies.flatMap(({ policy }) => policy.holdFor ?? []);
   const until = now + Math.min(...(lengths.length > 0 ? lengths : [DEFAULT_HOLD]));
   const isProlonging = previous !== undefined && !hasRunOut('hold', previous, now, config);
@@ -97,7 +97,7 @@ export function outcomeOf(decision: BookingDecision, terms: Terms): Outcome {
     return { status: 'proposed', extension: offerExtensions(offer, config) };
   }
   if (purpose === 'hold') {
-    return held(terms, decision);
+    return heldOutcome(terms, decision);
   }
   const { policies, schedules, isKept, previous, interval = { start: now, end: now } } = terms;
   const { serviceType } = decision.request.appointment.value;
@@ -128,10 +128,7 @@ export function questionnaireResponseEntries(
   });
 }
 
-/**
- * The requestor of an appointment stays its owner, even if staff move it. An appointment of the clinic stays without
- * owner.
- */
+/** The owner stays, even if staff move the appointment. One of the clinic stays without an owner (`''`). */
 function ownerAfter(previous: Appointment | undefined, { requestor, config }: BookingContext): string {
   return previous ? (ownerOf(previous, config) ?? '') : requestor;
 }
@@ -186,14 +183,15 @@ function metaOf(
 ): Meta {
   const { tag = [], profile = [], security } = previous?.meta ?? {};
   const tags = [...(sent?.tag ?? []), ...tag.filter((coding) => !sent?.tag?.some((other) => isSameTag(coding, other)))];
-  const known = profiles.length > 0 ? [...(sent?.profile ?? []), ...profile] : [];
+  const claimed = profiles.length > 0 ? [...(sent?.profile ?? []), ...profile] : [];
   const owner = ownerAfter(previous, context);
   return {
-    ...metaOfSubmitted({ tag: tags, profile: known }, owner, context.config, profiles),
+    ...metaOfSubmitted({ tag: tags, profile: claimed }, owner, context.config, profiles),
     ...(security && { security }),
   };
 }
 
+/** The appointment as it is to be stored, with elements that the service sets. */
 function appointmentOf(
   decision: BookingDecision,
   outcome: Outcome,

@@ -56,9 +56,7 @@ function tentativeOrigins({ request: { schedule, interval }, stored }: BookingDe
   });
 }
 
-/**
- * The origins of slots that were split or may be joined again: slots named by a booking, and slots that it gives back.
- */
+/** Origins of slots that were split or may be joined again: named ones, and those that the booking gives back. */
 function originsOf(decision: BookingDecision): string[] {
   const { request, stored } = decision;
   const ids = [...request.slots.map(({ value }) => value), ...givenBackBy(decision)];

@@ -69,7 +69,8 @@ function isRepeated(submitted: Appointment, booked: Appointment): boolean {
   );
 }
 
-function isMade(appointment: Appointment, { context: { purpose, now, config } }: BookingDecision): boolean {
+/** Whether an appointment still has the result of such a request: a running hold, or else booked or pending. */
+function isStillBooked(appointment: Appointment, { context: { purpose, now, config } }: BookingDecision): boolean {
   const isBooked = appointment.status === 'booked' || appointment.status === 'pending';
   return purpose === 'hold' ? isHolding(appointment, now, config) : isBooked && !hasEnded(appointment, now, config);
 }
@@ -80,7 +81,7 @@ function candidates(decision: BookingDecision): Appointment[] {
   const { value } = request.appointment;
   const isHeldAgain = (appointment: Appointment): boolean => context.purpose === 'hold' && appointment.id === value.id;
   return resourcesOfType(state, 'Appointment')
-    .filter((appointment) => isMade(appointment, decision) && !isHeldAgain(appointment))
+    .filter((appointment) => isStillBooked(appointment, decision) && !isHeldAgain(appointment))
     .filter(
       (appointment) => belongsTo(appointment, context.requestor, context.config) && isRepeated(value, appointment),
     );

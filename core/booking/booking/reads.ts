@@ -29,7 +29,8 @@ export const withSlots: SearchQuery = [
   ['_include:iterate', 'Schedule:actor'],
 ];
 
-function offers({ schedule, slots, interval }: AppointmentRequest): BundleEntry[] {
+/** The search for free slots; none if the request names slots, or has no schedule or no time. */
+function freeSlotReads({ schedule, slots, interval }: AppointmentRequest): BundleEntry[] {
   return schedule && interval && slots.length === 0
     ? [
         search('Slot', [
@@ -64,7 +65,7 @@ function slotsAt(
   ]);
 }
 
-function takenIn({ schedule, interval }: AppointmentRequest, config: PublicConfig): BundleEntry[] {
+function hinderingSlotReads({ schedule, interval }: AppointmentRequest, config: PublicConfig): BundleEntry[] {
   return schedule && interval
     ? [
         search('Slot', [
@@ -77,7 +78,7 @@ function takenIn({ schedule, interval }: AppointmentRequest, config: PublicConfi
     : [];
 }
 
-const named = ({ slots }: AppointmentRequest): string[] => slots.map(({ value }) => value);
+const slotIdsNamed = ({ slots }: AppointmentRequest): string[] => slots.map(({ value }) => value);
 
 /**
  * The search for the rows with the reservations of the request's Schedules. It comes after the searches for Slots, so
@@ -85,7 +86,7 @@ const named = ({ slots }: AppointmentRequest): string[] => slots.map(({ value })
  */
 function rowReads(request: AppointmentRequest, leads: Leads | undefined, config: PublicConfig): BundleEntry[] {
   const { schedule } = request;
-  const ids = named(request).filter(isId);
+  const ids = slotIdsNamed(request).filter(isId);
   const known = [...(schedule ? [schedule.value] : []), ...(ids.length > 0 ? (leads?.schedules ?? []) : [])];
   const query: Record<string, string> | undefined =
     known.length > 0
@@ -100,10 +101,10 @@ const slotsById = (ids: readonly string[]): BundleEntry[] => searchByIds('Slot',
 
 /** The reads for the named slots of a request, by their ids and, if the request has a time, at that time. */
 function slotReads(request: AppointmentRequest, leads: Leads | undefined, config: PublicConfig): BundleEntry[] {
-  const ids = named(request).filter(isId);
+  const ids = slotIdsNamed(request).filter(isId);
   return request.interval && ids.length > 0
     ? [slotsAt(ids.join(','), request.interval, config, leads?.schedules)]
-    : slotsById(named(request));
+    : slotsById(slotIdsNamed(request));
 }
 
 function searchByIdentifier(
@@ -134,8 +135,8 @@ export function namedReads(
   return [
     ...slotReads(request, leads, config),
     ...searchByIds('Schedule', [schedule?.value], [['_include', 'Schedule:actor']]),
-    ...offers(request),
-    ...takenIn(request, config),
+    ...freeSlotReads(request),
+    ...hinderingSlotReads(request, config),
     ...rowReads(request, leads, config),
     ...readsById('Patient', [...patientIds, patient?.value.id]),
     ...readsById(
@@ -152,7 +153,7 @@ export function namedReads(
 /** Whether the slots belong to other Schedules than the gateway remembers. */
 const isMisled = (request: AppointmentRequest, leads: Leads | undefined, state: ResourceSet): boolean =>
   (leads?.schedules ?? []).length > 0 &&
-  named(request).some((id) => {
+  slotIdsNamed(request).some((id) => {
     const slot = findResource(state, 'Slot', id);
     return slot !== undefined && !leads?.schedules.includes(idIn(slot.schedule, 'Schedule') ?? '');
   });
@@ -176,7 +177,7 @@ export function leadingReads(
     ...(isMisled(request, leads, state)
       ? [...slotReads(request, undefined, config), ...rowReads(request, undefined, config)]
       : []),
-    ...slotsById(named(request).filter(isMissing('Slot'))),
+    ...slotsById(slotIdsNamed(request).filter(isMissing('Slot'))),
     ...searchByIds('Appointment', offered.filter(isMissing('Appointment')), withSlots),
     ...serviceReads(resourcesOfType(state, 'Schedule'), state),
   ];

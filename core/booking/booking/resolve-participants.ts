@@ -35,7 +35,7 @@ const inactive = (expression: string): Issue => ({
 });
 
 /** The person with this id, else the persons that the requestor has submitted with one of these identifiers. */
-function knownPersons<T extends Patient | RelatedPerson>(
+function storedPersons<T extends Patient | RelatedPerson>(
   found: readonly T[],
   { value }: Located<Patient | RelatedPerson>,
   { requestor, config }: ParticipantContext,
@@ -58,10 +58,10 @@ interface Submitted {
  * The patients that a submitted identifier can mean: the active ones, or only the survivor if they are duplicates still
  * to be merged. If none is active, the first of them.
  */
-function candidates(known: readonly Patient[], config: BookingConfig): readonly Patient[] {
-  const [first, ...others] = known.filter(isActivePatient);
+function possiblePatients(stored: readonly Patient[], config: BookingConfig): readonly Patient[] {
+  const [first, ...others] = stored.filter(isActivePatient);
   if (!first) {
-    return known.slice(0, 1);
+    return stored.slice(0, 1);
   }
   const { survivor, duplicates } = duplicatesOf(first, others, config);
   return duplicates.length === others.length ? [survivor] : [first, ...others];
@@ -70,17 +70,18 @@ function candidates(known: readonly Patient[], config: BookingConfig): readonly 
 /** Gives the id of the successor patient; `undefined` if the patient itself is to be validated. */
 type SuccessorPatient = (id: string) => string | undefined;
 
+/** Finds or creates the submitted patient; a merged one is replaced by its successor, without issues. */
 function submittedPatient(
   patient: Located<Patient>,
   state: ResourceSet,
   successor: SuccessorPatient,
   context: ParticipantContext,
 ): Submitted {
-  const persons = knownPersons(resourcesOfType(state, 'Patient'), patient, context);
-  const [known, second] = candidates(persons, context.config);
-  const standIn = known?.id && successor(known.id);
-  if (standIn) {
-    return { reference: `Patient/${standIn}`, entries: [], issues: [] };
+  const persons = storedPersons(resourcesOfType(state, 'Patient'), patient, context);
+  const [known, second] = possiblePatients(persons, context.config);
+  const successorId = known?.id && successor(known.id);
+  if (successorId) {
+    return { reference: `Patient/${successorId}`, entries: [], issues: [] };
   }
   const reference = known ? `Patient/${known.id}` : context.idFor(patient.path);
   const { id: _, meta, ...submitted } = withTrueClaims(patient.value, context.config);
@@ -115,7 +116,7 @@ function submittedRelatedPerson(
   state: ResourceSet,
   context: ParticipantContext,
 ): Submitted {
-  const known = knownPersons(resourcesOfType(state, 'RelatedPerson'), person, context).find(
+  const known = storedPersons(resourcesOfType(state, 'RelatedPerson'), person, context).find(
     (candidate) => candidate.patient.reference === patient?.reference,
   );
   const reference = known ? `RelatedPerson/${known.id}` : context.idFor(`${person.path} ${patient?.reference}`);
@@ -132,6 +133,7 @@ function submittedRelatedPerson(
   return { reference, entries: known ? [] : [created], issues: [] };
 }
 
+/** The issues of participants that name a stored patient: another one than submitted, not visible, or not active. */
 function existingPatientIssues(
   { participants, patient }: AppointmentRequest,
   submitted: Submitted | undefined,
@@ -143,13 +145,13 @@ function existingPatientIssues(
     if (actor.kind !== 'patient') {
       return [];
     }
-    const standIn = successor(actor.id);
-    if (submitted && submitted.reference !== `Patient/${standIn ?? actor.id}`) {
+    const successorId = successor(actor.id);
+    if (submitted && submitted.reference !== `Patient/${successorId ?? actor.id}`) {
       const diagnostics = `The participant is Patient/${actor.id}, but ${patient?.path} holds another patient.`;
       return [{ code: 'patient-mismatch', diagnostics, expression }];
     }
     const found = findResource(state, 'Patient', actor.id);
-    if (standIn) {
+    if (successorId) {
       return [];
     }
     if (!found) {
@@ -160,6 +162,7 @@ function existingPatientIssues(
   });
 }
 
+/** Adds the submitted persons (`references`) whom no participant names. */
 function withMissing(
   participants: readonly AppointmentParticipant[],
   references: readonly (string | undefined)[],
@@ -191,9 +194,9 @@ export function resolveParticipants(
   const firstNamed = participants.find(({ actor }) => actor.kind === 'patient')?.actor;
   const patientReference =
     patient?.reference ?? (firstNamed?.kind === 'patient' ? patientId(firstNamed.id) : undefined);
-  const patientOf = patientReference === undefined ? undefined : { reference: patientReference };
+  const patientAsReference = patientReference === undefined ? undefined : { reference: patientReference };
   const relatedPerson =
-    request.relatedPerson && submittedRelatedPerson(request.relatedPerson, patientOf, state, context);
+    request.relatedPerson && submittedRelatedPerson(request.relatedPerson, patientAsReference, state, context);
   const stored = (appointment.value.participant ?? []).map((participant, index): AppointmentParticipant => {
     const actor = participants[index]?.actor ?? { kind: 'other' };
     const references = {
@@ -207,7 +210,7 @@ export function resolveParticipants(
   });
   return {
     participants: withMissing(stored, [patient?.reference, relatedPerson?.reference]),
-    patient: patientOf,
+    patient: patientAsReference,
     entries: [...(patient?.entries ?? []), ...(relatedPerson?.entries ?? [])],
     issues: [...(patient?.issues ?? []), ...existingPatientIssues(request, patient, state, successor)],
   };

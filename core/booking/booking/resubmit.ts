@@ -34,10 +34,11 @@ const entriesOf = (list: unknown): Entry[] => (Array.isArray(list) ? list.filter
 const lengthOf = ({ start, end }: Appointment): number => (parseInstant(end) ?? 0) - (parseInstant(start) ?? 0);
 
 /** A booking drops the extensions that the service has set for a hold or a request. */
-const isPassing = ({ url }: Entry, config: PublicConfig): boolean =>
+const isOfHoldOrRequest = ({ url }: Entry, config: PublicConfig): boolean =>
   passingExtensions.some((artefact) => url === artefactUri(config, artefact));
 
-function unite(
+/** The entries of one list: the submitted ones, then stored ones with other keys. Protected ones stay as stored. */
+function unitedEntries(
   name: string,
   sent: readonly Entry[],
   stored: readonly Entry[],
@@ -68,20 +69,19 @@ function withoutPerson(stored: Appointment, clinic: Submitted, { uris }: PublicC
   for (const name of Object.keys(kept).filter((one) => ruleOf(one).isPersonal)) {
     delete kept[name];
   }
-  const own = new Set<string>([...Object.values(uris), REPLACES, ...clinic.extensions]);
-  const extension = (stored.extension ?? []).filter(({ url }) => own.has(url));
+  const keptUrls = new Set<string>([...Object.values(uris), REPLACES, ...clinic.extensions]);
+  const extension = (stored.extension ?? []).filter(({ url }) => keptUrls.has(url));
   return [
     { ...kept, extension },
     { ...clinic, elements: new Set([...clinic.elements].filter((name) => !ruleOf(name).isPersonal)) },
   ];
 }
 
-/** The united lists: the submitted entries, followed by the other stored ones. */
 function unitedLists(sent: Entry, stored: Entry, { extensions }: Submitted, config: PublicConfig) {
   return unitedElements.flatMap((name): [string, unknown][] => {
-    const kept = entriesOf(stored[name]).filter((entry) => name !== 'extension' || !isPassing(entry, config));
+    const kept = entriesOf(stored[name]).filter((entry) => name !== 'extension' || !isOfHoldOrRequest(entry, config));
     const isProtected = name === 'extension' ? extensions : new Set<string>();
-    const all = unite(name, entriesOf(sent[name]), kept, isProtected, config);
+    const all = unitedEntries(name, entriesOf(sent[name]), kept, isProtected, config);
     return all.length > 0 ? [[name, all]] : [];
   });
 }

@@ -79,16 +79,17 @@ function groupBySchedule(request: AppointmentRequest, calendar: Calendar): Group
   return [...groups.values()];
 }
 
-const taken = ({ slot, path }: Group[number]): Issue => ({
+const notFreeIssue = ({ slot, path }: Group[number]): Issue => ({
   code: 'slot-not-free',
   diagnostics: `Slot/${slot.id} is no longer free at this time; search for another one.`,
   expression: path,
 });
 
-function refusals(group: Group, interval: Interval, slotPath: string): Issue[] {
+/** Slots that are not free, else mismatches with the requested time. */
+function groupIssues(group: Group, interval: Interval, slotPath: string): Issue[] {
   const notFree = group.filter(({ slot }) => slot.status !== 'free');
   if (notFree.length > 0) {
-    return notFree.map(taken);
+    return notFree.map(notFreeIssue);
   }
   return mismatches(
     group.map(({ slot }) => slot),
@@ -120,8 +121,9 @@ function isTakenByOthers(group: Group, calendar: Calendar, interval: Interval): 
   return chain.some((part) => part.status !== 'free' && !group.some(({ slot }) => slot.id === part.id));
 }
 
+/** Selects the named slots of one Schedule or, if they were split since, the free parts that cover the time. */
 function selectInGroup(group: Group, calendar: Calendar, interval: Interval, slotPath: string): SelectedSlots {
-  const issues = refusals(group, interval, slotPath);
+  const issues = groupIssues(group, interval, slotPath);
   if (issues.length === 0) {
     return { slots: group.map(({ slot }) => slot), issues };
   }
@@ -131,10 +133,10 @@ function selectInGroup(group: Group, calendar: Calendar, interval: Interval, slo
     return { slots: chain, issues: [] };
   }
   const isTaken = issues.every(({ code }) => code === 'slot-mismatch') && isTakenByOthers(group, calendar, interval);
-  return { slots: [], issues: isTaken ? group.map(taken) : issues };
+  return { slots: [], issues: isTaken ? group.map(notFreeIssue) : issues };
 }
 
-function uncovered(schedule: string, isCovered: boolean, offers: number, expression: string): Issue {
+function uncoveredIssue(schedule: string, isCovered: boolean, offers: number, expression: string): Issue {
   if (isCovered) {
     const diagnostics = `From start to end, Schedule/${schedule} has more than ${MAX_SLOTS} free slots, the most that one appointment can take: ask for a shorter time.`;
     return { code: 'slot-mismatch', diagnostics, expression };
@@ -166,7 +168,7 @@ function selectInSchedule(
   const chain = findChain(open, interval) ?? findChain(free, interval);
   return chain && chain.length <= MAX_SLOTS
     ? { slots: chain, issues: [] }
-    : { slots: [], issues: [uncovered(value, chain !== undefined, free.length, path)] };
+    : { slots: [], issues: [uncoveredIssue(value, chain !== undefined, free.length, path)] };
 }
 
 /**
@@ -206,7 +208,7 @@ function pathOf({ id }: CalendarSlot, { request: { slots, schedule, appointment 
 
 /** Refuses time, buffers included, that is taken or reserved by others although the selected Slots are free. */
 function takenTimeIssues(decision: BookingDecision): Issue[] {
-  const { request, calendar, state, reserved, taken: before } = decision;
+  const { request, calendar, state, reserved, taken: takenByRequest } = decision;
   const { interval } = request;
   if (!interval) {
     return [];
@@ -220,7 +222,7 @@ function takenTimeIssues(decision: BookingDecision): Issue[] {
     const services = types?.length ? types : (slot.services ?? scheduleOf(state, slot.resource)?.serviceType);
     const taken =
       others.find((other) => overlaps(other, around) && takesTimeOf(other, slot, services)) ??
-      before.find((other) => overlaps(other, interval) && takesTimeOf(other, slot, services));
+      takenByRequest.find((other) => overlaps(other, interval) && takesTimeOf(other, slot, services));
     const expression = pathOf(slot, decision);
     if (taken) {
       const diagnostics = `The time from ${formatInstant(taken.start)} to ${formatInstant(taken.end)} is taken; search for another one.`;

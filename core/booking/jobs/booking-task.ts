@@ -135,10 +135,7 @@ export function visibleTo(job: BookingJob, state: ResourceSet, config: PublicCon
   );
 }
 
-/**
- * A transaction entry that ends a Task, unless it has changed since it was read. The stored request is removed, because
- * it is no longer needed.
- */
+/** Ends a Task that has not changed since it was read, and removes its stored request. */
 export function endTask({ input: _, ...task }: Task, changes: Partial<Task>): BundleEntry {
   return updateEntry(task, { ...task, ...changes });
 }

@@ -21,10 +21,7 @@ export const openStatuses: readonly Task['status'][] = [
 /** Whether staff still have to deal with a Task. */
 export const isOpenTask = ({ status }: Task): boolean => openStatuses.includes(status);
 
-/**
- * The search for the open Tasks of requests, as a search for rows.
- * @param more - further parameters
- */
+/** The search for the open Tasks of requests, with further parameters. */
 export const openTasks = (more: Readonly<Record<string, string>>, config: PublicConfig): string =>
   rowSearch(['confirm'], { status: openStatuses.join(','), ...more }, config);
 
@@ -67,7 +64,7 @@ function requesterOf(appointment: Appointment, { requester, requestor, config }:
 }
 
 /** The elements of a Task with the requested time, the moment of the request and the deadline. */
-function wish(appointment: Appointment, now: number, config: PublicConfig): Partial<Task> {
+function requestElements(appointment: Appointment, now: number, config: PublicConfig): Partial<Task> {
   return {
     description: `Confirm or refuse the appointment ${timeText(appointment, config.timeZone)}`,
     priority: 'routine',
@@ -85,7 +82,7 @@ function newTask(
 ): Task {
   const { now, config } = context;
   const more = {
-    ...wish(appointment, now, config),
+    ...requestElements(appointment, now, config),
     focus: { reference: focus },
     ...(patient && { for: patient }),
     requester: requesterOf(appointment, context),
@@ -106,7 +103,7 @@ function renewed(task: Task, appointment: Appointment, now: number, config: Publ
   const isSameDeadline = parseInstant(task.restriction?.period?.end) === deadline;
   const { output, ...rest } = task;
   const kept = valuesBut(output, REMINDED);
-  const again = { ...rest, ...wish(appointment, now, config), ...(kept.length > 0 && { output: kept }) };
+  const again = { ...rest, ...requestElements(appointment, now, config), ...(kept.length > 0 && { output: kept }) };
   const current = isSameDeadline ? task : again;
   return isSamePatient ? current : { ...current, for: patient };
 }

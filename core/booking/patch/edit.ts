@@ -46,11 +46,13 @@ interface Change {
 }
 
 /** Changes the container of a location. All containers on the path are copied; the document itself stays unchanged. */
-function change(document: unknown, location: Location, { list, object }: Change): Edited {
+function changeContainer(document: unknown, location: Location, { list, object }: Change): Edited {
   const [holder, step] = [location.slice(0, -1), location.at(-1)];
-  const strange = location.find((name) => forbidden.has(name));
-  if (step === undefined || strange !== undefined) {
-    return { problem: strange ? `${strange} is not an element.` : 'The resource as a whole cannot be changed.' };
+  const forbiddenName = location.find((name) => forbidden.has(name));
+  if (step === undefined || forbiddenName !== undefined) {
+    return {
+      problem: forbiddenName ? `${forbiddenName} is not an element.` : 'The resource as a whole cannot be changed.',
+    };
   }
   const container = valueAt(document, holder);
   if (!Array.isArray(container) && !isObject(container)) {
@@ -61,7 +63,9 @@ function change(document: unknown, location: Location, { list, object }: Change)
     return { problem: 'An entry of a list needs its position, such as /participant/0.' };
   }
   const edited = Array.isArray(container) ? list(container, position) : { document: object(container, step) };
-  return 'problem' in edited || holder.length === 0 ? edited : change(document, holder, setting(edited.document));
+  return 'problem' in edited || holder.length === 0
+    ? edited
+    : changeContainer(document, holder, setting(edited.document));
 }
 
 const setting = (value: unknown): Change => ({
@@ -87,17 +91,14 @@ const isBelow = (inner: Location, outer: Location): boolean =>
 
 /** Removes a value and then inserts it elsewhere. Indexes in the target are counted without it. */
 function move(document: unknown, from: Location, path: Location): Edited {
-  const removed = change(document, from, removing);
+  const removed = changeContainer(document, from, removing);
   if ('problem' in removed || isBelow(path, from)) {
     return 'problem' in removed ? removed : { problem: 'An element cannot be moved into itself.' };
   }
-  return change(removed.document, path, adding(valueAt(document, from)));
+  return changeContainer(removed.document, path, adding(valueAt(document, from)));
 }
 
-/**
- * Makes one edit.
- * @param document - left unchanged
- */
+/** Makes one edit in a copy. A missing value to remove, replace, move or copy is a problem. */
 export function applyEdit(document: unknown, { op, path, from = [], value }: Edit): Edited {
   const needed = { add: [], test: [], remove: path, replace: path, move: from, copy: from }[op];
   if (valueAt(document, needed) === undefined) {
@@ -105,13 +106,13 @@ export function applyEdit(document: unknown, { op, path, from = [], value }: Edi
   }
   switch (op) {
     case 'add':
-      return change(document, path, adding(value));
+      return changeContainer(document, path, adding(value));
     case 'copy':
-      return change(document, path, adding(valueAt(document, from)));
+      return changeContainer(document, path, adding(valueAt(document, from)));
     case 'remove':
-      return change(document, path, removing);
+      return changeContainer(document, path, removing);
     case 'replace':
-      return change(document, path, setting(value));
+      return changeContainer(document, path, setting(value));
     case 'move':
       return move(document, from, path);
     case 'test':

@@ -118,7 +118,7 @@ const elementName = /^_?[A-Za-z][A-Za-z0-9]{0,63}$/;
 const partsOf = (parameter: unknown): readonly unknown[] =>
   isObject(parameter) && Array.isArray(parameter.part) ? parameter.part : [];
 
-function valueIn(part: unknown): PatchValue | undefined {
+function patchValueIn(part: unknown): PatchValue | undefined {
   if (!isObject(part)) {
     return undefined;
   }
@@ -134,7 +134,7 @@ function elementOf(parts: readonly unknown[]): Record<string, unknown> {
   const values = new Map<string, unknown[]>();
   for (const part of parts) {
     const name = isObject(part) && typeof part.name === 'string' ? part.name : '';
-    const value = valueIn(part)?.value;
+    const value = patchValueIn(part)?.value;
     if (elementName.test(name) && name !== 'constructor' && name !== 'prototype' && value !== undefined) {
       const present = values.get(name);
       present ? present.push(value) : values.set(name, [value]);
@@ -163,7 +163,7 @@ export function readFhirPathOperation(parameter: unknown, at: number): FhirPathO
   const invalid = (diagnostics: string): Issue => ({ code: 'patch-invalid', diagnostics, expression });
   const parts = partsOf(parameter);
   const part = (name: string) => parts.filter((one) => isObject(one) && one.name === name);
-  const value = (name: string): unknown => valueIn(part(name)[0])?.value;
+  const value = (name: string): unknown => patchValueIn(part(name)[0])?.value;
   const [type, path] = [value('type'), value('path')];
   if (!isObject(parameter) || parameter.name !== 'operation') {
     return invalid('Every parameter of a patch must be named operation.');
@@ -179,7 +179,7 @@ export function readFhirPathOperation(parameter: unknown, at: number): FhirPathO
     type,
     path,
     name: nameIn(value('name')),
-    value: valueIn(part('value')[0]),
+    value: patchValueIn(part('value')[0]),
     index: positionIn(value('index')),
     source: positionIn(value('source')),
     destination: positionIn(value('destination')),
@@ -240,6 +240,7 @@ const isValue = (value: unknown): boolean => value !== undefined && typeof value
 /** The location of the id and the extensions of a primitive element. */
 const besideOf = (at: Location): Location => [...at.slice(0, -1), `_${at.at(-1)}`];
 
+/** The location of a found element. `value[x]` and extensions of primitive elements have other names in JSON. */
 function locate(document: unknown, elementPath: string): Location {
   const location: string[] = [];
   for (const [, name, position] of elementPath.matchAll(/\.([^.[\]]+)|\[(\d+)\]/g)) {
@@ -333,9 +334,9 @@ const compilers: Readonly<
   delete(document, at) {
     const siblings = valueAt(document, at.slice(0, -1));
     const isLast = Array.isArray(siblings) && siblings.length === 1;
-    const gone = isLast ? at.slice(0, -1) : at;
-    const beside = Array.isArray(siblings) && !isLast ? undefined : besideOf(gone);
-    return [gone, ...(beside && valueAt(document, beside) !== undefined ? [beside] : [])].map((path) => ({
+    const removed = isLast ? at.slice(0, -1) : at;
+    const beside = Array.isArray(siblings) && !isLast ? undefined : besideOf(removed);
+    return [removed, ...(beside && valueAt(document, beside) !== undefined ? [beside] : [])].map((path) => ({
       op: 'remove',
       path,
     }));

@@ -197,7 +197,7 @@ export function parsePatchRequest(input: unknown): PatchRequest | { readonly iss
 }
 
 /** Unsupported elements that a patch adds; existing ones may stay. */
-function addedIssues(stored: Appointment, result: unknown): Issue[] {
+function addedElementIssues(stored: Appointment, result: unknown): Issue[] {
   const known = new Set(unsupportedIssues(stored, 'Appointment').map(({ expression }) => expression));
   return [
     ...unsupportedIssues(result, 'Appointment').filter(({ expression }) => !known.has(expression)),
@@ -214,15 +214,17 @@ interface Patched {
   readonly unreadable: readonly string[];
 }
 
+/** Reads the patched document; `undefined` if it is not an Appointment. */
 function readResult(stored: Appointment, document: Readonly<Record<string, unknown>>): Patched | undefined {
   const { readable, issues: structure, unreadable } = readStructure(document, 'Appointment', 'Appointment');
-  const touched = [...unpatchableIssues(stored, document), ...addedIssues(stored, document)];
+  const touched = [...unpatchableIssues(stored, document), ...addedElementIssues(stored, document)];
   const result = { ...Object(readable), resourceType: 'Appointment' };
   return isResource(result, 'Appointment')
     ? { result, issues: [...touched, ...besides(structure, touched)], unreadable }
     : undefined;
 }
 
+/** Applies one operation, which may be several edits; the first problem ends it. */
 function applyOperation(document: unknown, operation: Operation, evaluate: Evaluate): Edited {
   const edits = isFhirPath(operation) ? compile(document, operation, evaluate) : [operation];
   let edited: Edited = 'problem' in edits ? edits : { document };

@@ -68,7 +68,7 @@ export function mergeIssues(sent: unknown, path: string, stored?: Patient): read
     : [{ code: 'profile-violation', diagnostics, expression: `${path}.link` }];
 }
 
-function formIssues(patient: Patient): readonly Issue[] {
+function structureIssues(patient: Patient): readonly Issue[] {
   const unsupported = unsupportedIssues(patient, 'Patient');
   const { issues: structure, codes } = readStructure(patient, 'Patient', 'Patient');
   return [
@@ -94,7 +94,7 @@ export function submittedPatient(body: unknown, { profileId, role }: Submitter, 
   }
   const isRequestor = role === 'requestor';
   const merging = isRequestor ? mergeIssues(sent, 'Patient') : [];
-  const issues = [...formIssues(sent), ...narrativeIssues(sent, 'Patient'), ...merging];
+  const issues = [...structureIssues(sent), ...narrativeIssues(sent, 'Patient'), ...merging];
   if (issues.length > 0) {
     return { issues };
   }
@@ -111,7 +111,7 @@ export function replacementIssues(body: unknown, id: string): readonly Issue[] {
   if (!isPatient(body)) {
     return [notAPatient];
   }
-  return [...idIssues(body, id, 'Patient'), ...formIssues(body)];
+  return [...idIssues(body, id, 'Patient'), ...structureIssues(body)];
 }
 
 /**
@@ -170,7 +170,8 @@ const QUALIFIER = `${ofFhir}/iso21090-EN-qualifier`;
 const POST_BOX = `${ofFhir}/iso21090-ADXP-postBox`;
 const streetParts = ['streetName', 'houseNumber', 'additionalLocator'].map((part) => `${ofFhir}/iso21090-ADXP-${part}`);
 
-const foreignParts: Readonly<Partial<Record<NonNullable<Address['type']>, readonly string[]>>> = {
+/** The extensions of an address line that an address of this type must not have. */
+const excludedParts: Readonly<Partial<Record<NonNullable<Address['type']>, readonly string[]>>> = {
   both: [POST_BOX],
   postal: streetParts,
 };
@@ -178,30 +179,31 @@ const foreignParts: Readonly<Partial<Record<NonNullable<Address['type']>, readon
 const hasType = ({ type }: Identifier, { system, code }: IdentifierSlice['type']): boolean =>
   type?.coding?.some((coding) => coding.system === system && coding.code === code) ?? false;
 
-/**
- * Whether an identifier has an assigner with a display. If the assigner has an identifier, it must be of the right
- * kind.
- */
-function isAssigned({ assigner }: Identifier, { system, type }: NonNullable<IdentifierSlice['assigner']>): boolean {
+/** Whether an identifier has an assigner with a display. An identifier of the assigner must be of the right kind. */
+function hasRightAssigner(
+  { assigner }: Identifier,
+  { system, type }: NonNullable<IdentifierSlice['assigner']>,
+): boolean {
   const { display, identifier } = assigner ?? {};
   const isNumber = !identifier || (identifier.system === system && identifier.value && hasType(identifier, type));
   return Boolean(display && isNumber);
 }
 
-function isOfSlice(identifier: Identifier, { system, use, assigner }: IdentifierSlice): boolean {
+function fitsSlice(identifier: Identifier, { system, use, assigner }: IdentifierSlice): boolean {
   return Boolean(
     identifier.value &&
-      (assigner ? isAssigned(identifier, assigner) : identifier.system) &&
+      (assigner ? hasRightAssigner(identifier, assigner) : identifier.system) &&
       (!system || identifier.system === system) &&
       (!use || (identifier.use ?? use) === use),
   );
 }
 
-function areIdentified(identifiers: readonly Identifier[], slices: readonly IdentifierSlice[]): boolean {
+/** Whether each required slice has an identifier, each other slice at most one, and all of them fit. */
+function haveRightIdentifiers(identifiers: readonly Identifier[], slices: readonly IdentifierSlice[]): boolean {
   return slices.every((slice) => {
-    const own = identifiers.filter((identifier) => hasType(identifier, slice.type));
-    const isThere = slice.isRequired ? own.length > 0 : own.length <= 1;
-    return isThere && own.every((identifier) => isOfSlice(identifier, slice));
+    const ofType = identifiers.filter((identifier) => hasType(identifier, slice.type));
+    const isThere = slice.isRequired ? ofType.length > 0 : ofType.length <= 1;
+    return isThere && ofType.every((identifier) => fitsSlice(identifier, slice));
   });
 }
 
@@ -212,8 +214,8 @@ function hasRightPrefixes(name: HumanName): boolean {
   });
 }
 
-/** Whether there is exactly one official name, and at most one maiden name with only a family name. */
-function isNamed(names: readonly HumanName[]): boolean {
+/** Whether there is exactly one official name (family and given), and at most one maiden name (family only). */
+function hasRightNames(names: readonly HumanName[]): boolean {
   const [official, second] = names.filter(({ use }) => use === 'official');
   const maiden = names.filter(({ use }) => use === 'maiden');
   return Boolean(
@@ -226,18 +228,18 @@ function isNamed(names: readonly HumanName[]): boolean {
   );
 }
 
-const isReachable = (telecom: readonly ContactPoint[]): boolean =>
+const areCompleteContacts = (telecom: readonly ContactPoint[]): boolean =>
   telecom.every(({ system, value }) => system && value);
 
-/** Whether an address of a street or a post box is complete. Other types are not checked. */
-function isComplete(address: Address): boolean {
+/** Whether an address of type `both` or `postal` is complete. Other types are not checked. */
+function isCompleteAddress(address: Address): boolean {
   const { type, line = [], city, postalCode, country, district } = address;
-  const foreign = type && foreignParts[type];
+  const excluded = type && excludedParts[type];
   const parts = extensionsOf(address, 'line');
   return (
-    !foreign ||
+    !excluded ||
     (Boolean(line.length > 0 && line.length <= 3 && city && postalCode && country && !district) &&
-      parts.every((extensions) => foreign.every((url) => countOf(extensions, url) === 0)) &&
+      parts.every((extensions) => excluded.every((url) => countOf(extensions, url) === 0)) &&
       parts.every((extensions, index) =>
         [POST_BOX, ...streetParts].every((url) => countOf(extensions, url) <= (line[index] ? 1 : 0)),
       ))
@@ -255,7 +257,7 @@ function hasRightGender(patient: Patient, { url, system, codes }: PatientRules['
   return Boolean(patient.gender && isRight && official.length === (patient.gender === 'other' ? 1 : 0));
 }
 
-const isBorn = (patient: Patient): boolean =>
+const hasBirthDate = (patient: Patient): boolean =>
   Boolean(patient.birthDate) && countOf(extensionsOf(patient, 'birthDate').flat(), ABSENT) === 0;
 
 /**
@@ -267,20 +269,20 @@ export function conformsToProfile(patient: Patient, { patientRules: rules }: Boo
   const { identifier = [], name = [], telecom = [], address = [] } = patient;
   return (
     !rules ||
-    (areIdentified(identifier, rules.identifiers) &&
-      isNamed(name) &&
-      isReachable(telecom) &&
+    (haveRightIdentifiers(identifier, rules.identifiers) &&
+      hasRightNames(name) &&
+      areCompleteContacts(telecom) &&
       hasRightGender(patient, rules.officialGender) &&
-      isBorn(patient) &&
-      address.every(isComplete))
+      hasBirthDate(patient) &&
+      address.every(isCompleteAddress))
   );
 }
 
 /** Removes a false claim to conform to LocalPatient. Other claims stay. */
 export function withTrueClaims(patient: Patient, config: BookingConfig): Patient {
-  const own = artefactUri(config, 'LocalPatient');
+  const claimed = artefactUri(config, 'LocalPatient');
   const { profile = [], ...others } = patient.meta ?? {};
-  const kept = profile.filter((one) => one.split('|')[0] !== own);
+  const kept = profile.filter((one) => one.split('|')[0] !== claimed);
   if (kept.length === profile.length || conformsToProfile(patient, config)) {
     return patient;
   }

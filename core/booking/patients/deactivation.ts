@@ -16,23 +16,23 @@ export const MAX_APPOINTMENTS = 100;
 
 const PATH = 'Patient.active';
 
-const expected = (which: string): Issue => ({
+const refusal = (which: string): Issue => ({
   code: 'patient-has-appointments',
   diagnostics: `The patient has ${which}: ask the clinic to make the patient inactive.`,
   expression: PATH,
 });
 
-function appointmentIssues(
+function cancellationIssues(
   { appointment, policies }: PolicedAppointment,
   requestor: string,
   now: number,
   config: PublicConfig,
 ): Issue[] {
   if (!belongsTo(appointment, requestor, config)) {
-    return [expected('an appointment that you did not book')];
+    return [refusal('an appointment that you did not book')];
   }
   if (!mayBecome(appointment, 'cancelled', 'requestor')) {
-    return [expected(`an appointment that is ${appointment.status}`)];
+    return [refusal(`an appointment that is ${appointment.status}`)];
   }
   const start = Date.parse(appointment.start ?? '');
   return isHold(appointment, config) ? [] : policyIssues('cancel', policies, { start, end: start }, now, PATH);
@@ -51,9 +51,9 @@ export function deactivationIssues(
   config: PublicConfig,
 ): Issue[] {
   if (open.length >= MAX_APPOINTMENTS) {
-    return [expected(`${MAX_APPOINTMENTS} open appointments or more`)];
+    return [refusal(`${MAX_APPOINTMENTS} open appointments or more`)];
   }
-  const issues = open.flatMap((policedAppointment) => appointmentIssues(policedAppointment, requestor, now, config));
+  const issues = open.flatMap((policedAppointment) => cancellationIssues(policedAppointment, requestor, now, config));
   return [...new Map(issues.map((issue) => [issue.diagnostics, issue])).values()];
 }
 

@@ -75,10 +75,7 @@ export function personQueries({ id, identifier, birthDate = '' }: Patient): Sear
   ];
 }
 
-/**
- * The name and birth date of a patient, because two people can share an identifier, such as the number of an insurance
- * policy.
- */
+/** Name and birth date. Two people can share an identifier, such as the number of an insurance policy. */
 const personIn = ({ name = [], birthDate }: Patient): string =>
   JSON.stringify([birthDate, ...name.map(({ family, given }) => [family, given])]);
 

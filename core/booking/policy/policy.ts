@@ -71,13 +71,13 @@ const rulesByAction: Readonly<Record<PolicyAction, PolicyRule>> = {
  *   are returned once.
  */
 export function policyIssues(
-  question: PolicyAction,
+  action: PolicyAction,
   policies: readonly EffectivePolicy[],
   { start }: Interval,
   now: number,
   expression: string,
 ): Issue[] {
-  const issues = policies.flatMap((policy) => rulesByAction[question](policy, start, now, expression));
+  const issues = policies.flatMap((policy) => rulesByAction[action](policy, start, now, expression));
   return [...new Map(issues.map((issue) => [issue.diagnostics, issue])).values()];
 }
 
@@ -92,12 +92,12 @@ export function permittedIn(
   now: number,
   config: PublicConfig,
 ): StartBounds | undefined {
-  const { services: own } = withServices(schedule, services);
+  const { services: servicesOfSchedule } = withServices(schedule, services);
   const everything = { earliest: now, latest: Number.POSITIVE_INFINITY };
   if (schedule.active === false) {
     return undefined;
   }
-  return role === 'staff' ? everything : permittedStarts(effectivePolicy(schedule, own, config), now);
+  return role === 'staff' ? everything : permittedStarts(effectivePolicy(schedule, servicesOfSchedule, config), now);
 }
 
 const isUnbounded = ({ earliest, latest }: StartBounds, now: number): boolean =>
@@ -126,6 +126,7 @@ export function bookableFilter(
   return all.length > 0 ? all.join(' and ') : undefined;
 }
 
+/** A condition for each reservation in a row: another Schedule, or outside the time with its longest buffers. */
 function reservedFilters(
   row: Task,
   schedules: readonly Schedule[],
@@ -143,6 +144,7 @@ function reservedFilters(
     });
 }
 
+/** The condition for permitted starts; `undefined` if no Schedule restricts them. */
 function permittedFilter(
   schedules: readonly Schedule[],
   services: readonly HealthcareService[],

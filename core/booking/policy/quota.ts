@@ -66,6 +66,7 @@ function queryFor(more: SearchQuery, { requestor, config }: QuotaContext): Searc
   return [['_tag', requestorQuery(requestor, config)], ['_count', String(MAX_COUNTED)], ...more];
 }
 
+/** The quota of a person's open appointments from now on; none if no policy has `maxOpenPerPatient`. */
 function patientQuota(
   { policy: { maxOpenPerPatient: limit }, saidBy }: EffectivePolicy,
   person: Patient,
@@ -90,6 +91,7 @@ function patientQuota(
       ];
 }
 
+/** The quota of the portal's appointments on the local day of the booking; none without `maxPerPortalAndDay`. */
 function dayQuota(
   { policy: { maxPerPortalAndDay: limit }, saidBy }: EffectivePolicy,
   { start }: Interval,

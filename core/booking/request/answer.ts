@@ -17,10 +17,7 @@ export const AS_PARAMETERS = 'parameters';
  */
 export const VERSION_HEADER = 'x-booking-if-match';
 
-/**
- * The version that the appointment to be moved must have.
- * @param headers - of the request, by name in lower case
- */
+/** The version that the appointment to be moved must have. Names of `headers` are in lower case. */
 export function versionAskedFor(headers: unknown): string | undefined {
   const version = isObject(headers) ? headers[VERSION_HEADER] : undefined;
   return typeof version === 'string' && version !== '' ? version : undefined;
@@ -32,10 +29,7 @@ export function versionAskedFor(headers: unknown): string | undefined {
  */
 export const LEADS_HEADER = 'x-booking-leads';
 
-/**
- * The ids in the header `LEADS_HEADER`.
- * @param headers - of the request, by name in lower case
- */
+/** The ids in the header `LEADS_HEADER`. Malformed ones are left out. Names of `headers` are in lower case. */
 export function leadsIn(headers: unknown): Leads {
   const value = isObject(headers) ? headers[LEADS_HEADER] : undefined;
   const references = (typeof value === 'string' ? value.split(',') : []).map((reference) => ({ reference }));
@@ -54,10 +48,7 @@ interface BookingAnswer {
   readonly isExisting: boolean;
 }
 
-/**
- * Several appointments as one response.
- * @param baseUrl - public base address of the service; without it the entries have no `fullUrl`
- */
+/** Several appointments as one response. Without the public base address the entries have no `fullUrl`. */
 export function bundleOf(appointments: readonly Appointment[], baseUrl?: string): Bundle {
   const entry = appointments.map((resource) => ({
     ...(baseUrl && { fullUrl: `${baseUrl}/Appointment/${resource.id}` }),
@@ -121,10 +112,7 @@ export function isDryRunResponse(body: unknown): boolean {
   return isResource(body, 'Parameters') && body.parameter?.some(({ name }) => name === DRY_RUN) === true;
 }
 
-/**
- * Reads the result of the Bot `book`.
- * @returns `undefined` if it contains no stored Appointment
- */
+/** Reads the result of the Bot `book`; `undefined` unless it consists of stored Appointments. */
 export function parseBookingResponse(body: unknown): BookingAnswer | undefined {
   const parameters = isResource(body, 'Parameters') ? (body.parameter ?? []) : [];
   const returned = parameters.filter(({ name }) => name === 'return').map(({ resource }) => resource);

@@ -122,6 +122,7 @@ const malformed = (diagnostics: string, expression?: string): Issue => ({
   ...(expression && { expression }),
 });
 
+/** Reads a resource. Reserved and malformed parts are dropped; if a list is too long, the whole resource. */
 function readResource(
   sent: Readonly<Record<string, unknown>>,
   type: ResourceType,
@@ -158,6 +159,7 @@ function readBoolean(
     : { issues: [malformed(`The parameter ${String(name)} must hold a valueBoolean.`, path)] };
 }
 
+/** Reads the content of a parameter. If it has another type than the definition demands, there is only an issue. */
 function readValue(
   definition: ParameterDefinition,
   parameter: Readonly<Record<string, unknown>>,
@@ -198,8 +200,8 @@ function readParameter(
   }
   const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined;
   if (!definition) {
-    const known = Object.keys(definitions).join(', ');
-    const diagnostics = `$${operation} has no parameter ${JSON.stringify(name).slice(0, 80)}; its parameters are ${known}.`;
+    const names = Object.keys(definitions).join(', ');
+    const diagnostics = `$${operation} has no parameter ${JSON.stringify(name).slice(0, 80)}; its parameters are ${names}.`;
     return { issues: [{ code: 'parameter-unknown', diagnostics, expression: `${path}.name` }] };
   }
   return readValue(definition, parameter, path, config);
@@ -232,7 +234,7 @@ function repetitionIssues(parameters: readonly unknown[], operation: OperationNa
   });
 }
 
-function isLocated<T extends ResourceType>(type: T) {
+function ofType<T extends ResourceType>(type: T) {
   return <L extends Located<unknown>>(located: L) =>
     isResource(located.value, type) ? [{ ...located, value: located.value }] : [];
 }
@@ -247,6 +249,7 @@ const unreadableInputs = (issues: readonly Issue[]): ReadInputs => ({
   isUnreadable: true,
 });
 
+/** Reads the inputs by name. With too many or repeated parameters none is read. */
 function readParameters(parameters: readonly unknown[], operation: OperationName, config: PublicConfig): ReadInputs {
   const repeated = repetitionIssues(parameters, operation);
   if (parameters.length > MAX_PARAMETERS || repeated.length > 0) {
@@ -258,10 +261,10 @@ function readParameters(parameters: readonly unknown[], operation: OperationName
   );
   const found = (input: Input) => read.flatMap((one) => (one.input === input && one.located ? [one.located] : []));
   const inputs: BookInputs = {
-    appointments: found('appointment').flatMap(isLocated('Appointment')),
-    patients: found('patient').flatMap(isLocated('Patient')),
-    relatedPerson: found('relatedPerson').flatMap(isLocated('RelatedPerson'))[0],
-    answers: found('answers').flatMap(isLocated('QuestionnaireResponse')),
+    appointments: found('appointment').flatMap(ofType('Appointment')),
+    patients: found('patient').flatMap(ofType('Patient')),
+    relatedPerson: found('relatedPerson').flatMap(ofType('RelatedPerson'))[0],
+    answers: found('answers').flatMap(ofType('QuestionnaireResponse')),
     schedule: found('schedule')[0],
     replaced: found('replaced'),
     personalOffer: found('personalOffer')[0],
@@ -292,7 +295,7 @@ export function readInputs(body: unknown, config: PublicConfig, operation: Opera
       unreadable = [],
       isTooLong = false,
     } = readResource(body, 'Appointment', appointment, 'Appointment', config);
-    const appointments = located ? isLocated('Appointment')(located) : [];
+    const appointments = located ? ofType('Appointment')(located) : [];
     return {
       inputs: { appointments, patients: [], answers: [], replaced: [] },
       issues,

@@ -42,10 +42,7 @@ interface Participant {
 
 interface SubmittedPersons {
   readonly patient?: Located<Patient> | undefined;
-  /**
-   * Whether the request submits further patients for its other appointments. Then a participant must refer to one by
-   * its id.
-   */
+  /** Whether the request submits further patients. Then a participant must refer to one by its id. */
   readonly isOneOfSeveral?: boolean;
   readonly relatedPerson?: Located<RelatedPerson> | undefined;
 }
@@ -208,6 +205,7 @@ interface ReadIds {
   readonly issues: readonly Issue[];
 }
 
+/** The ids of the named Slots. A repeated one is an issue, and is left out. */
 function readSlots({ value, path }: Located<Appointment>, baseUrl: string): ReadIds {
   const read = (value.slot ?? []).map(({ reference }, index) => ({
     id: isId(reference) ? reference : parseReference(reference, baseUrl, ['Slot'])?.id,
@@ -225,6 +223,7 @@ function readSlots({ value, path }: Located<Appointment>, baseUrl: string): Read
   return { ids, issues };
 }
 
+/** Reads a reference, or for an Appointment a bare id. No `located` gives neither id nor issue. */
 export function readReference(
   located: Located<unknown> | undefined,
   baseUrl: string,
@@ -286,10 +285,10 @@ const isAbout = ({ value }: Located<QuestionnaireResponse>, request: Appointment
  * each QuestionnaireResponse must have one of them as subject.
  */
 function familyIssues({ appointments, patients, answers }: BookInputs, family: readonly AppointmentRequest[]): Issue[] {
-  const idle = patients.filter((one) => !appointments.some(({ value }) => isMeantBy(value, one)));
+  const unreferenced = patients.filter((one) => !appointments.some(({ value }) => isMeantBy(value, one)));
   const unassigned = answers.filter((response) => !family.some((one) => isAbout(response, one)));
   return [
-    ...(patients.length < 2 ? [] : idle).map(({ path }): Issue => {
+    ...(patients.length < 2 ? [] : unreferenced).map(({ path }): Issue => {
       const diagnostics = 'With several patients, each has an id of its own, and an appointment refers to it by #id.';
       return { code: 'malformed-request', diagnostics, expression: `${path}.id` };
     }),
@@ -300,7 +299,8 @@ function familyIssues({ appointments, patients, answers }: BookInputs, family: r
   ];
 }
 
-function readOne(
+/** Reads one appointment. Unless `areParametersRead`, what a malformed parameter may hold is not missing. */
+function readAppointment(
   appointment: LocatedAppointment,
   inputs: BookInputs,
   areParametersRead: boolean,
@@ -311,10 +311,10 @@ function readOne(
   const { patients, relatedPerson } = inputs;
   const isOneOfSeveral = patients.length > 1;
   const [only] = patients;
-  const isOther = inputs.appointments.length > 1 && only && namesAnother(appointment.value, only, baseUrl);
+  const isForStoredPatient = inputs.appointments.length > 1 && only && namesAnother(appointment.value, only, baseUrl);
   const patient = isOneOfSeveral
     ? patients.find((one) => isMeantBy(appointment.value, one))
-    : isOther
+    : isForStoredPatient
       ? undefined
       : only;
   const slots = readSlots(appointment, baseUrl);
@@ -355,8 +355,7 @@ function readOne(
   };
 }
 
-/** Finds parameters and appointments that cannot be combined. */
-function togetherIssues({ appointments, schedule }: BookInputs, replaced: readonly Located<string>[]): Issue[] {
+function combinationIssues({ appointments, schedule }: BookInputs, replaced: readonly Located<string>[]): Issue[] {
   const diagnostics = 'Several appointments name their slots themselves: leave out the parameter schedule.';
   const ids = appointments.map(({ value }) => value.id);
   const repeated = appointments.filter(({ value }, index) => value.id !== undefined && ids.indexOf(value.id) < index);
@@ -409,17 +408,17 @@ export function parseBookRequest(body: unknown, config: PublicConfig, purpose: P
     index + 1 < appointments.length ? replaced.slice(index, index + 1) : replaced.slice(index);
   const isHolding = purpose === 'hold' && inputs.personalOffer?.value !== true;
   const read = appointments.map((locatedAppointment, index) =>
-    readOne(locatedAppointment, inputs, areParametersRead, isHolding, replacedBy(index), config),
+    readAppointment(locatedAppointment, inputs, areParametersRead, isHolding, replacedBy(index), config),
   );
   const all = read.map(({ request }) => request);
   const isOfFamily = isFamily(inputs, all);
-  const more = uniqueIssues([
+  const formIssues = uniqueIssues([
     ...read.flatMap((one) => one.issues),
     ...named.flatMap(({ issues: found }) => found),
-    ...togetherIssues(inputs, replaced),
+    ...combinationIssues(inputs, replaced),
     ...(isOfFamily ? familyIssues(inputs, all) : []),
   ]);
-  const found = [...issues, ...withoutDependentIssues(more, unreadable)];
+  const found = [...issues, ...withoutDependentIssues(formIssues, unreadable)];
   return {
     request: {
       appointments: all.map((one) =>

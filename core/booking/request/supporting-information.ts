@@ -15,6 +15,7 @@ function hasText(response: QuestionnaireResponse): boolean {
   return typeof div === 'string' && textOf(div) !== '';
 }
 
+/** The paths of items, at any depth, without their question in `text`. */
 function untitledItems(items: readonly QuestionnaireResponseItem[] | undefined, path: string): string[] {
   return (Array.isArray(items) ? items : []).flatMap((item, index) => {
     const itemPath = `${path}.item[${index}]`;

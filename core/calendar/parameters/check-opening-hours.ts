@@ -8,15 +8,15 @@ import { closedTime } from '../publish/closed-days.ts';
 import { type Closure, periodInterval, scheduleClosures, serviceClosures } from '../time/not-available.ts';
 import { scheduleHours, serviceHours } from '../time/weekly-hours.ts';
 import {
-  alignment,
-  capacity,
+  alignmentParameter,
+  capacityParameter,
+  countProblems,
   type Layer,
-  length,
+  lengthParameter,
   MAX_CLOSURES,
   parametersIn,
-  timeZone,
-  tooMany,
-  tooManySlots,
+  slotCountProblems,
+  timeZoneParameter,
 } from './parameter-values.ts';
 
 type OpeningHoursHolder = Schedule | HealthcareService;
@@ -34,31 +34,31 @@ function parametersOf({ resourceType, extension = [] }: OpeningHoursHolder): Par
 
 function valueProblems(layer: Layer): CalendarProblem[] {
   const read = [
-    length([layer], 'duration'),
-    length([layer], 'bufferBefore'),
-    length([layer], 'bufferAfter'),
-    timeZone([layer], 'timezone'),
-    alignment([layer]),
-    capacity([layer]),
+    lengthParameter([layer], 'duration'),
+    lengthParameter([layer], 'bufferBefore'),
+    lengthParameter([layer], 'bufferAfter'),
+    timeZoneParameter([layer], 'timezone'),
+    alignmentParameter([layer]),
+    capacityParameter([layer]),
   ];
-  const [grid, lanes] = [alignment([layer]).value, capacity([layer]).value];
+  const [grid, lanes] = [alignmentParameter([layer]).value, capacityParameter([layer]).value];
   return [
     ...read.flatMap(({ problems }) => problems),
-    ...(grid && lanes !== undefined ? tooManySlots(grid, lanes, layer.path) : []),
+    ...(grid && lanes !== undefined ? slotCountProblems(grid, lanes, layer.path) : []),
   ];
 }
 
 const sameDays = ({ period: { start, end } }: Closure, { period }: Closure): boolean =>
   start === period.start && end === period.end;
 
-/** The problems do not depend on the time zone, so UTC is used. */
+/** Problems of closures that are not in `stored`. They do not depend on the time zone, so UTC is used. */
 function closureProblems(
   closures: readonly Closure[],
   holder: string,
   timeOf: typeof closedTime = ({ period, path }, timeZone) => periodInterval(period, timeZone, path),
   stored: readonly Closure[] = [],
 ): readonly CalendarProblem[] {
-  const problems = tooMany(closures.length, MAX_CLOSURES, 'closures', holder);
+  const problems = countProblems(closures.length, MAX_CLOSURES, 'closures', holder);
   const changed = closures.filter((closure) => !stored.some((one) => sameDays(one, closure)));
   return problems.length > 0 ? problems : changed.flatMap((closure) => timeOf(closure, 'UTC').problems);
 }
@@ -83,6 +83,7 @@ function scheduleProblems({ planningHorizon }: Schedule, parameters: readonly Pa
   ];
 }
 
+/** Problems of a service's hours, closures (except those in `stored`) and scheduling parameters. */
 function serviceProblems(
   service: HealthcareService,
   parameters: readonly Parameters[],
@@ -112,9 +113,8 @@ function serviceProblems(
 }
 
 /**
- * The problems of the opening hours in a Schedule or a HealthcareService alone. A missing value is not a problem,
- * because the other resource may have it. Closures in `stored` are not checked again: a faulty one must not prevent
- * other changes.
+ * The problems of a Schedule or a HealthcareService alone: the other resource may have a missing value. Closures in
+ * `stored` are not checked again: a faulty one must not prevent other changes.
  */
 export function checkOpeningHours(
   holder: OpeningHoursHolder,

@@ -38,8 +38,8 @@ export function parametersIn({ extension, path }: Layer, url: string): Found[] {
   }));
 }
 
-/** The parameter from the first layer that has it. The Schedule comes before its service. */
-function parameter(layers: readonly Layer[], url: string): Checked<Found | undefined> {
+/** The parameter from the first layer (the Schedule before its service) that has it; `undefined` if none has. */
+function firstParameter(layers: readonly Layer[], url: string): Checked<Found | undefined> {
   for (const layer of layers) {
     const [first, ...more] = parametersIn(layer, url);
     if (first) {
@@ -51,9 +51,9 @@ function parameter(layers: readonly Layer[], url: string): Checked<Found | undef
   return sound(undefined);
 }
 
-/** A length in minutes; `undefined` if absent. */
-export function length(layers: readonly Layer[], name: Length): Checked<number | undefined> {
-  const { value: found, problems } = parameter(layers, name);
+/** A length in minutes; `undefined` without a problem if it is absent. */
+export function lengthParameter(layers: readonly Layer[], name: Length): Checked<number | undefined> {
+  const { value: found, problems } = firstParameter(layers, name);
   if (!found) {
     return { value: undefined, problems };
   }
@@ -68,12 +68,12 @@ export function length(layers: readonly Layer[], name: Length): Checked<number |
       );
 }
 
-/** A time zone; `undefined` if absent. */
-export function timeZone(
+/** A time zone; `undefined` without a problem if it is absent. */
+export function timeZoneParameter(
   layers: readonly Layer[],
   name: 'timezone' | 'alignmentTimezone',
 ): Checked<string | undefined> {
-  const { value: found, problems } = parameter(layers, name);
+  const { value: found, problems } = firstParameter(layers, name);
   return found ? knownTimeZone(found.extension.valueCode, `${found.path}.value`) : { value: undefined, problems };
 }
 
@@ -92,10 +92,10 @@ export function actorTimeZone(actor: Resource): Checked<string | undefined> {
 }
 
 /** The possible starts of appointments; by default every full hour of UTC. */
-export function alignment(layers: readonly Layer[]): Checked<Alignment> {
-  const interval = length(layers, 'alignmentInterval');
-  const offset = length(layers, 'alignmentOffset');
-  const zone = timeZone(layers, 'alignmentTimezone');
+export function alignmentParameter(layers: readonly Layer[]): Checked<Alignment> {
+  const interval = lengthParameter(layers, 'alignmentInterval');
+  const offset = lengthParameter(layers, 'alignmentOffset');
+  const zone = timeZoneParameter(layers, 'alignmentTimezone');
   const problems = [...interval.problems, ...offset.problems, ...zone.problems];
   // 0 means an hour, as in Medplum.
   const minutes = interval.value || 60;
@@ -107,13 +107,13 @@ export function alignment(layers: readonly Layer[]): Checked<Alignment> {
     : faulty(
         'alignment-invalid',
         `The alignment interval must divide a day into equal parts, and ${minutes} minutes do not. Choose 5, 10, 15, 20, 30, 45, 60 …`,
-        `${parameter(layers, 'alignmentInterval').value?.path}.value`,
+        `${firstParameter(layers, 'alignmentInterval').value?.path}.value`,
       );
 }
 
 /** The largest number of appointments at the same time; by default one. */
-export function capacity(layers: readonly Layer[]): Checked<number> {
-  const { value: found, problems } = parameter(layers, 'slotCapacity');
+export function capacityParameter(layers: readonly Layer[]): Checked<number> {
+  const { value: found, problems } = firstParameter(layers, 'slotCapacity');
   if (!found) {
     return problems.length > 0 ? { value: undefined, problems } : sound(1);
   }
@@ -142,14 +142,14 @@ export const slotsADay = ({ interval }: Alignment, capacity: number): number =>
   Math.ceil(MINUTES_OF_A_DAY / interval) * capacity;
 
 /** The problem of a list that is too long. Its entries are not checked. */
-export function tooMany(count: number, most: number, what: string, path: string): readonly CalendarProblem[] {
+export function countProblems(count: number, most: number, what: string, path: string): readonly CalendarProblem[] {
   return count > most
     ? faulty('hours-invalid', `There can be at most ${most} ${what}, not ${count}.`, path).problems
     : [];
 }
 
 /** The problem of a service with more Slots a day than can be published. */
-export function tooManySlots(alignment: Alignment, capacity: number, path: string): readonly CalendarProblem[] {
+export function slotCountProblems(alignment: Alignment, capacity: number, path: string): readonly CalendarProblem[] {
   const count = slotsADay(alignment, capacity);
   const found = `An appointment every ${alignment.interval} minutes at ${capacity} places makes ${count} slots a day`;
   return count > MAX_SLOTS_A_DAY.service

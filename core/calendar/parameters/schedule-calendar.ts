@@ -11,7 +11,7 @@ export interface ServiceCalendar {
   readonly parameters: SchedulingParameters;
 }
 
-/** Whether the opening hours of a Schedule are published as free Slots. */
+/** Whether opening hours are published as free Slots. */
 export type Publishing =
   | { readonly kind: 'on'; readonly calendars: readonly ServiceCalendar[] }
   /** Published Slots are withdrawn; if the Schedule no longer exists, manually created ones, too. */
@@ -57,16 +57,13 @@ function actorProblems({ schedule, actor }: ScheduleContext): CalendarProblem[] 
       ];
 }
 
-const tooDense = (count: number): CalendarProblem => ({
+const slotCountProblem = (count: number): CalendarProblem => ({
   code: 'slots-too-many',
   diagnostics: `All services of the Schedule together make ${count} slots a day, and at most ${MAX_SLOTS_A_DAY.schedule} are possible. Name fewer services, or give them a longer alignment interval.`,
   expression: 'Schedule.serviceType',
 });
 
-/**
- * Decides whether a Schedule is published, and with which calendars. One invalid service keeps the whole Schedule as it
- * is.
- */
+/** Decides whether, and with which calendars, a Schedule is published. One invalid service keeps its Slots. */
 export function publishingOf(context: ScheduleContext, config: PublicConfig): Publishing {
   const { schedule, services, actor } = context;
   if (isSwitchedOff(schedule, config)) {
@@ -89,7 +86,7 @@ export function publishingOf(context: ScheduleContext, config: PublicConfig): Pu
     0,
   );
   const problems = [
-    ...(total > MAX_SLOTS_A_DAY.schedule ? [tooDense(total)] : []),
+    ...(total > MAX_SLOTS_A_DAY.schedule ? [slotCountProblem(total)] : []),
     ...missingServices(ids, services),
     ...actorProblems(context),
     ...read.flatMap(({ found }) => found.problems),

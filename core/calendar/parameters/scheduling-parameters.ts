@@ -7,15 +7,15 @@ import { alwaysOpen, scheduleHours, serviceHours, type WeeklyHours } from '../ti
 import {
   type Alignment,
   actorTimeZone,
-  alignment,
-  capacity,
+  alignmentParameter,
+  capacityParameter,
+  countProblems,
   type Layer,
-  length,
+  lengthParameter,
   MAX_CLOSURES,
   parametersIn,
-  timeZone,
-  tooMany,
-  tooManySlots,
+  slotCountProblems,
+  timeZoneParameter,
 } from './parameter-values.ts';
 
 /** Medplum's scheduling parameters of one service in one Schedule. */
@@ -33,7 +33,8 @@ export interface SchedulingParameters {
   readonly capacity: number;
 }
 
-function hours({ availableTime }: HealthcareService, [ofSchedule]: readonly [Layer, Layer], path: string) {
+/** The hours in the Schedule's parameters, else those of the service. With neither it is always open. */
+function weeklyHours({ availableTime }: HealthcareService, [ofSchedule]: readonly [Layer, Layer], path: string) {
   const availabilities = parametersIn(ofSchedule, 'availability');
   if (availabilities.length > 0) {
     return combine(availabilities.map(({ extension, path }) => scheduleHours(extension, path)));
@@ -42,7 +43,7 @@ function hours({ availableTime }: HealthcareService, [ofSchedule]: readonly [Lay
 }
 
 function closedTimes(closures: readonly Closure[], zone: string, path: string): Checked<readonly Interval[]> {
-  const problems = tooMany(closures.length, MAX_CLOSURES, 'closures', path);
+  const problems = countProblems(closures.length, MAX_CLOSURES, 'closures', path);
   if (problems.length > 0) {
     return { value: undefined, problems };
   }
@@ -54,13 +55,14 @@ function closedTimes(closures: readonly Closure[], zone: string, path: string): 
   );
 }
 
-function required(duration: Checked<number | undefined>, path: string): Checked<number | undefined> {
+function requiredDuration(duration: Checked<number | undefined>, path: string): Checked<number | undefined> {
   return duration.value === undefined && duration.problems.length === 0
     ? faulty('duration-missing', `Give ${path} scheduling parameters with a duration.`, `${path}.extension`)
     : duration;
 }
 
-function ofService(schedule: Schedule, service: HealthcareService): Checked<readonly [Layer, Layer]> {
+/** The parameters of a service in the Schedule and in the service itself. Repeated or misplaced ones are a problem. */
+function layersOf(schedule: Schedule, service: HealthcareService): Checked<readonly [Layer, Layer]> {
   const named = (schedule.extension ?? []).filter(
     ({ url, extension = [] }) =>
       url === SCHEDULING_PARAMETERS &&
@@ -68,10 +70,10 @@ function ofService(schedule: Schedule, service: HealthcareService): Checked<read
         (inner) => inner.url === 'service' && inner.valueReference?.reference === `HealthcareService/${service.id}`,
       ),
   );
-  const own = (service.extension ?? []).filter(({ url }) => url === SCHEDULING_PARAMETERS);
-  const misplaced = (own[0]?.extension ?? []).find(({ url }) => url === 'service' || url === 'availability');
+  const ofService = (service.extension ?? []).filter(({ url }) => url === SCHEDULING_PARAMETERS);
+  const misplaced = (ofService[0]?.extension ?? []).find(({ url }) => url === 'service' || url === 'availability');
   const path = `HealthcareService/${service.id}.extension('${SCHEDULING_PARAMETERS}')`;
-  if (named.length > 1 || own.length > 1) {
+  if (named.length > 1 || ofService.length > 1) {
     const at = named.length > 1 ? `Schedule.extension('${SCHEDULING_PARAMETERS}')` : path;
     return faulty('parameters-contradictory', 'Give the scheduling parameters of a service only once.', at);
   }
@@ -82,7 +84,7 @@ function ofService(schedule: Schedule, service: HealthcareService): Checked<read
   const index = named[0] ? schedule.extension?.indexOf(named[0]) : undefined;
   return sound([
     { extension: named[0], path: `Schedule.extension[${index}]` },
-    { extension: own[0], path },
+    { extension: ofService[0], path },
   ]);
 }
 
@@ -96,19 +98,20 @@ export interface Lengths {
 }
 
 function lengthsIn(layers: readonly Layer[]): Lengths {
-  const read = (name: Parameters<typeof length>[1]): number | undefined => length(layers, name).value || undefined;
+  const read = (name: Parameters<typeof lengthParameter>[1]): number | undefined =>
+    lengthParameter(layers, name).value || undefined;
   return {
     before: read('bufferBefore') ?? 0,
     after: read('bufferAfter') ?? 0,
     duration: read('duration'),
     alignmentInterval: read('alignmentInterval'),
-    capacity: capacity(layers).value ?? 1,
+    capacity: capacityParameter(layers).value ?? 1,
   };
 }
 
 /** The lengths of one service in one Schedule. Parameters that cannot be read count as absent. */
 export function lengthsOf(schedule: Schedule, service: HealthcareService): Lengths {
-  return lengthsIn(ofService(schedule, service).value ?? []);
+  return lengthsIn(layersOf(schedule, service).value ?? []);
 }
 
 /** The lengths in the Schedule's own scheduling parameters, of any service. */
@@ -122,7 +125,6 @@ export function ownLengths({ extension = [] }: Schedule): Lengths[] {
  * The scheduling parameters of one service in one Schedule, as Medplum resolves them: each field from the Schedule,
  * else from the service, else the default. Unlike Medplum, it also applies `notAvailableTime` and
  * `HealthcareService.notAvailable`, and reports invalid values as problems.
- *
  * @param actor - its time zone applies if the parameters name none
  * @param clinicZone - applies if the actor has no time zone
  * @see https://www.medplum.com/docs/scheduling/defining-availability
@@ -133,20 +135,20 @@ export function schedulingParameters(
   actor: Resource,
   clinicZone: string,
 ): Checked<SchedulingParameters> {
-  const { value: layers, problems } = ofService(schedule, service);
+  const { value: layers, problems } = layersOf(schedule, service);
   if (!layers) {
     return { value: undefined, problems };
   }
   const path = `HealthcareService/${service.id}`;
-  const zone = timeZone(layers, 'timezone');
+  const zone = timeZoneParameter(layers, 'timezone');
   const read = {
-    duration: required(length(layers, 'duration'), path),
-    bufferBefore: length(layers, 'bufferBefore'),
-    bufferAfter: length(layers, 'bufferAfter'),
-    alignment: alignment(layers),
+    duration: requiredDuration(lengthParameter(layers, 'duration'), path),
+    bufferBefore: lengthParameter(layers, 'bufferBefore'),
+    bufferAfter: lengthParameter(layers, 'bufferAfter'),
+    alignment: alignmentParameter(layers),
     timeZone: zone.value === undefined && zone.problems.length === 0 ? actorTimeZone(actor) : zone,
-    hours: hours(service, layers, path),
-    capacity: capacity(layers),
+    hours: weeklyHours(service, layers, path),
+    capacity: capacityParameter(layers),
   };
   const closures = [
     ...parametersIn(layers[0], 'availability').flatMap((found) => scheduleClosures(found.extension, found.path)),
@@ -156,7 +158,7 @@ export function schedulingParameters(
   const lanes = read.capacity.value ?? 1;
   const found = [
     ...[...Object.values(read), closed].flatMap((one) => one.problems),
-    ...(read.alignment.value ? tooManySlots(read.alignment.value, lanes, `${path}.extension`) : []),
+    ...(read.alignment.value ? slotCountProblems(read.alignment.value, lanes, `${path}.extension`) : []),
   ];
   const [duration, open] = [read.duration.value, read.hours.value];
   if (found.length > 0 || duration === undefined || !open || !read.alignment.value) {

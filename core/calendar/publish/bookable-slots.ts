@@ -61,28 +61,33 @@ function modulo(value: number, divisor: number): number {
  * The possible starts of appointments in a period: local times that are a multiple of the alignment interval after
  * midnight, shifted by its offset. An appointment of `length` milliseconds must end within the period.
  */
-function alignedStarts(stretch: Interval, { interval, offset, timeZone }: Alignment, length: number): number[] {
+function alignedStarts(period: Interval, { interval, offset, timeZone }: Alignment, length: number): number[] {
   const starts: number[] = [];
-  const latest = stretch.end - length;
-  for (let rest = stretch; rest.start <= latest; ) {
+  const latest = period.end - length;
+  for (let rest = period; rest.start <= latest; ) {
     const part = evenPart({ start: rest.start, end: rest.end }, timeZone);
     const local = part.start + part.offset - offset * MINUTE;
     const first = part.start + modulo(-local, interval * MINUTE);
     for (let start = first; start < part.end && start <= latest; start += interval * MINUTE) {
       starts.push(start);
     }
-    rest = { start: part.end, end: stretch.end };
+    rest = { start: part.end, end: period.end };
   }
   return starts;
 }
 
-/** A Slot to publish. */
 export interface WantedSlot extends Interval {
   readonly key: string;
   readonly resource: Slot;
 }
 
-function published(schedule: string, key: PublishedKey, { start, end }: Interval, config: PublicConfig): WantedSlot {
+/** A free Slot with the identifier (`LocalPublishedSlot`) under which it is found again. */
+function slotToPublish(
+  schedule: string,
+  key: PublishedKey,
+  { start, end }: Interval,
+  config: PublicConfig,
+): WantedSlot {
   const value = formatKey(key);
   return {
     key: value,
@@ -100,7 +105,7 @@ function published(schedule: string, key: PublishedKey, { start, end }: Interval
   };
 }
 
-function offeredSlot(
+function bookableSlot(
   schedule: Schedule & { readonly id: string },
   { service }: ServiceCalendar,
   interval: Interval,
@@ -114,7 +119,7 @@ function offeredSlot(
     start: interval.start,
     lane,
   };
-  const { resource, ...rest } = published(schedule.id, key, interval, config);
+  const { resource, ...rest } = slotToPublish(schedule.id, key, interval, config);
   const payers = payerKindsOf(service, config);
   const url = artefactUri(config, 'LocalPayerKind');
   return {
@@ -136,7 +141,7 @@ export function closedSlot(
   description: string | undefined,
   config: PublicConfig,
 ): WantedSlot {
-  const { resource, ...rest } = published(
+  const { resource, ...rest } = slotToPublish(
     schedule.id,
     { kind: 'closed', schedule: schedule.id, ...interval },
     interval,
@@ -150,8 +155,7 @@ export function closedSlot(
 
 /**
  * The Slots of one service by its opening hours, in every lane, without regard to busy time. An appointment with its
- * buffers lies within the opening hours and `period`, as Medplum's `$find` demands. Starts are in `from` (included) to
- * `until` (not included).
+ * buffers lies within the opening hours and `period`, as `$find` demands. Starts are from `from` to before `until`.
  */
 export function wantedSlots(
   schedule: Schedule & { readonly id: string },
@@ -172,6 +176,6 @@ export function wantedSlots(
     .filter((start) => start < until);
   const lanes = Array.from({ length: capacity }, (_, index) => index + 1);
   return lanes.flatMap((lane) =>
-    starts.map((start) => offeredSlot(schedule, calendar, { start, end: start + length }, lane, config)),
+    starts.map((start) => bookableSlot(schedule, calendar, { start, end: start + length }, lane, config)),
   );
 }

@@ -64,7 +64,6 @@ function rowTask(
   return newRow(code, { status, ...(restriction && { restriction }), ...(input.length > 0 && { input }) }, config);
 }
 
-/** The row that stores a publication. */
 export function publicationTask(publication: Publication, config: PublicConfig): Task {
   const { schedule, from, inputs, began, services = [], problems = [] } = publication;
   const input = [
@@ -84,7 +83,6 @@ export function publicationTask(publication: Publication, config: PublicConfig):
   };
 }
 
-/** The row that stores the sweep. */
 export function sweepTask(sweep: Sweep, config: PublicConfig): Task {
   const { began, offset, busyUntil } = sweep;
   const seen = offset !== undefined ? [{ type: { text: 'offset' }, valueUnsignedInt: offset }] : [];

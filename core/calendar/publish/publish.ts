@@ -64,6 +64,7 @@ function ahead({ start, end }: Interval, now: number): Interval {
   return { start: Math.max(start, now), end };
 }
 
+/** The calendars with their periods near the window, and the blocks of closed days. Invalid periods give no `value`. */
 function wantedOf({ schedule, publishing, closedDays, now, window, horizonWeeks }: PublishState, config: PublicConfig) {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
   const periods = combine(
@@ -88,8 +89,8 @@ function add(calendar: Map<string, CalendarSlot>, slot: CalendarSlot | undefined
 }
 
 /**
- * Adds and removes the blocks of closed days, one a day. A block that staff have opened stays open. While a closure
- * cannot be read, no block is removed.
+ * Adds and removes the blocks of closed days, one a day. A block that staff have opened stays open. No block is removed
+ * while a closure cannot be read.
  */
 function withBlocks(
   calendar: Calendar,
@@ -104,9 +105,9 @@ function withBlocks(
     (slot) => publishedKeyOf(slot.resource, config)?.kind === 'closed' && isNear(slot) && slot.end > now,
   );
   const keyOf = ({ resource }: CalendarSlot): string | undefined => publishedValueOf(resource, config);
-  const isOver = (slot: CalendarSlot): boolean =>
+  const isNoLongerClosed = (slot: CalendarSlot): boolean =>
     isComplete && slot.role === 'external' && !wanted.some(({ key }) => key === keyOf(slot));
-  for (const slot of stored.filter(isOver)) {
+  for (const slot of stored.filter(isNoLongerClosed)) {
     result.set(slot.id, { ...slot, status: 'entered-in-error', role: 'ended' });
   }
   for (const block of wanted.filter(isNear)) {
@@ -125,10 +126,12 @@ function withBlocks(
 /** The elements of a published Slot that the service determines. */
 const publishedElements = ['schedule', 'serviceCategory', 'serviceType', 'specialty'] as const;
 
-/** Gives a stored Slot the elements that it should have. Elements that are not published stay. */
+/**
+ * Gives a stored Slot the published elements, and its whole time. It stays free only if it already has that time;
+ * otherwise it is `entered-in-error`, and `settle` frees what is not busy.
+ */
 function restored(slot: CalendarSlot, { resource, start, end }: WantedSlot, config: PublicConfig): CalendarSlot {
-  const { serviceType } = resource;
-  const services = serviceType;
+  const services = resource.serviceType;
   const payers = (one: Slot): string => canonicalJson(payerKindsOf(one, config));
   const isSame =
     payers(slot.resource) === payers(resource) &&
@@ -159,8 +162,8 @@ function restored(slot: CalendarSlot, { resource, start, end }: WantedSlot, conf
 }
 
 /**
- * Makes the published slots match the opening hours, without regard to busy time: one Slot for each key, others become
- * void. Slots that are booked, held, blocked or in the past stay as they are.
+ * Makes the published slots match the opening hours, without regard to busy time: one Slot for each key, others
+ * end. Slots that are booked, held, blocked or in the past stay as they are.
  */
 function withPublished(
   calendar: Calendar,
@@ -186,13 +189,13 @@ function withPublished(
     const target = byKey.get(key);
     byKey.delete(key);
     const open = slots.filter((slot) => !isHeld(slot));
-    const isTakenElsewhere = open.length < slots.length;
-    const [kept] = isTakenElsewhere || !target ? [] : open.toSorted((one, other) => rank(one) - rank(other));
+    const isKeyHeld = open.length < slots.length;
+    const [kept] = isKeyHeld || !target ? [] : open.toSorted((one, other) => rank(one) - rank(other));
     if (kept && target) {
       result.set(kept.id, restored(kept, target, config));
     }
-    const isOver = ({ start }: CalendarSlot): boolean => start < window.start || start >= window.end || start < now;
-    for (const { origin } of slots.filter((slot) => slot !== kept && !isOver(slot) && (!target || !isHeld(slot)))) {
+    const isOutside = ({ start }: CalendarSlot): boolean => start < window.start || start >= window.end || start < now;
+    for (const { origin } of slots.filter((slot) => slot !== kept && !isOutside(slot) && (!target || !isHeld(slot)))) {
       for (const part of (parts.get(origin) ?? []).filter((one) => one.role === 'bookable' && !occupies(one))) {
         result.set(part.id, { ...part, status: 'entered-in-error', role: 'ended' });
       }
@@ -206,7 +209,7 @@ function withPublished(
 }
 
 /** Assigns lanes to manually created bookable slots: different ones if they overlap. Lanes matter only for buffers. */
-function withLanes(calendar: Calendar, termsOf: TermsOf): Calendar {
+function withLanesByHand(calendar: Calendar, termsOf: TermsOf): Calendar {
   const own = [...calendar.values()].filter(
     (slot) => slot.role === 'bookable' && (slot.lane === undefined || slot.lane.startsWith(BY_HAND)),
   );
@@ -267,7 +270,7 @@ export function planSlots(state: PublishState, config: PublicConfig): PublishPla
     ? before
     : withPublished(withBlocks(before, wanted.blocks, window, now, config), offers, window, now, config, isGone);
   const termsOf = termsFor([{ schedule, services }], config);
-  const placed = withLanes(target, termsOf);
+  const placed = withLanesByHand(target, termsOf);
   const isOpen = ({ whole }: CalendarSlot): boolean => whole.end > now;
   const renewed = ahead(window, now);
   const newId = newIds();

@@ -20,9 +20,7 @@ function bound(value: string, side: 'start' | 'end', timeZone: string): number |
 }
 
 /**
- * The interval of a FHIR Period, infinite where it has no start or end. Dates are whole days of the time zone, the last
- * one included.
- *
+ * The interval of a FHIR Period, infinite without a start or an end. Dates are whole local days, the last one included.
  * @see https://hl7.org/fhir/R4/datatypes.html#Period
  */
 export function periodInterval({ start, end }: Period, timeZone: string, path: string): Checked<Interval> {

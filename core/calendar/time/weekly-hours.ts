@@ -2,7 +2,7 @@ import type { Extension, HealthcareServiceAvailableTime } from '@medplum/fhirtyp
 import { type Interval, type IntervalSet, intersect, union } from '../../time/interval.ts';
 import { DAY, instantOf, localTimeOf } from '../../time/time-zone.ts';
 import { weekdays } from '../../time/weekly-rows.ts';
-import { MAX_HOURS, tooMany } from '../parameters/parameter-values.ts';
+import { countProblems, MAX_HOURS } from '../parameters/parameter-values.ts';
 import { type Checked, combine, faulty, sound } from '../problem.ts';
 
 /** Weekly opening hours of a Schedule. */
@@ -60,12 +60,12 @@ function readEntry({ days, allDay, start, end }: Entry, path: string): Checked<W
     : sound({ days: numbers, start: from, end: to });
 }
 
-function all<T>(
+function readEntries<T>(
   entries: readonly T[],
   read: (entry: T, index: number) => Checked<WeeklyHours | undefined>,
   path: string,
 ): Checked<readonly WeeklyHours[]> {
-  const problems = tooMany(entries.length, MAX_HOURS, 'entries of opening hours', path);
+  const problems = countProblems(entries.length, MAX_HOURS, 'entries of opening hours', path);
   return problems.length > 0
     ? { value: undefined, problems }
     : combine(entries.map(read).map(({ value, problems }) => ({ value: value && [value], problems })));
@@ -76,7 +76,7 @@ export function serviceHours(
   times: readonly HealthcareServiceAvailableTime[],
   path: string,
 ): Checked<readonly WeeklyHours[]> {
-  return all(
+  return readEntries(
     times,
     ({ daysOfWeek = [], allDay = false, availableStartTime, availableEndTime }, index) =>
       readEntry({ days: daysOfWeek, allDay, start: availableStartTime, end: availableEndTime }, `${path}[${index}]`),
@@ -88,6 +88,7 @@ function extensionsNamed(extension: Extension, url: string): Extension[] {
   return (extension.extension ?? []).filter((inner) => inner.url === url);
 }
 
+/** Reads one `availableTime`. A start or end without a value is present, and therefore a problem. */
 function readTimeExtension(extension: Extension, path: string): Checked<WeeklyHours | undefined> {
   const [starts, ends] = [
     extensionsNamed(extension, 'availableStartTime'),
@@ -107,17 +108,14 @@ function readTimeExtension(extension: Extension, path: string): Checked<WeeklyHo
 
 /** Reads the extension `availability` of a Schedule, which has the shape of R5's Availability. */
 export function scheduleHours(availability: Extension, path: string): Checked<readonly WeeklyHours[]> {
-  return all(
+  return readEntries(
     extensionsNamed(availability, 'availableTime'),
     (time, index) => readTimeExtension(time, `${path}.extension('availableTime')[${index}]`),
     path,
   );
 }
 
-/**
- * The opening times of a Schedule. Its hours are local times: on a day on which the clocks change it opens and closes
- * at the same local times as usual.
- */
+/** The opening times within a window. Hours are local times: they stay the same when the clocks change. */
 export function openIntervals(hours: readonly WeeklyHours[], timeZone: string, window: Interval): IntervalSet {
   const lastDay = Math.floor(localTimeOf(timeZone, window.end) / DAY);
   const intervals: Interval[] = [];
