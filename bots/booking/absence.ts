@@ -46,10 +46,9 @@ import { withoutListed } from '../lib/visits/affected-visits.ts';
 
 type Answer = Parameters | OperationOutcome;
 
-/** How long what was confirmed is begun while the caller waits, in milliseconds; the clock goes on. */
+/** Time for which a confirmed plan is carried out while the caller waits, in milliseconds. */
 const MAX_DURATION = 2_500;
 
-/** Number of calendars that are blocked at the same time. */
 const BLOCK_CONCURRENCY = 4;
 
 const notStaff: OperationOutcome = {
@@ -112,44 +111,50 @@ const newAbsence = ({ schedules, substitutes, period, reason }: AbsenceRequest):
   silence: undefined,
 });
 
-/** Finds or creates the row of an absence; of two concurrent requests, one creates it. */
-async function makeRow(context: Context): Promise<Task> {
+/**
+ * Finds or creates the row of an absence; of two concurrent requests, one creates it.
+ * @throws ReadError when other requests were faster at each attempt
+ */
+async function ensureAbsenceRow(context: Context): Promise<Task> {
   const { medplum, request } = context;
-  const made = await retryOvertaken(
+  const row = await retryOvertaken(
     async () => {
       const lock = await readLock(medplum);
-      const known = await findRow(context);
-      if (known) {
-        return known;
+      const existing = await findRow(context);
+      if (existing) {
+        return existing;
       }
-      const row = absenceRow(newAbsence(request), 'draft', Date.now(), config);
-      const entry = [creation(row), updateEntry(lock, lockRow(config, lock))];
+      const draft = absenceRow(newAbsence(request), 'draft', Date.now(), config);
+      const entry = [creation(draft), updateEntry(lock, lockRow(config, lock))];
       const written = await writeUnlessOvertaken(medplum, entry, 'The absence');
       const [first] = written?.entry ?? [];
       return isResource(first?.resource, 'Task') ? first.resource : undefined;
     },
     (row) => row === undefined,
   );
-  if (!made) {
+  if (!row) {
     throw new ReadError('Others changed absences at the same moment.');
   }
-  return made;
+  return row;
 }
 
-/** The result of a write with the rights of the caller. Without these rights, the caller is not staff. */
+/**
+ * Writes one entry with the rights of the caller.
+ * @returns the id of the stored resource, `undefined` after a deletion; or a refusal: after status 403, `notStaff`
+ */
 async function writeAsCaller(
   { medplum, caller }: Context,
   entry: BundleEntry,
 ): Promise<string | OperationOutcome | undefined> {
-  const answer = await sendBundle(
+  const response = await sendBundle(
     medplum,
     { resourceType: 'Bundle', type: 'batch', entry: [entry] },
     { authorization: caller.authorization },
   );
-  if (answer.kind === 'failed') {
-    return refuse(answer.issue);
+  if (response.kind === 'failed') {
+    return refuse(response.issue);
   }
-  const [first] = answer.kind === 'done' ? (answer.bundle.entry ?? []) : [];
+  const [first] = response.kind === 'done' ? (response.bundle.entry ?? []) : [];
   const status = Number.parseInt(first?.response?.status ?? '503', 10);
   if (status < 300) {
     return first?.resource?.id ?? first?.response?.location?.split('/')[1];
@@ -161,11 +166,11 @@ async function writeAsCaller(
   return refuse(isContested ? contested : status === 429 ? limited : unavailable);
 }
 
-/** Blocks the time of each Schedule once, with the rights of the caller: as if staff had written the Slots. */
-async function block(context: Context, row: Task): Promise<readonly string[] | OperationOutcome> {
+/** Creates the Slots that block the Schedules, once, with the rights of the caller. Returns their ids or a refusal. */
+async function blockSchedules(context: Context, row: Task): Promise<readonly string[] | OperationOutcome> {
   const { request } = context;
   const { system, value } = blockIdentifier(row.id ?? '');
-  const made = await mapConcurrently(request.schedules, BLOCK_CONCURRENCY, async ({ id }) => {
+  const results = await mapConcurrently(request.schedules, BLOCK_CONCURRENCY, async ({ id }) => {
     const resource = blockSlot(id, request.period, request.reason, row.id ?? '');
     const query = new URLSearchParams({ identifier: `${system}|${value}`, schedule: `Schedule/${id}` });
     return writeAsCaller(context, {
@@ -173,19 +178,18 @@ async function block(context: Context, row: Task): Promise<readonly string[] | O
       resource,
     });
   });
-  return made.find((one) => typeof one === 'object') ?? made.filter((one) => typeof one === 'string');
+  return results.find((result) => typeof result === 'object') ?? results.filter((result) => typeof result === 'string');
 }
 
-/** Plans the absence of a request, in addition to known absences. */
-async function planned({ medplum, request, secrets }: Context, blocks: readonly string[]): Promise<Entry[]> {
+/** Plans new times for the appointments of a requested absence. Without blocks, it is a dry run, which writes nothing. */
+async function planRequested({ medplum, request, secrets }: Context, blocks: readonly string[]): Promise<Entry[]> {
   const now = Date.now();
-  const own =
+  const absent =
     blocks.length > 0
       ? await readAbsent(medplum, blocks)
       : request.schedules.map(({ id }) => ({ schedule: id, ...request.period }));
-  const { absences, absent: others, rows } = await readOpenAbsences(medplum);
-  const read = await readAffected(medplum, own, now);
-  // In a dry run nothing is written.
+  const { absences, absent: otherAbsent, rows } = await readOpenAbsences(medplum);
+  const read = await readAffected(medplum, absent, now);
   await (blocks.length > 0 ? withdrawOffers(medplum, read) : undefined);
   const appointments = await withoutListed(
     medplum,
@@ -197,37 +201,38 @@ async function planned({ medplum, request, secrets }: Context, blocks: readonly 
     ...[...rows.values()].flatMap((row) => affectedOf(row)?.proposal?.slots ?? []),
   ]);
   const substitutes = request.substitutes.map(({ id }) => id);
-  return plan(medplum, { ...read, appointments, absent: [...own, ...others], substitutes, reserved }, secrets);
+  return plan(medplum, { ...read, appointments, absent: [...absent, ...otherAbsent], substitutes, reserved }, secrets);
 }
 
+/** The plan that waits for confirmation, and the appointments that have rows, each with its outcome. */
 async function linesOf(medplum: MedplumClient, row: Task): Promise<Line[]> {
   const rows = ofType('Task', await readAll(medplum, [affectedOfAbsence(row.id ?? '', config)]));
-  const known = rows.flatMap((task): Line[] => {
+  const listed = rows.flatMap((task): Line[] => {
     const affected = affectedOf(task);
     return affected ? [{ ...affected, outcome: statusOfRow(task) }] : [];
   });
-  return [...absenceOf(row).plan.map((entry): Line => ({ ...entry, outcome: 'waiting' })), ...known];
+  return [...absenceOf(row).plan.map((entry): Line => ({ ...entry, outcome: 'waiting' })), ...listed];
 }
 
-async function answerFor({ medplum }: Context, row: Task): Promise<Parameters> {
+async function responseFor({ medplum }: Context, row: Task): Promise<Parameters> {
   const [current] = ofType('Task', await readByIds(medplum, 'Task', [row.id ?? '']));
   return absenceResponse(row.id, absenceOf(current ?? row).blocks, await linesOf(medplum, current ?? row));
 }
 
-/** Blocks the time and makes a plan, which waits for confirmation. */
+/** Blocks the time and stores a plan, which waits for confirmation. If that was done before, returns the response. */
 async function announce(
   context: Context,
 ): Promise<{ readonly row: Task; readonly entries: readonly Entry[] } | Answer> {
   const { medplum, request } = context;
-  const row = await makeRow(context);
+  const row = await ensureAbsenceRow(context);
   if (row.status !== 'draft') {
-    return answerFor(context, row);
+    return responseFor(context, row);
   }
-  const blocks = await block(context, row);
+  const blocks = await blockSchedules(context, row);
   if ('resourceType' in blocks) {
     return blocks;
   }
-  const entries = await planned(context, blocks);
+  const entries = await planRequested(context, blocks);
   const absence = { ...newAbsence(request), blocks, plan: entries };
   const stored = absenceRow(absence, 'draft', Date.now(), config, row);
   const written = await writeUnlessOvertaken(medplum, [updateEntry(row, stored)], `Task/${row.id}`);
@@ -235,17 +240,17 @@ async function announce(
   return isResource(first?.resource, 'Task') ? { row: first.resource, entries } : refuse(contested);
 }
 
-/** The plan with what staff have changed in it, or what is wrong with that. */
+/** The plan with the changes that staff send (`wishes`), or the issues of these changes. */
 async function withWishes({ medplum, request }: Context, row: Task): Promise<Entry[] | OperationOutcome> {
   const absence = absenceOf(row);
   const wishes = request.wishes.map(({ proposal, ...wish }): Wish => {
-    const before = absence.plan.find(({ appointment }) => appointment === wish.appointment)?.proposal;
+    const planned = absence.plan.find(({ appointment }) => appointment === wish.appointment)?.proposal;
     // A visit that is sent back as planned is confirmed as a whole.
-    const isVisit = before?.isVisit && before.slots.join() === proposal?.slots.join();
+    const isVisit = planned?.isVisit && planned.slots.join() === proposal?.slots.join();
     return { ...wish, proposal: proposal && { ...proposal, isVisit } };
   });
   const ids = wishes.flatMap(({ proposal }) => proposal?.slots ?? []);
-  const [slots, appointments, absent, { absent: others }] = await Promise.all([
+  const [slots, appointments, absent, { absent: otherAbsent }] = await Promise.all([
     readByIds(medplum, 'Slot', ids),
     readByIds(
       medplum,
@@ -264,7 +269,7 @@ async function withWishes({ medplum, request }: Context, row: Task): Promise<Ent
     ),
     slots: ofType('Slot', slots),
     schedules,
-    absent: [...absent, ...others],
+    absent: [...absent, ...otherAbsent],
     now: Date.now(),
     config,
   });
@@ -277,18 +282,18 @@ async function withWishes({ medplum, request }: Context, row: Task): Promise<Ent
   });
 }
 
-/** Begins to look after what was confirmed; the clock goes on with what is left. */
-async function begin({ medplum, secrets }: Context, { id }: Task): Promise<void> {
+/** Carries out a confirmed absence for a short time; the scheduled Bot does the rest, and what fails. */
+async function startActs({ medplum, secrets }: Context, { id }: Task): Promise<void> {
   const end = Date.now() + MAX_DURATION;
-  // Whatever fails here is done by the clock.
   await carryOut(absenceActs(medplum, secrets, end, id), end).catch(() => undefined);
 }
 
+/** Confirms a plan with the changes of staff, after announcing it if need be. A dry run only returns the changed plan. */
 async function confirm(context: Context): Promise<Answer> {
   const { medplum, request } = context;
   const known = await findRow(context);
   if (known && known.status !== 'draft') {
-    return answerFor(context, known);
+    return responseFor(context, known);
   }
   const announced = known ? { row: known } : await announce(context);
   if ('resourceType' in announced) {
@@ -311,10 +316,10 @@ async function confirm(context: Context): Promise<Answer> {
   );
   const written = await writeUnlessOvertaken(medplum, [updateEntry(row, next)], `Task/${row.id}`);
   if (written) {
-    await begin(context, row);
+    await startActs(context, row);
   }
   const current = written ? row : await findRow(context);
-  return current ? answerFor(context, current) : refuse(contested);
+  return current ? responseFor(context, current) : refuse(contested);
 }
 
 /** Ends an absence early: blocked time is released, and proposals that were not accepted are withdrawn. */
@@ -324,8 +329,8 @@ async function endEarly(context: Context, end: number): Promise<Answer> {
   if (!row) {
     return refuse(unknown);
   }
-  const said = absenceOf(row);
-  const absence = { ...said, period: endedAt(said.period, end) };
+  const stored = absenceOf(row);
+  const absence = { ...stored, period: endedAt(stored.period, end) };
   // The row names the blocks only once it has a plan: a request that crashed before may have blocked time already.
   const { system, value } = blockIdentifier(row.id ?? '');
   const blocks = searchUrl('Slot', [['identifier', `${system}|${value}`]]);
@@ -341,33 +346,34 @@ async function endEarly(context: Context, end: number): Promise<Answer> {
         : updateEntry(slot, { ...slot, end: formatInstant(end) }),
     );
   });
-  const failed = written.find((one) => typeof one === 'object');
+  const failed = written.find((result) => typeof result === 'object');
   if (failed) {
     return failed;
   }
   const isDraft = row.status === 'draft';
-  const isLeft = slots.some((slot) => (parseInstant(slot.start) ?? 0) < end && end > Date.now());
-  const status = isDraft ? (isLeft ? 'draft' : 'cancelled') : 'in-progress';
+  const isPartLeft = slots.some((slot) => (parseInstant(slot.start) ?? 0) < end && end > Date.now());
+  const status = isDraft ? (isPartLeft ? 'draft' : 'cancelled') : 'in-progress';
   const changed = absenceRow(absence, status, Date.now(), config, row);
   if (!(await writeUnlessOvertaken(medplum, [updateEntry(row, changed)], `Task/${row.id}`))) {
     return refuse(contested);
   }
   if (!isDraft) {
-    await begin(context, row);
+    await startActs(context, row);
   }
-  return answerFor(context, row);
+  return responseFor(context, row);
 }
 
+/** Ends, confirms, plans (dry run) or announces. The caller must see all Schedules that the request references. */
 async function carryOutRequest(context: Context): Promise<Answer> {
   const { medplum, request, caller } = context;
-  const named = [...request.schedules, ...request.substitutes].map(({ id }) => id);
-  const [known, seen] = await Promise.all([
-    readSchedules(medplum, named),
-    readStateAs(medplum, searchByIds('Schedule', named), caller),
+  const ids = [...request.schedules, ...request.substitutes].map(({ id }) => id);
+  const [stored, visible] = await Promise.all([
+    readSchedules(medplum, ids),
+    readStateAs(medplum, searchByIds('Schedule', ids), caller),
   ]);
   const issues = scheduleIssues(
     request,
-    known.filter(({ schedule }) => findResource(seen, 'Schedule', schedule.id ?? '')),
+    stored.filter(({ schedule }) => findResource(visible, 'Schedule', schedule.id ?? '')),
   );
   if (issues.length > 0) {
     return refuse(...issues);
@@ -379,7 +385,7 @@ async function carryOutRequest(context: Context): Promise<Answer> {
     return confirm(context);
   }
   if (request.isDry) {
-    return absenceResponse(undefined, [], await planned(context, []));
+    return absenceResponse(undefined, [], await planRequested(context, []));
   }
   const announced = await announce(context);
   return 'resourceType' in announced

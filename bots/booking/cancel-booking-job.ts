@@ -25,8 +25,8 @@ async function readTask(
   return ofType('Task', found)[0];
 }
 
-/** The Task after it was cancelled, or after another process ended it. */
-async function cancel(
+/** Tries once to cancel; returns the Task as it is stored afterwards, also if another process changed it first. */
+async function tryCancel(
   medplum: MedplumClient,
   task: Task,
   authorization: string | undefined,
@@ -36,15 +36,15 @@ async function cancel(
   return isResource(written, 'Task') ? written : readTask(medplum, task.id ?? '', authorization);
 }
 
-/** Cancels a waiting job; retries if a booking attempt that starts at the same time changes its version. */
+/** Cancels a waiting job. Retries if a booking attempt changes its version at the same time; returns the latest Task. */
 async function cancelUntilStarted(medplum: MedplumClient, task: Task, authorization: string | undefined) {
   let latest: Task | undefined = task;
   return retryOvertaken(
     async () => {
-      latest = latest?.status === 'requested' ? await cancel(medplum, latest, authorization) : latest;
+      latest = latest?.status === 'requested' ? await tryCancel(medplum, latest, authorization) : latest;
       return latest;
     },
-    (one) => one?.status === 'requested',
+    (result) => result?.status === 'requested',
   );
 }
 

@@ -8,7 +8,10 @@ import { config } from '../lib/config.ts';
 import { ofType, readPages } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
-/** Ends a request whose deadline is over, or its Task if the request has ended otherwise. */
+/**
+ * Ends a request whose deadline is over, or its Task if the request has ended otherwise.
+ * @throws Error when the Task has no appointment as its focus
+ */
 async function endRequest(medplum: MedplumClient, { id, focus }: Task): Promise<void> {
   const appointment = idIn(focus, 'Appointment');
   if (!appointment) {
@@ -24,8 +27,8 @@ async function endRequest(medplum: MedplumClient, { id, focus }: Task): Promise<
 
 /**
  * Runs every minute. Cancels requests whose deadline is over, the earliest first, and reminds staff of those whose
- * deadline is near. A request that is over counts as ended already; here it is tidied up and its portal told. Then it
- * looks after absences.
+ * deadline is near. A request that is over counts as ended already; here its status is stored and its portal notified.
+ * Then it carries out confirmed absences.
  * @throws Error when Medplum does not answer, or something could not be written; the next run tries again
  */
 export async function handler(medplum: MedplumClient, { secrets = {} }: Partial<BotEvent<Bot>> = {}): Promise<void> {

@@ -32,14 +32,14 @@ const dryRun: Issue = {
  * @see specification 4.4, asynchronous execution
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Task | OperationOutcome> {
-  const answer = (issues: readonly Issue[]): OperationOutcome => toOperationOutcome(issues, config);
+  const refuse = (issues: readonly Issue[]): OperationOutcome => toOperationOutcome(issues, config);
   const parsed = parseBookRequest(event.input, config);
   const caller = callerOf(event);
   if (!parsed.request) {
-    return answer(parsed.issues);
+    return refuse(parsed.issues);
   }
   if (parsed.request.isDryRun) {
-    return answer([dryRun]);
+    return refuse([dryRun]);
   }
   const changed = parsed.request.appointments
     .flatMap(({ appointment, replaced }) => [appointment.value.id, ...replaced.map(({ value }) => value)])
@@ -51,7 +51,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
     throw error;
   });
   if (!role) {
-    return answer([notStored]);
+    return refuse([notStored]);
   }
   const { plan, state } = await decideBooking(
     medplum,
@@ -59,13 +59,13 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
     { ...caller, role, limits: ['open', 'rate', 'jobs'] },
   );
   if (plan.kind === 'refuse' && isRefusedAtOnce(plan.issues)) {
-    return answer(await withAlternatives(medplum, plan.issues, parsed.request, { state }, { ...caller, role }));
+    return refuse(await withAlternatives(medplum, plan.issues, parsed.request, { state }, { ...caller, role }));
   }
-  const own = { requestor: caller.id, requester: caller.reference, role };
-  const resource = { ...taskOf(event.input, own, state, config), authoredOn: formatInstant(Date.now()) };
+  const booker = { requestor: caller.id, requester: caller.reference, role };
+  const resource = { ...taskOf(event.input, booker, state, config), authoredOn: formatInstant(Date.now()) };
   const stored = await sendTransaction(medplum, [{ request: { method: 'POST', url: 'Task' }, resource }]);
   const task = stored.kind === 'done' ? stored.bundle.entry?.[0]?.resource : undefined;
   return isResource(task, 'Task')
     ? { ...task, input: undefined }
-    : answer([stored.kind === 'lost' ? stored.issue : notStored]);
+    : refuse([stored.kind === 'lost' ? stored.issue : notStored]);
 }

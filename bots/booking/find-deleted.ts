@@ -15,8 +15,8 @@ import { sendBundle } from '../lib/medplum.ts';
  * @returns an OperationOutcome: `deleted` if it was the caller's own when it was deleted, else `not-found`
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<OperationOutcome> {
-  const named = (wanted: string) => parametersIn(event.input).find(({ name }) => name === wanted);
-  const [type, id] = [named('type')?.valueCode, named('id')?.valueId];
+  const parameter = (wanted: string) => parametersIn(event.input).find(({ name }) => name === wanted);
+  const [type, id] = [parameter('type')?.valueCode, parameter('id')?.valueId];
   if (!isDeletable(type) || !isId(id)) {
     return absentOutcome('unknown', 'resource');
   }

@@ -25,7 +25,7 @@ const tooCostly: Issue = {
   expression: 'Parameters',
 };
 
-/** The visit of a service, or the reason why it cannot be searched for. */
+/** The visit of a service without the steps that the request leaves out, or only its requested steps; else the issues. */
 function visitOf(
   service: HealthcareService & { id: string },
   { without, steps: wanted }: FindRequest,
@@ -41,16 +41,16 @@ function visitOf(
     series: undefined,
     isByStep: false,
   };
-  const needed = without.filter((name) => !whole.steps.some((step) => step.name === name && step.isOptional));
+  const notOptional = without.filter((name) => !whole.steps.some((step) => step.name === name && step.isOptional));
   const unknown = unknownSteps(whole, wanted);
   const mismatch = (diagnostics: string, parameter: string): Issue => ({
     code: 'visit-mismatch',
     diagnostics,
     expression: `Parameters.parameter.where(name = '${parameter}')`,
   });
-  if (needed.length + unknown.length > 0) {
+  if (notOptional.length + unknown.length > 0) {
     return [
-      ...needed.map((name) => mismatch(`The visit has no optional step ${name.slice(0, 80)}.`, 'without')),
+      ...notOptional.map((name) => mismatch(`The visit has no optional step ${name.slice(0, 80)}.`, 'without')),
       ...unknown.map((name) => mismatch(`The visit has no step ${name.slice(0, 80)}.`, 'step')),
     ];
   }
@@ -62,7 +62,7 @@ function visitOf(
 /** Time limit of the search for visits, as a share of the Bot's timeout. */
 const SHARE = 0.4;
 
-async function find(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Bundle | Issue[]> {
+async function findProposals(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Bundle | Issue[]> {
   const caller = callerOf(event);
   const now = Date.now();
   const { request, issues } = parseFind(event.input, now, config);
@@ -96,9 +96,9 @@ async function find(medplum: MedplumClient, event: BotEvent<unknown>): Promise<B
   const { visits, bookable, slotOf, isCutShort } = found;
   const isPlain = !readVisit(stored, config).visit;
   const proposing = { visit, isPlain, bookable, slotOf, patient, payerKind, newId, config };
-  const named =
+  const completed =
     request.steps.length > 0 ? visits.map((foundVisit) => inWhole(foundVisit, request.steps, visit)) : visits;
-  const bundles = named.map(({ proposal, insteadOf }) => proposalBundle(proposal, { ...proposing, insteadOf }));
+  const bundles = completed.map(({ proposal, insteadOf }) => proposalBundle(proposal, { ...proposing, insteadOf }));
   return isCutShort && bundles.length === 0
     ? [tooCostly]
     : findResponse(bundles, isCutShort ? ADVICE : undefined, config);
@@ -112,7 +112,7 @@ async function find(medplum: MedplumClient, event: BotEvent<unknown>): Promise<B
  */
 export async function handler(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Bundle | OperationOutcome> {
   try {
-    const found = await find(medplum, event);
+    const found = await findProposals(medplum, event);
     return Array.isArray(found) ? toOperationOutcome(found, config) : found;
   } catch (error) {
     if (error instanceof ReadError) {

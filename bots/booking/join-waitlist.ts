@@ -33,7 +33,8 @@ const contested: Issue = {
   diagnostics: 'Others joined at the same moment. Nothing was stored; try again.',
 };
 
-async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Joined> {
+/** Stores a waitlist entry, or finds the existing one. `contested` is the only issue that calls for another attempt. */
+async function storeEntry(medplum: MedplumClient, event: BotEvent<unknown>): Promise<Joined> {
   const caller = callerOf(event);
   const now = Date.now();
   const parsed = parseJoinRequest(event.input, now, config);
@@ -43,9 +44,9 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
   }
   const wanted = joinReads(request, caller.id, config);
   const counts = requestorLimitReads(limits, caller.id, now, config);
-  const answers = await readResponses(medplum, [...wanted, ...counts], caller);
-  const state = stateIn(answers.slice(0, wanted.length));
-  const reached = limitsReached(limits, answers.slice(wanted.length));
+  const responses = await readResponses(medplum, [...wanted, ...counts], caller);
+  const state = stateIn(responses.slice(0, wanted.length));
+  const reached = limitsReached(limits, responses.slice(wanted.length));
   if (!reached) {
     return { issues: [unavailable] };
   }
@@ -61,22 +62,22 @@ async function join(medplum: MedplumClient, event: BotEvent<unknown>): Promise<J
   if (plan.kind === 'refuse') {
     return plan;
   }
-  const tooMany = requestorLimitIssues(reached, [], request.appointment.path, config);
-  if (tooMany.length > 0) {
-    return { issues: tooMany };
+  const limitIssues = requestorLimitIssues(reached, [], request.appointment.path, config);
+  if (limitIssues.length > 0) {
+    return { issues: limitIssues };
   }
   const searches = plan.patients.flatMap((patient) => entriesOf(patient, caller.id, config));
   const found = resourceSet((await readInTransaction(medplum, searches)).flat());
-  const own = resourcesOfType(found, 'Appointment').filter((appointment) => isStillWaiting(appointment, now));
-  const isTooMany = (person: Patient): boolean =>
-    own.filter((appointment) => isForPerson(appointment, person, found, config)).length >= MAX_ENTRIES;
-  if (plan.patients.some(isTooMany)) {
+  const waiting = resourcesOfType(found, 'Appointment').filter((appointment) => isStillWaiting(appointment, now));
+  const hasMaxEntries = (person: Patient): boolean =>
+    waiting.filter((appointment) => isForPerson(appointment, person, found, config)).length >= MAX_ENTRIES;
+  if (plan.patients.some(hasMaxEntries)) {
     return { issues: [tooManyEntries(request)] };
   }
   const written = await sendBundle(medplum, plan.transaction);
-  const [made] = written.kind === 'done' ? (written.bundle.entry ?? []) : [];
-  if (isResource(made?.resource, 'Appointment')) {
-    return { entry: made.resource, isExisting: !made.response?.status.startsWith('201') };
+  const [response] = written.kind === 'done' ? (written.bundle.entry ?? []) : [];
+  if (isResource(response?.resource, 'Appointment')) {
+    return { entry: response.resource, isExisting: !response.response?.status.startsWith('201') };
   }
   if (written.kind === 'overtaken') {
     return { issues: [contested] };
@@ -98,7 +99,7 @@ async function positionIn(medplum: MedplumClient, entry: Appointment): Promise<n
 /**
  * Carries out `$waitlist`: puts a person on the waitlist, or returns the position of an entry of the caller.
  * @param event - input: the body of `$waitlist`; headers: those of the request, for the caller's credentials
- * @returns the entry with its place (in Parameters if the gateway asks for them, `formatBookingResponse`), or an
+ * @returns the entry with its position (in Parameters if the gateway asks for them, `formatBookingResponse`), or an
  *   OperationOutcome whose id stands for the HTTP status
  */
 export async function handler(
@@ -107,8 +108,8 @@ export async function handler(
 ): Promise<Appointment | Bundle | Parameters | OperationOutcome> {
   try {
     const joined = await retryOvertaken(
-      () => join(medplum, event),
-      (one) => 'issues' in one && one.issues.includes(contested),
+      () => storeEntry(medplum, event),
+      (result) => 'issues' in result && result.issues.includes(contested),
     );
     if ('issues' in joined) {
       return toOperationOutcome(joined.issues, config);

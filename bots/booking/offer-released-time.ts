@@ -7,8 +7,8 @@ import { carryOut, RUN_LIMIT } from '../lib/rows.ts';
 import { offerReleasedTime } from '../lib/waitlist/release.ts';
 
 /**
- * Offers released time to those who wait for it: as soon as it is released, and every minute what is left.
- * @param event - input: the row, as the Subscription delivers it, or the Bot itself, as the clock does
+ * Offers released time to the people on the waitlist: as soon as it is released, and every minute what is left.
+ * @param event - input: the row, as the Subscription delivers it, or the Bot itself, as cron does
  */
 export async function handler(medplum: MedplumClient, { input, secrets = {} }: BotEvent<Task | Bot>): Promise<void> {
   const now = Date.now();

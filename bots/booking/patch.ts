@@ -92,7 +92,7 @@ interface Change extends Pick<RelatedAppointment, 'tasks'> {
   readonly result: Appointment;
 }
 
-/** The entries that store results, the patched one first; the slots follow their status in the same transaction. */
+/** The entries of a transaction: the changed appointments, the patched one first; then their slots and Tasks. */
 function entriesFor(
   changes: readonly Change[],
   slots: readonly AppointmentSlots[] | undefined,
@@ -122,6 +122,7 @@ async function dependentsOf(medplum: MedplumClient, stored: Appointment, result:
   return found.filter(({ appointment }) => isEnded || appointment.status === stored.status);
 }
 
+/** The change of another appointment of the visit: it gets the status and cancellation reason of the patched one. */
 function changeOf(
   { appointment: stored, tasks }: DependentAppointment,
   { status, cancelationReason }: Appointment,
@@ -154,7 +155,7 @@ async function isOwnDeleted(medplum: MedplumClient, id: string, caller: Requesto
   return deleted !== undefined && belongsTo(deleted, caller.id, config);
 }
 
-/** The appointment as the caller sees it, or the reason why it cannot be changed. */
+/** The appointment as the caller sees it; or the refusal if it is missing, unread, or newer than the request expects. */
 async function readAsCaller(medplum: MedplumClient, { id, ifMatch }: PatchRequest, caller: Requestor) {
   const answer = await sendBundle(medplum, patchReads(id), { authorization: caller.authorization });
   const target = answer.kind === 'done' ? readPatchTarget(answer.bundle) : { kind: 'failed' as const };
@@ -178,10 +179,10 @@ type Target = Related &
   Pick<RelatedAppointment, 'tasks' | 'calendars'> & { readonly appointment: Appointment; readonly role: Changer };
 
 /**
- * Reads an appointment with the caller's rights, and at the same time what it depends on with the Bot's own: none of
- * the latter reaches a caller who cannot see the appointment.
+ * Reads an appointment with the caller's rights, and in parallel its slots, patients and Tasks with the Bot's own. A
+ * caller who cannot see or change the appointment gets the refusal only.
  */
-async function read(
+async function readTarget(
   medplum: MedplumClient,
   request: PatchRequest,
   caller: Requestor,
@@ -206,8 +207,8 @@ async function attachmentIssues(
   result: Appointment,
   caller: Requestor,
 ): Promise<Issue[]> {
-  const known = new Set(answersReferredTo(stored, config.baseUrl).map(({ id }) => id));
-  const added = answersReferredTo(result, config.baseUrl).filter(({ id }) => !known.has(id));
+  const storedIds = new Set(answersReferredTo(stored, config.baseUrl).map(({ id }) => id));
+  const added = answersReferredTo(result, config.baseUrl).filter(({ id }) => !storedIds.has(id));
   if (added.length === 0) {
     return [];
   }
@@ -218,13 +219,16 @@ async function attachmentIssues(
   return unreadableResponseIssues(added, await readStateAs(medplum, entry, caller));
 }
 
-/** Decides once and writes; `overtaken` if a concurrent change came first. */
-async function attempt(
+/**
+ * Applies the patch once and writes the result; `overtaken` if a concurrent change came first. A patch without effect
+ * writes nothing and returns the stored appointment.
+ */
+async function attemptPatch(
   medplum: MedplumClient,
   request: PatchRequest,
   caller: Requestor,
 ): Promise<Answer | 'overtaken'> {
-  const target = await read(medplum, request, caller);
+  const target = await readTarget(medplum, request, caller);
   if ('resourceType' in target) {
     return target;
   }
@@ -234,21 +238,21 @@ async function attempt(
     return refuse(patched.issues);
   }
   const now = Date.now();
-  const checked = [
+  const changeIssues = [
     ...validateChange(stored, patched.result, role, patients, now, config),
     ...(role === 'requestor' ? entryChangeIssues(stored, patched.result, now) : []),
   ];
-  const isSound = patched.issues.length + checked.length === 0;
-  const result = isSound ? inStoredSpelling(stored, patched.result, config.baseUrl) : patched.result;
-  const isFollowed = isSound && result.status !== stored.status;
+  const isValid = patched.issues.length + changeIssues.length === 0;
+  const result = isValid ? inStoredSpelling(stored, patched.result, config.baseUrl) : patched.result;
+  const changesSlots = isValid && result.status !== stored.status;
   const isEnded = patched.result.status === 'cancelled' && stored.status !== 'cancelled';
   const isLimited = role === 'requestor' && isEnded && !isHold(stored, config);
-  const dependents = isFollowed ? await dependentsOf(medplum, stored, result, role) : [];
+  const dependents = changesSlots ? await dependentsOf(medplum, stored, result, role) : [];
   const changes = dependents.map((dependentAppointment) => ({
-    one: dependentAppointment,
+    dependent: dependentAppointment,
     change: changeOf(dependentAppointment, result),
   }));
-  const [attached, cancelled, slots] = await Promise.all([
+  const [attachmentProblems, cancellationProblems, slots] = await Promise.all([
     attachmentIssues(medplum, stored, patched.result, caller),
     isLimited
       ? Promise.all(
@@ -257,29 +261,29 @@ async function attempt(
           ),
         )
       : [],
-    isFollowed
+    changesSlots
       ? Promise.all([
           readAppointmentSlots(medplum, result, target),
-          ...changes.map(({ one, change }) => readAppointmentSlots(medplum, change.result, one)),
+          ...changes.map(({ dependent, change }) => readAppointmentSlots(medplum, change.result, dependent)),
         ])
       : undefined,
   ]);
-  const found = [
-    ...checked,
-    ...conditionalReferenceIssues(patched.result, 'Appointment', checked),
-    ...attached,
-    ...uniqueIssues(cancelled.flat()),
-    ...changes.flatMap(({ one, change }) => dependentAppointmentIssues(one, change, role)),
+  const allIssues = [
+    ...changeIssues,
+    ...conditionalReferenceIssues(patched.result, 'Appointment', changeIssues),
+    ...attachmentProblems,
+    ...uniqueIssues(cancellationProblems.flat()),
+    ...changes.flatMap(({ dependent, change }) => dependentAppointmentIssues(dependent, change, role)),
   ];
-  const issues = [...patched.issues, ...besides(withoutDependentIssues(found, patched.unreadable), patched.issues)];
+  const issues = [...patched.issues, ...besides(withoutDependentIssues(allIssues, patched.unreadable), patched.issues)];
   if (issues.length > 0) {
     return refuse(issues);
   }
   if (isSameJson(stored, result)) {
     return stored;
   }
-  const all = [{ stored, result, tasks: target.tasks }, ...changes.map(({ change }) => change)];
-  const written = await sendTransaction(medplum, entriesFor(all, slots, caller));
+  const allChanges = [{ stored, result, tasks: target.tasks }, ...changes.map(({ change }) => change)];
+  const written = await sendTransaction(medplum, entriesFor(allChanges, slots, caller));
   if (written.kind === 'done') {
     const resource = written.bundle.entry?.[0]?.resource;
     return isResource(resource, 'Appointment') ? resource : refuse([unavailable]);
@@ -307,8 +311,8 @@ export async function handler(medplum: MedplumClient, event: BotEvent<unknown>):
   }
   const caller = callerOf(event);
   const answer = await retryOvertaken(
-    () => attempt(medplum, request, caller),
-    (one) => one === 'overtaken',
+    () => attemptPatch(medplum, request, caller),
+    (result) => result === 'overtaken',
   ).catch((error: unknown) => {
     if (error instanceof ReadError) {
       return refuse([unavailable]);

@@ -19,13 +19,16 @@ import { config } from '../lib/config.ts';
 import { ofType, readAll, readInTransaction } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
-const end = (medplum: MedplumClient, entry: BundleEntry) => writeRows(medplum, [entry], 'The end of a job');
+const writeEnd = (medplum: MedplumClient, entry: BundleEntry) => writeRows(medplum, [entry], 'The end of a job');
 
-/** Whether a failed job is retried. */
-const isFurther = (task: Task): boolean =>
+const mayBeRetried = (task: Task): boolean =>
   attemptsOf(task) < MAX_ATTEMPTS && Date.now() - Date.parse(task.meta?.lastUpdated ?? '') < MAX_AGE;
 
-async function run(medplum: MedplumClient, task: Task): Promise<void> {
+/**
+ * Runs a booking job once; a Task without a readable job is ignored.
+ * @throws Error after a temporary refusal, while attempts are left: the job stays unfinished
+ */
+async function runJob(medplum: MedplumClient, task: Task): Promise<void> {
   const job = jobIn(task);
   if (!job) {
     return;
@@ -44,13 +47,13 @@ async function run(medplum: MedplumClient, task: Task): Promise<void> {
     { extend: (transaction, newId, count) => completing(transaction, task, newId, count) },
   );
   if (result.kind === 'existing') {
-    await end(medplum, completedBy(task, result.appointments));
+    await writeEnd(medplum, completedBy(task, result.appointments));
   }
   if (result.kind === 'refused') {
-    if (isTransient(result.issues) && isFurther(task)) {
+    if (isTransient(result.issues) && mayBeRetried(task)) {
       throw new Error(result.issues.map(({ diagnostics }) => diagnostics).join(' '));
     }
-    await end(medplum, failed(task, toOperationOutcome(result.issues, config)));
+    await writeEnd(medplum, failed(task, toOperationOutcome(result.issues, config)));
   }
 }
 
@@ -77,18 +80,18 @@ async function runAgain(medplum: MedplumClient, { id = '' }: Task): Promise<void
     return;
   }
   if (attemptsOf(task) >= MAX_ATTEMPTS) {
-    await end(medplum, failed(task, toOperationOutcome([givenUp], config)));
+    await writeEnd(medplum, failed(task, toOperationOutcome([givenUp], config)));
     return;
   }
   const current = await writeRows(medplum, [attemptEntry(task)], 'The attempt');
-  await (current && run(medplum, current));
+  await (current && runJob(medplum, current));
 }
 
 /**
  * Carries out an asynchronous booking. The transaction that books also completes the Task, so that the job books once
  * even if it runs several times. Medplum does not run a failed Bot again; therefore Medplum's cron also starts this Bot
  * every minute for unfinished jobs, one of each requestor after the other.
- * @param event - input: the Task, as the Subscription delivers it, or the Bot itself, as the clock does
+ * @param event - input: the Task, as the Subscription delivers it, or the Bot itself, as cron does
  * @throws Error when the server could not be reached, or conflicts with other requests persist: the job stays unfinished
  * @see specification 4.4, asynchronous execution
  */
@@ -96,7 +99,7 @@ export async function handler(medplum: MedplumClient, event: BotEvent<Task | Bot
   const { input } = event;
   if (input.resourceType === 'Task') {
     const [task] = await readTasks(medplum, `Task?_id=${input.id}`);
-    return task && run(medplum, task);
+    return task && runJob(medplum, task);
   }
   const now = Date.now();
   const found = ofType('Task', await readAll(medplum, [overdueJobs(now, config)]));

@@ -24,8 +24,8 @@ import { ofType, readInTransaction } from '../lib/read.ts';
 import { writeRows } from '../lib/rows.ts';
 
 /**
- * Remembers that an appointment is about to be deleted.
- * @param more - the entries that are written with it
+ * Creates the Task that records the coming deletion of an appointment.
+ * @param more - reads further entries for the same transaction, again at each attempt
  * @throws Error when it could not be written: then the appointment must not be deleted
  */
 async function rememberDeletion(
@@ -43,6 +43,7 @@ async function rememberDeletion(
 /** The requestor id of writes in Medplum, which have no requestor. */
 const NOBODY = '';
 
+/** The issue of deleting an appointment that is still open: it must be cancelled first. */
 function deletionIssues(appointment: Appointment): Issue[] {
   const diagnostics = `The appointment is ${appointment.status} and holds its slots: cancel it before deleting it.`;
   return mayBecome(appointment, 'cancelled', 'staff')
@@ -50,6 +51,7 @@ function deletionIssues(appointment: Appointment): Issue[] {
     : [];
 }
 
+/** The issues of Slots that another open appointment holds. */
 function holderIssues(created: Appointment, others: readonly Appointment[], slots: readonly CalendarSlot[]): Issue[] {
   const holding = others.filter(
     (appointment) =>
@@ -69,51 +71,51 @@ const tooLong: Issue = {
   expression: 'Appointment.end',
 };
 
-/** A write of an appointment, as an act of its author: what it is to have, and what it had. */
+/** A write of an appointment, as an act of its author, with its Slots before and after. */
 const actOf = (input: Appointment, stored?: Appointment): Act => ({
   id: `Appointment/${input.id}`,
   author: input.meta?.author?.reference ?? `Appointment/${input.id}`,
   slots: [...new Set([...slotIdsOf(input), ...slotIdsOf(stored)])],
 });
 
-/** Whether a time lies directly before or after another, as a buffer does. */
+/** Whether an interval lies directly before or after another, as a buffer does. */
 const isBeside = (interval: Interval, other: Interval): boolean =>
   interval.end === other.start || other.end === interval.start;
 
-/** The Slots that a moved appointment names anew although they lie at another time. */
-function elsewhereIssues(input: Appointment, stored: Appointment | undefined, named: readonly CalendarSlot[]): Issue[] {
+/** The issues of Slots that a changed appointment adds although they lie at another time; none for a new appointment. */
+function elsewhereIssues(input: Appointment, stored: Appointment | undefined, slots: readonly CalendarSlot[]): Issue[] {
   const time = timeOf(input);
-  const before = slotIdsOf(stored);
+  const storedIds = slotIdsOf(stored);
   const isElsewhere = (slot: CalendarSlot): boolean =>
     stored !== undefined &&
-    !before.includes(slot.id) &&
+    !storedIds.includes(slot.id) &&
     slot.status !== 'busy-unavailable' &&
     time !== undefined &&
     !overlaps(slot, time) &&
     !(slot.isNew && isBeside(slot, time));
-  return named.filter(isElsewhere).map(({ id }) => ({
+  return slots.filter(isElsewhere).map(({ id }) => ({
     code: 'slot-mismatch',
     diagnostics: `Slot/${id} does not lie at the time of the appointment.`,
     expression: `Appointment.slot[${slotIdsOf(input).indexOf(id)}]`,
   }));
 }
 
-/** Why an appointment does not get other Slots of the calendars that it is in, for the time that it has there. */
+/** The issue of replacing all Slots of an appointment by others at the same time in the same calendars. */
 async function ontoItselfIssues(
   medplum: MedplumClient,
   input: Appointment,
   stored: Appointment | undefined,
-  named: readonly CalendarSlot[],
+  newSlots: readonly CalendarSlot[],
 ): Promise<Issue[]> {
-  const [before, after, earlier] = [timeOf(stored), timeOf(input), slotIdsOf(stored)];
-  const isSameTime = before?.start === after?.start && before?.end === after?.end;
-  if (!stored || !isSameTime || named.length === 0 || named.some(({ id }) => earlier.includes(id))) {
+  const [oldTime, newTime, oldIds] = [timeOf(stored), timeOf(input), slotIdsOf(stored)];
+  const isSameTime = oldTime?.start === newTime?.start && oldTime?.end === newTime?.end;
+  if (!stored || !isSameTime || newSlots.length === 0 || newSlots.some(({ id }) => oldIds.includes(id))) {
     return [];
   }
-  const left = (await readTaken(medplum, stored)).named;
+  const oldSlots = (await readTaken(medplum, stored)).named;
   const calendarsOf = (slots: readonly CalendarSlot[]) => [...new Set(slots.map(({ schedule }) => schedule))].sort();
-  const isThere = left.length === earlier.length && left.every(isTaken);
-  return isThere && isSameJson(calendarsOf(left), calendarsOf(named))
+  const holdsOldSlots = oldSlots.length === oldIds.length && oldSlots.every(isTaken);
+  return holdsOldSlots && isSameJson(calendarsOf(oldSlots), calendarsOf(newSlots))
     ? [
         {
           code: 'slot-mismatch',
@@ -124,21 +126,21 @@ async function ontoItselfIssues(
     : [];
 }
 
-/** Reserves the time of an appointment, or returns the conflict. */
+/** Reserves the time of an appointment, or returns the conflicts; `taken` as `readForChange` has read it. */
 async function externalSlotIssues(
   medplum: MedplumClient,
   input: Appointment,
   stored: Appointment | undefined,
-  known: readonly (readonly Resource[])[],
+  taken: readonly (readonly Resource[])[],
 ): Promise<Issue[]> {
   if (!takesTime(input)) {
     return [];
   }
-  const { named, appointments, schedules: found, isKnown } = await readTaken(medplum, input, known);
-  // If its new Slots are not known yet, a moved appointment is judged in the calendars that it has.
+  const { named, appointments, schedules: found, isKnown: isComplete } = await readTaken(medplum, input, taken);
+  // Without known new Slots, a moved appointment is validated in its current calendars.
   const schedules = found.length > 0 || !stored ? found : (await readTaken(medplum, stored)).schedules;
-  const isAlone = mustBeAlone(input, named, config);
-  const held = isAlone ? holderIssues(input, appointments, named) : [];
+  const mustNotOverlap = mustBeAlone(input, named, config);
+  const held = mustNotOverlap ? holderIssues(input, appointments, named) : [];
   const elsewhere = [
     ...elsewhereIssues(input, stored, named),
     ...(await ontoItselfIssues(medplum, input, stored, named)),
@@ -147,12 +149,14 @@ async function externalSlotIssues(
     return [...held, ...elsewhere];
   }
   const act = actOf(input, stored);
-  const against = isAlone ? 'everything' : 'nothing';
-  const externals = timesTaken(input, named, schedules, isKnown, config).map((one) => ({ ...one, against }) as const);
+  const against = mustNotOverlap ? 'everything' : 'nothing';
+  const externals = timesTaken(input, named, schedules, isComplete, config).map(
+    (slot) => ({ ...slot, against }) as const,
+  );
   const issues: Issue[] = [];
-  for (const [schedule, own] of Map.groupBy(externals, ({ from }) => from.schedule)) {
+  for (const [schedule, slotsOfSchedule] of Map.groupBy(externals, ({ from }) => from.schedule)) {
     const { serviceType = [] } = schedules.find((calendar) => calendar.schedule.id === schedule)?.schedule ?? {};
-    const reserved = await reserve(medplum, schedule, own, act, serviceType);
+    const reserved = await reserve(medplum, schedule, slotsOfSchedule, act, serviceType);
     if (reserved.kind === 'taken') {
       const { by, from } = reserved;
       const what = `Slot/${by.id} takes the time from ${formatInstant(by.start)} to ${formatInstant(by.end)}`;
@@ -170,8 +174,8 @@ async function externalSlotIssues(
 const GONE_WITHIN = 10_000;
 
 /**
- * The entries that make messages due: the clock does not find what is gone among what has changed. What is being sent
- * is looked at when its lease is over.
+ * The entries that make the messages about a deleted appointment due: the scheduled Bot searches changed appointments,
+ * not deleted ones. A message that is being sent is checked after its lease.
  */
 async function notNotifiedEntries(medplum: MedplumClient, deleted: Appointment): Promise<BundleEntry[]> {
   const group = notifiedGroupOf(deleted, config);
@@ -198,19 +202,20 @@ async function leavingIssues(medplum: MedplumClient, stored: Appointment, input:
 }
 
 /** Ends the reservations of a stored appointment and its Slots once it no longer takes that time. */
-async function forget(medplum: MedplumClient, stored: Appointment): Promise<void> {
+async function withdrawReservations(medplum: MedplumClient, stored: Appointment): Promise<void> {
   const act = actOf(stored);
   const ids = [act.id, ...act.slots.map((id) => `Slot/${id}`)];
   await (mayBeReserved(stored) && withdraw(medplum, act, ({ id }) => ids.includes(id)));
 }
 
+/** The issues of a change. Withdraws reservations that no longer apply; reserves the time of a moved appointment. */
 async function changeIssues(medplum: MedplumClient, stored: Appointment, input: Appointment, patients: Patients) {
   const issues = validateChange(stored, input, 'staff', patients, Date.now(), config, true);
   if (issues.length > 0) {
     return issues;
   }
   const hasMoved = isMoved(stored, input, config.baseUrl);
-  await ((hasMoved || !takesTime(input)) && forget(medplum, stored));
+  await ((hasMoved || !takesTime(input)) && withdrawReservations(medplum, stored));
   return hasMoved ? externalSlotIssues(medplum, input, stored, []) : leavingIssues(medplum, stored, input);
 }
 

@@ -15,16 +15,17 @@ import { readSchedulesOf } from '../lib/booking/related-reads.ts';
 import { config } from '../lib/config.ts';
 import { ofType, readInBatch } from '../lib/read.ts';
 
+/** Adds to each appointment the policies of the Schedules of its Slots. */
 async function withPolicies(
   medplum: MedplumClient,
   appointments: readonly Appointment[],
   slots: readonly Slot[],
 ): Promise<PolicedAppointment[]> {
-  const known = await readSchedulesOf(medplum, slots);
+  const allSchedules = await readSchedulesOf(medplum, slots);
   return appointments.map((appointment) => {
-    const own = slots.filter(({ id = '' }) => slotIdsOf(appointment).includes(id));
-    const schedules = new Set(own.map(({ schedule }) => idIn(schedule, 'Schedule')));
-    const policies = known
+    const slotsOfAppointment = slots.filter(({ id = '' }) => slotIdsOf(appointment).includes(id));
+    const schedules = new Set(slotsOfAppointment.map(({ schedule }) => idIn(schedule, 'Schedule')));
+    const policies = allSchedules
       .filter(({ schedule }) => schedules.has(schedule.id))
       .map(({ schedule, services }) => effectivePolicy(schedule, services, config));
     return { appointment, policies };

@@ -30,8 +30,8 @@ const hashOf = (key: string): string => createHash('sha256').update(key).digest(
 
 const unknown = absentOutcome('unknown', 'calendar');
 
-/** The calendar file of a link; the key in the link is the only credential. */
-async function read(medplum: MedplumClient, { row: id, key }: Extract<CalendarFeedRequest, { key: string }>) {
+/** The calendar file of a link, or `unknown` if the key, which is the only credential, does not fit. */
+async function readFile(medplum: MedplumClient, { row: id, key }: Extract<CalendarFeedRequest, { key: string }>) {
   const [rows] = await readInTransaction(medplum, [`Task?_id=${id}`]);
   const [row] = ofType('Task', rows).filter((task) => isRow(task, ['calendar-feed'], config));
   const feed = row && calendarLinkOf(row);
@@ -39,16 +39,16 @@ async function read(medplum: MedplumClient, { row: id, key }: Extract<CalendarFe
     return unknown;
   }
   const [schedules] = await readInTransaction(medplum, [`Schedule?actor=${feed.actor}&_count=100`]);
-  const own = ofType('Schedule', schedules);
-  const [found] = own.length > 0 ? await readInTransaction(medplum, [takenSearch(own, Date.now())]) : [];
+  const calendars = ofType('Schedule', schedules);
+  const [found] = calendars.length > 0 ? await readInTransaction(medplum, [takenSearch(calendars, Date.now())]) : [];
   const pages = await readInTransaction(medplum, inSlotsSearches(ofType('Slot', found)));
   const appointments = new Map(ofType('Appointment', pages.flat()).map((appointment) => [appointment.id, appointment]));
   const valueString = calendarFeedFile([...appointments.values()], feed, config);
   return { resourceType: 'Parameters' as const, parameter: [{ name: 'calendar', valueString }] };
 }
 
-/** Reads, creates or ends the link of a calendar, for staff. */
-async function change(
+/** Reads (`look`), creates or renews (`make`) or ends the link of a calendar, for staff; `unknown` for all others. */
+async function changeLink(
   medplum: MedplumClient,
   { schedule: id, action, withNames }: Extract<CalendarFeedRequest, { action: string }>,
   { authorization, reference }: Requestor,
@@ -58,21 +58,21 @@ async function change(
     readInTransaction(medplum, [`Schedule?_id=${id}`], { authorization }),
   ]);
   const [schedule] = ofType('Schedule', schedules);
-  const own = schedule?.actor.find((one) => one.reference === reference?.reference)?.reference;
-  const actor = (!rights.seesAll && own) || (schedule && calendarFeedActor(schedule));
+  const ownActor = schedule?.actor.find((actor) => actor.reference === reference?.reference)?.reference;
+  const actor = (!rights.seesAll && ownActor) || (schedule && calendarFeedActor(schedule));
   // A link shows every appointment of a calendar: staff who may not see all may only create one for their own calendar.
-  if (!actor || rights.role !== 'staff' || !(rights.seesAll || own || action !== 'make')) {
+  if (!actor || rights.role !== 'staff' || !(rights.seesAll || ownActor || action !== 'make')) {
     return unknown;
   }
   const [rows] = await readInTransaction(medplum, [calendarFeedSearch(actor, config)]);
   const [stored] = ofType('Task', rows);
-  const before: CalendarLink = stored ? calendarLinkOf(stored) : { actor, hash: undefined, withNames: false };
+  const storedLink: CalendarLink = stored ? calendarLinkOf(stored) : { actor, hash: undefined, withNames: false };
   if (action === 'look' || (action === 'end' && !stored)) {
-    return calendarFeedParameters(before);
+    return calendarFeedParameters(storedLink);
   }
   const key = randomBytes(32).toString('hex');
   const feed: CalendarLink =
-    action === 'make' ? { actor, hash: hashOf(key), withNames } : { ...before, hash: undefined };
+    action === 'make' ? { actor, hash: hashOf(key), withNames } : { ...storedLink, hash: undefined };
   const row = calendarFeedRow(feed, config, stored);
   const written = await writeRows(
     medplum,
@@ -91,7 +91,6 @@ async function change(
 /**
  * Carries out `$feed`: returns the calendar file of a secret link; for staff, creates, renews or ends the link. Only a
  * hash of the secret is stored.
- *
  * @param event - input: Parameters with `token`; or with `schedule`, `action` (look, make, end) and `names`
  * @returns Parameters with `calendar`, a text (iCalendar); or with `active`, `names` and, once, `link`
  */
@@ -105,9 +104,9 @@ export async function handler(
   }
   try {
     if ('key' in request) {
-      return await read(medplum, request);
+      return await readFile(medplum, request);
     }
-    return await change(medplum, request, callerOf(event));
+    return await changeLink(medplum, request, callerOf(event));
   } catch (error) {
     if (error instanceof ReadError) {
       const diagnostics = 'The FHIR server could not be read: try again in a moment.';

@@ -6,7 +6,7 @@ import { markOutdated, publishDue } from '../lib/calendar/publish-due.ts';
 import { requestPublication, requestSweep } from '../lib/calendar/request.ts';
 import { slotChanged } from '../lib/calendar/slot-changed.ts';
 
-/** The rows that a change makes due. */
+/** The rows that a change makes due. A changed service only requests a sweep, which finds its Schedules. */
 async function dueBy(medplum: MedplumClient, resource: unknown): Promise<readonly Task[]> {
   if (isResource(resource, 'HealthcareService')) {
     await requestSweep(medplum);
@@ -22,9 +22,8 @@ async function dueBy(medplum: MedplumClient, resource: unknown): Promise<readonl
  * Schedule, a service or closed days, it marks the affected publication rows as due and publishes due rows for some
  * seconds; if rows are left, it requests its next run. After a change of a Slot, it publishes the time around it.
  * Started by cron, it publishes due rows and, at intervals, sweeps all Schedules for missed changes.
- *
- * @param event - input: what has changed, or `deletedResource` with it; none of these if started by the clock
- * @throws Error when the server could not be read or written; the clock takes it up again
+ * @param event - input: what has changed, or `deletedResource` with it; none of these if started by cron
+ * @throws Error when the server could not be read or written; the next scheduled run tries again
  */
 export async function handler(
   medplum: MedplumClient,

@@ -23,10 +23,10 @@ import { config } from '../lib/config.ts';
 import { ofType, readInBatch, readInTransaction, readPages } from '../lib/read.ts';
 import { carryOut, checkpointSearch, moveCheckpoint, RUN_LIMIT, reachedIn } from '../lib/rows.ts';
 
-/** How far it looks back at first, and where something fails, in milliseconds; `npm run check:consistency` finds the rest. */
+/** How far the first run looks back, and how long failures are retried, in ms: `npm run check:consistency` finds more. */
 const HORIZON = 60 * 60_000;
 
-/** How far it has to get before that is written down, in milliseconds. */
+/** Progress after which the checkpoint is written, in milliseconds. */
 const STEP = 5 * 60_000;
 
 /** Page size of recent changes: with their slots they must stay under Medplum's limit of 1000. */
@@ -35,7 +35,7 @@ const PAGE = 100;
 /** Age at which the job of a change counts as lost, in milliseconds: the next run sees younger changes. */
 const LATE = 30_000;
 
-/** The Slots that others have written and whose job, if they have one, is late. */
+/** The Slots written by others that are not over, and whose job, if they have one, is late. */
 function writtenByOthers(slots: readonly Slot[]): CalendarSlot[] {
   const now = Date.now();
   const isLate = (slot: Slot): boolean => now - changedAt(slot) >= LATE;
@@ -45,13 +45,13 @@ function writtenByOthers(slots: readonly Slot[]): CalendarSlot[] {
 
 const changedAt = ({ meta }: Resource): number => Date.parse(meta?.lastUpdated ?? '');
 
-/** Whether staff wrote an open appointment last, and its job is late: what they have moved may have left time behind. */
+/** Whether staff wrote an open appointment last and its job is late: a move may have left its former Slots busy. */
 const isOfStaff = (appointment: Appointment): boolean =>
   holdsSlots(appointment) && !isByService(appointment.meta, config) && Date.now() - changedAt(appointment) >= LATE;
 
 const TAKEN = 'busy,busy-tentative,busy-unavailable';
 
-/** The search for what is still offered at the time of a Slot, or takes that of an offer: of very much, some. */
+/** The search for free Slots at the time of a busy Slot, or for busy ones at the time of a free Slot; at most 50. */
 const othersAt = (slot: CalendarSlot): string =>
   searchUrl('Slot', [
     ['schedule', `Schedule/${slot.schedule}`],
@@ -61,15 +61,15 @@ const othersAt = (slot: CalendarSlot): string =>
   ]);
 
 /**
- * Publishes around those Slots that offer what is taken, or take what is offered, unless their whole calendar is published
- * since they were written: that must not begin anew.
+ * Publishes around free Slots on busy time, and around busy Slots on free time. If publishing of the whole calendar has
+ * begun since a Slot was written, the Slot is skipped: that must not begin again.
  */
 async function followSlots(medplum: MedplumClient, written: readonly CalendarSlot[], end: number): Promise<void> {
   const found = await readInBatch(medplum, written.map(othersAt));
   const others = found.map((slots) => [...calendarOf(ofType('Slot', slots), config).values()]);
   const isAgainst = (slot: CalendarSlot, other: CalendarSlot): boolean =>
     isTaken(slot) ? takesTimeOf(slot, other) : takesTimeOf(other, slot);
-  const offered = written.filter((slot, index) => others[index]?.some((one) => isAgainst(slot, one)));
+  const offered = written.filter((slot, index) => others[index]?.some((other) => isAgainst(slot, other)));
   const follow = async ({ schedule, resource }: CalendarSlot): Promise<void> => {
     const row = await publicationRow(medplum, schedule);
     const began = (row && publicationIn(row)?.began) ?? 0;
@@ -82,28 +82,27 @@ async function followSlots(medplum: MedplumClient, written: readonly CalendarSlo
 }
 
 /**
- * Lists the work for one page of recent changes.
- *
- * @param holders - from earlier pages: the holder of each Slot and the new patient of each identifier, by their ids
+ * Returns the acts that repair one page of recent changes.
+ * @param holders - extended here; from earlier pages: the appointment of each Slot id, the new patient of each identifier
  */
-function leftIn(
+function repairsFor(
   medplum: MedplumClient,
-  [changed, persons, visits, deleted]: readonly Resource[][],
+  [changed, patientsFound, encountersFound, deleted]: readonly Resource[][],
   holders: Map<string, string | undefined>,
 ): (() => Promise<void>)[] {
-  const [appointments, patients] = [ofType('Appointment', changed), ofType('Patient', persons)];
-  /** Whether another appointment has one of its Slots: which of them keeps it is for the job of the later one to decide. */
+  const [appointments, patients] = [ofType('Appointment', changed), ofType('Patient', patientsFound)];
+  /** Whether an appointment of this or an earlier page holds one of its Slots: the job of the later one resolves it. */
   const hasConflict = (appointment: Appointment): boolean => {
-    const own = holdsSlots(appointment) ? slotIdsOf(appointment) : [];
-    const others = own.filter((slot) => (holders.get(slot) ?? appointment.id) !== appointment.id);
-    for (const slot of own.filter((one) => !others.includes(one))) {
+    const heldSlots = holdsSlots(appointment) ? slotIdsOf(appointment) : [];
+    const slotsOfOthers = heldSlots.filter((slot) => (holders.get(slot) ?? appointment.id) !== appointment.id);
+    for (const slot of heldSlots.filter((id) => !slotsOfOthers.includes(id))) {
       holders.set(slot, appointment.id);
     }
-    return others.length > 0;
+    return slotsOfOthers.length > 0;
   };
-  const encounters = ofType('Encounter', visits);
-  const named = ofType('Appointment', visits);
-  const untagged = encounters.filter((encounter) => withOwners(encounter, named, config) !== encounter);
+  const encounters = ofType('Encounter', encountersFound);
+  const visitAppointments = ofType('Appointment', encountersFound);
+  const untagged = encounters.filter((encounter) => withOwners(encounter, visitAppointments, config) !== encounter);
   const slots = new Map(ofType('Slot', changed).map((slot) => [slot.id ?? '', slot]));
   const waiting = new Set(
     ofType('Task', changed).flatMap((task) =>
@@ -117,22 +116,22 @@ function leftIn(
       isOutOfSync(appointment, slots, Date.now(), config) ||
       (waiting.has(`Appointment/${appointment.id}`) && !isWaiting('request', appointment, config)),
   );
-  /** Whether another patient may be the same person: both have come with bookings, of the same moment. */
-  const isTwice = (patient: Patient): boolean =>
+  /** Whether another patient of the portal has the same identifier: simultaneous bookings may have created both. */
+  const isDuplicate = (patient: Patient): boolean =>
     isByService(patient.meta, config) &&
     (patient.identifier ?? []).some(({ system, value }) => {
       const key = JSON.stringify([ownerOf(patient, config), system, value]);
-      const other = holders.get(key) ?? patient.id;
-      holders.set(key, other);
-      return other !== patient.id;
+      const firstPatient = holders.get(key) ?? patient.id;
+      holders.set(key, firstPatient);
+      return firstPatient !== patient.id;
     });
   const inactive = patients.filter((patient) => !isActivePatient(patient));
   const gone = [...inactive, ...ofType('Patient', deleted)].flatMap(({ id }) => id ?? []);
-  const twice = patients.filter((patient) => isActivePatient(patient) && isTwice(patient));
+  const duplicates = patients.filter((patient) => isActivePatient(patient) && isDuplicate(patient));
   return [
     ...outOfSync.map((appointment) => () => syncAppointment(medplum, appointment)),
     ...(gone.length > 0 ? [() => syncAppointmentsOfPatients(medplum, gone)] : []),
-    ...twice.map(
+    ...duplicates.map(
       ({ id = '' }) =>
         () =>
           followPatient(medplum, id),
@@ -145,11 +144,13 @@ function leftIn(
   ];
 }
 
-/** Up to which moment all changes were read with these pages, each of which may be the last of its search. */
+/** The moment up to which all changes have been read: the last change of a full page, or now if no page is full. */
 function readUpTo(pages: readonly Resource[][], now: number): number {
   const types = ['Appointment', 'Patient', 'Encounter', 'Patient', 'Slot', 'Slot'] as const;
-  const own = pages.map((page, index) => page.filter(({ resourceType }) => resourceType === types[index]));
-  const ends = own.flatMap((page) => (page.length < PAGE ? [] : [Date.parse(page.at(-1)?.meta?.lastUpdated ?? '')]));
+  const results = pages.map((page, index) => page.filter(({ resourceType }) => resourceType === types[index]));
+  const ends = results.flatMap((page) =>
+    page.length < PAGE ? [] : [Date.parse(page.at(-1)?.meta?.lastUpdated ?? '')],
+  );
   return Math.min(now, ...ends);
 }
 
@@ -157,7 +158,6 @@ function readUpTo(pages: readonly Resource[][], now: number): number {
  * Runs every minute. Ends holds and requests that are over, and repeats lost jobs of `sync-slots`, `publish-slots`,
  * `handle-patient-change` and `tag-encounter` for all changes since its last run. Medplum does not rerun a failed Bot,
  * and a job may be lost with its server.
- *
  * @throws Error when Medplum does not answer, or something could not be corrected; the next run tries again
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
@@ -166,10 +166,10 @@ export async function handler(medplum: MedplumClient): Promise<void> {
   const [rows] = await readInTransaction(medplum, [checkpointSearch('reconcile')]);
   const [row] = ofType('Task', rows);
   const stored = reachedIn(row) ?? start - HORIZON;
-  // The clock may have been ahead.
+  // The clock of the last run may have been ahead.
   const before = Math.min(stored, start);
   let reached = before;
-  /** Up to where it has read, whether or not all of it could be followed. */
+  /** The moment up to which changes were read, even if some could not be repaired. */
   let tried = before;
   let isWhole = true;
   // Writes by others cost a search each time, so they are read only once.
@@ -199,7 +199,7 @@ export async function handler(medplum: MedplumClient): Promise<void> {
     ];
     for await (const pages of readPages(medplum, searches, { count: PAGE, end })) {
       const written = writtenByOthers(ofType('Slot', pages.slice(-2).flat()));
-      const acts = leftIn(medplum, pages, holders);
+      const acts = repairsFor(medplum, pages, holders);
       if (written.length > 0) {
         step = 0;
         acts.push(() => followSlots(medplum, written, end));

@@ -10,9 +10,8 @@ import { checkVisit } from '../lib/visits/affected-visits.ts';
 
 /**
  * Follows what clinic staff do with an appointment in Medplum: a confirmation makes its slots busy, a cancellation or
- * deletion frees them, and an appointment whose patient is gone does not stay open. Its subscribers are told of it in
- * the same run: to start another Bot would cost more than to read what they subscribe to.
- *
+ * deletion frees them, and an appointment whose patient is gone does not stay open. Its subscribers are notified in the
+ * same run: to start another Bot would cost more than to read their Subscriptions.
  * @param event - input: the Appointment, or `deletedResource` with it, as the Subscription delivers it
  * @throws Error when one of the two could not be done
  * @see specification section 3

@@ -9,7 +9,6 @@ import { ofType, readInTransaction } from '../lib/read.ts';
 
 /**
  * Checks the booking policy, the opening hours and the visit of a Schedule or HealthcareService before Medplum stores it.
- *
  * @param event - input: the resource as it would be stored
  * @returns `true` to allow the write, or the OperationOutcome with which Medplum refuses it
  * @throws ReadError when the stored service could not be read: the write fails

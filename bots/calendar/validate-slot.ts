@@ -41,7 +41,7 @@ function overbooked(slot: Slot, { id, start, end }: Interval & { readonly id: st
   };
 }
 
-/** A write of a Slot, as an act of its author; one without an author is nobody else's. */
+/** A write of a Slot, as an act of its author; without one, the Slot itself counts as the author. */
 const actOf = ({ id = '', meta }: Slot): Act => ({
   id: `Slot/${id}`,
   author: meta?.author?.reference ?? `Slot/${id}`,
@@ -53,8 +53,8 @@ const servicesNamedBy = ({ serviceType }: Slot): Slot['serviceType'] =>
   serviceIdsOf({ serviceType }).length > 0 ? serviceType : undefined;
 
 /**
- * The kinds of time that a Slot must not overlap, unless that is marked as on purpose. A new booked Slot is validated with
- * its appointment.
+ * The kinds of time that a Slot must not overlap, unless it is marked as an overbooking: none for a block. A new booked
+ * Slot must avoid reservations only: the rest is validated with its appointment.
  */
 function againstWhat(slot: Slot, isBookable: boolean): ExternalSlot['against'] {
   const isBlock = !isBooked(slot) && !isBuffer(slot);
@@ -67,7 +67,7 @@ interface SlotValidation {
   readonly lane?: string | undefined;
 }
 
-/** Reserves the time that a Slot takes, unless the stored one takes it already. */
+/** Reserves the time that a Slot makes busy, unless the stored Slot covers it already; or returns the conflict. */
 async function validateSlotWrite(
   medplum: MedplumClient,
   slot: Slot,
@@ -78,17 +78,17 @@ async function validateSlotWrite(
   if (schedule === undefined || start === undefined || end === undefined) {
     return { issues: [] };
   }
-  const earlier = stored && calendarSlot(stored, config);
-  const own = earlier?.schedule === schedule ? earlier : undefined;
-  if (own && isTaken(own) && own.start <= start && end <= own.end) {
+  const storedSlot = stored && calendarSlot(stored, config);
+  const current = storedSlot?.schedule === schedule ? storedSlot : undefined;
+  if (current && isTaken(current) && current.start <= start && end <= current.end) {
     return { issues: [] };
   }
-  const fresh = externalBusySlot(schedule, { start, end }, slot);
-  // A stored Slot keeps its lane.
-  const from = own?.role === 'bookable' ? own : own ? { ...fresh, lane: own.lane, capacity: 1 } : fresh;
+  const newSlot = externalBusySlot(schedule, { start, end }, slot);
+  const from =
+    current?.role === 'bookable' ? current : current ? { ...newSlot, lane: current.lane, capacity: 1 } : newSlot;
   // Its appointment moves with it, so the rules of appointments apply.
-  const against = holder ? 'everything' : againstWhat(slot, own?.role === 'bookable');
-  const isOnPurpose = [slot, ...(holder ? [holder] : [])].some((one) => isOverbooking(one, config));
+  const against = holder ? 'everything' : againstWhat(slot, current?.role === 'bookable');
+  const isOnPurpose = [slot, ...(holder ? [holder] : [])].some((resource) => isOverbooking(resource, config));
   const external: ExternalSlot = {
     ...{ from, start, end, against: isOnPurpose ? 'nothing' : against },
     ...(holder && { types: holder.serviceType ?? [] }),
@@ -102,14 +102,14 @@ async function validateSlotWrite(
 }
 
 /** Ends the reservation of a stored Slot once it no longer takes that time. */
-async function forget(medplum: MedplumClient, stored: Slot): Promise<void> {
+async function withdrawReservation(medplum: MedplumClient, stored: Slot): Promise<void> {
   const act = actOf(stored);
-  const isYoung = isTaken(stored) && !isByService(stored.meta, config) && mayBeReserved(stored);
-  await (isYoung && withdraw(medplum, act, ({ id }) => id === act.id));
+  const mayHaveReservation = isTaken(stored) && !isByService(stored.meta, config) && mayBeReserved(stored);
+  await (mayHaveReservation && withdraw(medplum, act, ({ id }) => id === act.id));
 }
 
 /** The form in which to store a Slot that is set free: entered-in-error if its time goes back to bookable slots. */
-async function opened(medplum: MedplumClient, slot: Slot, stored: Slot): Promise<Slot> {
+async function asSetFree(medplum: MedplumClient, slot: Slot, stored: Slot): Promise<Slot> {
   const former = slot.status === 'free' ? calendarSlot(stored, config) : undefined;
   if (!former || former.role === 'bookable') {
     return slot;
@@ -124,7 +124,6 @@ async function opened(medplum: MedplumClient, slot: Slot, stored: Slot): Promise
  * `$hold`. Medplum runs this Bot before the write, so that if a booking and another write take the same time, one of
  * them fails. Only the service itself may offer a Slot again while an appointment holds it; and only the service
  * changes the marks that say what a Slot is.
- *
  * @param event - input: the Slot as it would be stored
  * @returns `true` or the Slot with its marks to allow the write, or the OperationOutcome with which Medplum refuses it
  * @throws Error when the calendar could not be read or written: the write fails
@@ -135,16 +134,16 @@ export async function handler(
   { input: slot, headers }: BotEvent<Slot>,
 ): Promise<true | Slot | OperationOutcome> {
   if (isDeletion({ headers })) {
-    await forget(medplum, slot);
+    await withdrawReservation(medplum, slot);
     return true;
   }
   const { id } = slot;
   const time = takenTime(slot);
-  const own = id === undefined ? [] : [holdersUrl(id), `Slot?_id=${id}`];
-  const more = time ? reservationSearches(time.schedule, time, servicesNamedBy(slot)) : [];
-  const reader = await readAhead(medplum, [...own, ...more]);
-  const found = (await readInTransaction(reader, own)).flat();
-  const stored = id === undefined ? undefined : ofType('Slot', found).find((one) => one.id === id);
+  const storedSearches = id === undefined ? [] : [holdersUrl(id), `Slot?_id=${id}`];
+  const reservationUrls = time ? reservationSearches(time.schedule, time, servicesNamedBy(slot)) : [];
+  const reader = await readAhead(medplum, [...storedSearches, ...reservationUrls]);
+  const found = (await readInTransaction(reader, storedSearches)).flat();
+  const stored = id === undefined ? undefined : ofType('Slot', found).find((candidate) => candidate.id === id);
   const now = Date.now();
   const issues = heldSlotIssues(slot, stored, found, now, config);
   const holder = stored && hasOtherTime(slot, stored) ? holderOf(found, now, config) : undefined;
@@ -152,7 +151,7 @@ export async function handler(
   if (validated.issues.length > 0) {
     return toOperationOutcome(validated.issues, config, 'patch');
   }
-  await (stored && !time && forget(reader, stored));
-  const laned = validated.lane === undefined ? slot : takenInLane(slot, validated.lane, config);
-  return stored ? withMarks(await opened(reader, laned, stored), stored, config) : laned === slot || laned;
+  await (stored && !time && withdrawReservation(reader, stored));
+  const inLane = validated.lane === undefined ? slot : takenInLane(slot, validated.lane, config);
+  return stored ? withMarks(await asSetFree(reader, inLane, stored), stored, config) : inLane === slot || inLane;
 }

@@ -28,6 +28,7 @@ interface AppointmentRights {
   readonly seesAll: boolean;
 }
 
+/** Whether the caller is staff who may change all appointments in Medplum. */
 export const changesAll = ({ role, changeable }: AppointmentRights): boolean =>
   role === 'staff' && changeable.includes('Appointment');
 

@@ -22,7 +22,6 @@ export type BundleResponse =
 
 /** The credentials of a request, and how much of `meta` the server returns. */
 export interface RequestOptions {
-  /** Credentials to send; by default the Bot's own. */
   readonly authorization?: string | undefined;
   /** Whether `meta` contains the author of a resource (Medplum's extended mode). */
   readonly withAuthors?: boolean;
@@ -67,7 +66,6 @@ export interface BotResponse {
   readonly body: unknown;
 }
 
-/** The reason why a request has no response. */
 export type RequestFailure = 'not-connected' | 'no-answer' | 'too-late';
 
 /** Errors of a failed connect: the server has received nothing. */
@@ -140,6 +138,7 @@ const unanswered: Readonly<Record<RequestFailure, BundleResponse>> = {
 /** Medplum refuses a transaction as a whole if a resource in it was deleted after it was read. */
 const isAbsence = (status: number): boolean => status === 404 || status === 410;
 
+/** The result of a batch or transaction. An unexpected status leaves open whether it was carried out: `lost`. */
 function classify({ status, body }: BotResponse): BundleResponse {
   if (status === 200 && isResource(body, 'Bundle')) {
     return { kind: 'done', bundle: body };
@@ -222,9 +221,9 @@ function inWriteOrder(bundle: Bundle) {
     const found = answer.entry ?? [];
     const entry = [...found];
     for (const [position, { index }] of order.entries()) {
-      const one = found[position];
-      if (one && found.length === entries.length) {
-        entry[index] = one;
+      const restoredEntry = found[position];
+      if (restoredEntry && found.length === entries.length) {
+        entry[index] = restoredEntry;
       }
     }
     return { ...answer, entry };
@@ -328,7 +327,7 @@ export const contestedAttempts: Attempts = { most: 50, within: 6_000 };
 /**
  * Runs an operation that reads, decides and writes, and repeats it after a conflict with a concurrent change.
  * @param isOvertaken - whether the result calls for another attempt
- * @returns the result of the last attempt
+ * @returns the result of the last attempt, which may still be overtaken
  */
 export async function retryOvertaken<T>(
   act: () => Promise<T>,

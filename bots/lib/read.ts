@@ -59,7 +59,7 @@ function errorOf(answer: BundleResponse): ReadError {
   return new ReadError(`The FHIR server could not be read. ${reason}`, isLimited);
 }
 
-/** The server did not respond to a read, or refused it: no decision was made. Whatever reads throws it. */
+/** The server did not respond to a read, or refused it: no decision was made. */
 export class ReadError extends MedplumError {
   override readonly name = 'ReadError';
 }
@@ -67,10 +67,10 @@ export class ReadError extends MedplumError {
 /** Maximum number of attempts of a read: after a broken connection, repeating it is safe. */
 const ATTEMPTS = 2;
 
-/** The credentials of a read; by default the Bot's own. */
 type Rights = Pick<RequestOptions, 'authorization'>;
 
-async function send(medplum: MedplumClient, type: 'batch' | 'transaction', entry: BundleEntry[], rights: Rights) {
+/** Sends a read, once more if its response was lost for another reason than a timeout. */
+async function sendRead(medplum: MedplumClient, type: 'batch' | 'transaction', entry: BundleEntry[], rights: Rights) {
   let answer: BundleResponse;
   let attempt = 0;
   do {
@@ -104,13 +104,13 @@ export async function readAhead(
   return Object.create(medplum, { responses: { value: responses } });
 }
 
-/** Removes and returns a response that was read ahead. */
 function taken({ responses }: ReadAheadClient, url: string): BundleEntry | undefined {
   const answer = responses?.get(url);
   responses?.delete(url);
   return answer;
 }
 
+/** The response entries of URLs, read ahead or sent now. @throws ReadError when an entry fails (`isAnswer`) */
 async function readEntries(
   medplum: MedplumClient,
   type: 'batch' | 'transaction',
@@ -126,7 +126,7 @@ async function readEntries(
   if (urls.length === 0) {
     return [];
   }
-  const answer = await send(
+  const answer = await sendRead(
     medplum,
     type,
     urls.map((url) => ({ request: { method: 'GET', url } })),
@@ -214,7 +214,10 @@ export const readLeaving = async (medplum: MedplumClient, since: number | undefi
   ).flatMap(({ id }) => id ?? []);
 };
 
-/** Sends a batch with the given rights and returns its response entries, whatever their status. */
+/**
+ * Sends a batch with the given rights and returns its response entries, whatever their status.
+ * @throws ReadError when the server does not respond to every entry
+ */
 export async function readResponses(
   medplum: MedplumClient,
   entry: BundleEntry[],
@@ -293,7 +296,7 @@ export async function readWhole(medplum: MedplumClient, searches: readonly Bundl
 }
 
 /**
- * How results can be ordered so that a page begins where the one before ended: where a resource stands in the order.
+ * The orders in which a page can begin where the previous one ended, each with its value for a resource.
  */
 const orders = {
   _lastUpdated: ({ meta }: Resource) => meta?.lastUpdated,
@@ -305,7 +308,6 @@ const orders = {
 } as const;
 
 interface Paging {
-  /** The element that the results are ordered by. */
   readonly order?: keyof typeof orders;
   readonly isLatestFirst?: boolean;
   /** Page size; by default Medplum's maximum. */
@@ -321,7 +323,7 @@ interface Reading {
   readonly offset: number;
 }
 
-/** How many results a page has: as many as Medplum allows. */
+/** Medplum's maximum page size. */
 export const MAX_RESULTS = 1_000;
 
 /** The relative URL of a page of a search, by default the first. The search has a query already, if only `Type?`. */
@@ -339,20 +341,21 @@ export function pageUrl(
   })}`;
 }
 
+/** The position of the next page; `undefined` after the last one. Included resources of other types do not count. */
 function nextReading(reading: Reading, page: readonly Resource[], order: keyof typeof orders, count: number) {
-  const own = page.filter(({ resourceType }) => reading.search.startsWith(`${resourceType}?`));
-  const last = own.at(-1);
-  const from = own.length < count || !last ? undefined : orders[order](last);
+  const results = page.filter(({ resourceType }) => reading.search.startsWith(`${resourceType}?`));
+  const last = results.at(-1);
+  const from = results.length < count || !last ? undefined : orders[order](last);
   const offset = from === reading.from ? reading.offset + count : 0;
   return from === undefined ? undefined : { ...reading, from, offset };
 }
 
 /**
- * Reads all that some searches find, page by page and however much it is: a page begins where the one before has ended,
- * not after so many results, of which Medplum counts ten thousand at most. Results that change, or stand where two
- * pages meet, may come twice; none is left out.
+ * Reads all results of searches, page by page. A page begins at the last value of the previous page, not at an offset:
+ * Medplum's offsets end at ten thousand. Results that change, or lie where two pages meet, may come twice; none is
+ * left out.
  * @param searches - relative to the FHIR base address
- * @returns for each page what each of the searches has found: nothing once it is over
+ * @yields the resources by search, page after page; none for a search that is over
  */
 export async function* readPages(
   medplum: MedplumClient,
@@ -361,18 +364,18 @@ export async function* readPages(
 ): AsyncGenerator<Resource[][]> {
   const { order = '_lastUpdated', count = MAX_RESULTS, end = Number.POSITIVE_INFINITY } = paging;
   let readings: (Reading | undefined)[] = searches.map((search) => ({ search, offset: 0 }));
-  while (readings.some((one) => one !== undefined) && Date.now() < end) {
-    const read = await readInTransaction(
+  while (readings.some((reading) => reading !== undefined) && Date.now() < end) {
+    const results = await readInTransaction(
       medplum,
-      readings.flatMap((one) => (one ? [pageUrl(one.search, paging, one)] : [])),
+      readings.flatMap((reading) => (reading ? [pageUrl(reading.search, paging, reading)] : [])),
     );
-    const pages = readings.map((one) => (one ? (read.shift() ?? []) : []));
+    const pages = readings.map((reading) => (reading ? (results.shift() ?? []) : []));
     yield pages;
-    readings = readings.map((one, index) => one && nextReading(one, pages[index] ?? [], order, count));
+    readings = readings.map((reading, index) => reading && nextReading(reading, pages[index] ?? [], order, count));
   }
 }
 
-/** Reads all that some searches find, each resource once, as it was read last. */
+/** Reads all results of searches; a resource that was read twice is returned once, as it was read last. */
 export async function readAll(
   medplum: MedplumClient,
   searches: readonly string[],
@@ -387,7 +390,6 @@ export async function readAll(
   return [...found.values()];
 }
 
-/** The resources of one type among others. */
 export function ofType<T extends ResourceType>(type: T, resources: readonly Resource[] = []): ExtractResource<T>[] {
   return resources.flatMap((resource) => (isResource(resource, type) ? [resource] : []));
 }

@@ -39,7 +39,6 @@ import {
   readNotifiedTogether,
 } from '../lib/visits/dependent-appointments.ts';
 
-/** The message and appointments of a link. */
 interface Asked {
   readonly row: Task;
   readonly thread: Thread;
@@ -60,6 +59,7 @@ const openOf = ({ found, dependents }: Asked): Appointment[] =>
     (appointment) => appointment !== undefined,
   );
 
+/** The entries that store that the patient comes; none for what is stored already. */
 function comingEntries(appointments: readonly Appointment[], { thread, row }: Asked): BundleEntry[] {
   return [
     ...appointments.flatMap((stored) => {
@@ -77,6 +77,7 @@ function comingEntries(appointments: readonly Appointment[], { thread, row }: As
 
 const addressesOf = ({ last }: Pick<Asked, 'last'>): string[] => (last ? [addressOf(last) ?? ''] : []);
 
+/** The entries of a reply: refused or wanted messages, a cancellation, or attendance; none to look for another time. */
 async function entriesOf(medplum: MedplumClient, answer: MessageReply, asked: Asked): Promise<BundleEntry[]> {
   const { appointment } = asked.found;
   if (isAboutMessages(answer)) {
@@ -102,8 +103,8 @@ const byPerson = (entry: readonly BundleEntry[]): BundleEntry[] =>
       : one,
   );
 
-/** Books, as the appointment's portal would, and by its rules; the link is all that it takes. */
-async function book(
+/** Books or moves on behalf of the appointment's portal, by its rules (`role`). The link is the only credential. */
+async function bookFor(
   medplum: MedplumClient,
   asked: Asked,
   stored: Appointment,
@@ -135,23 +136,28 @@ async function book(
   return replyParameters(asked.thread, appointments, possible, config);
 }
 
-/** Books what is offered to a person. */
 function acceptOffer(medplum: MedplumClient, asked: Asked, offer: Appointment) {
   const accepted = openOf(asked).map(({ meta: _, extension: __, ...one }) => one);
   // Offers of staff need no confirmation.
   const role = ownerOf(offer, config) === undefined ? 'staff' : 'requestor';
-  return book(medplum, asked, offer, bodyFor(accepted), role);
+  return bookFor(medplum, asked, offer, bodyFor(accepted), role);
 }
 
-/** Moves to a time that a person has chosen: what is not named stays as it is. */
 function moveTo(medplum: MedplumClient, asked: Asked, stored: Appointment, to: ReplyRequest['to']) {
   const { id, identifier, participant } = stored;
   const patients = participant.filter(({ actor }) => actor?.reference?.startsWith('Patient/'));
   const kept = { id, ...(identifier && { identifier }), participant: patients };
-  return book(medplum, asked, stored, { resourceType: 'Appointment', status: 'proposed', ...kept, ...to }, 'requestor');
+  return bookFor(
+    medplum,
+    asked,
+    stored,
+    { resourceType: 'Appointment', status: 'proposed', ...kept, ...to },
+    'requestor',
+  );
 }
 
-async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
+/** Reads what a link is about. Once the link is over, no appointment is returned except in `found`. */
+async function readAsked(medplum: MedplumClient, row: Task): Promise<Asked> {
   const thread = threadOf(row);
   const { group } = thread;
   const [visit, sent] = await readInTransaction(medplum, [
@@ -181,7 +187,8 @@ async function read(medplum: MedplumClient, row: Task): Promise<Asked> {
     : { row, thread, found, dependents, appointments, last, isRefused };
 }
 
-async function attempt(
+/** Decides once about a reply and writes it. An impossible reply is refused; a repeated one has no effect. */
+async function answerOnce(
   medplum: MedplumClient,
   { input, ...event }: BotEvent<unknown>,
 ): Promise<Parameters | OperationOutcome | 'overtaken'> {
@@ -191,7 +198,7 @@ async function attempt(
   if (!request || !row || !isGood(request, threadOf(row), Date.now())) {
     return absentOutcome('unknown');
   }
-  const asked = await read(medplum, row);
+  const asked = await readAsked(medplum, row);
   const { appointments, isRefused } = asked;
   const { appointment } = asked.found;
   const limited = [asked.found, ...asked.dependents].flatMap((relatedAppointment) =>
@@ -214,7 +221,6 @@ async function attempt(
     parseInstant(stored.end) === parseInstant(to?.end) &&
     slotIdsOf(stored).includes(slotIdsOf(to)[0] ?? '');
   if (to && appointment?.status !== 'cancelled' && appointment && isThere(appointment)) {
-    // The same answer sent again.
     return replyParameters(asked.thread, appointments, possible, config);
   }
   if (answer === undefined) {
@@ -255,19 +261,19 @@ async function attempt(
 }
 
 /**
- * Carries out `$answer`: what a person answers to a message, by the link in it. The link is all that it takes, whoever calls.
+ * Carries out `$answer`: the reply of a person to a message. The link in the message is the only credential.
  * @param event - input: Parameters with `token`, from the link, and `answer` (come, cancel, stop, start, move, this with
  *   `slot`, `start` and `end` once a time is chosen), or none to look first
- * @returns Parameters with the appointment's time and state, and what can be answered; an OperationOutcome (not found) for a
- *   link that is unknown, has been replaced by that of a later message, or is over
+ * @returns Parameters with the appointment's time and state, and the possible replies; or an OperationOutcome: not found
+ *   for a link that is unknown or that a later message has replaced, otherwise the refusal
  */
 export async function handler(
   medplum: MedplumClient,
   event: BotEvent<unknown>,
 ): Promise<Parameters | OperationOutcome> {
   const answer = await retryOvertaken(
-    () => attempt(medplum, event),
-    (one) => one === 'overtaken',
+    () => answerOnce(medplum, event),
+    (result) => result === 'overtaken',
   );
   const diagnostics = 'Others changed the appointment at the same moment. Nothing was changed; try again.';
   return answer === 'overtaken' ? toOperationOutcome([{ code: 'booking-conflict', diagnostics }], config) : answer;

@@ -12,7 +12,7 @@ import { messageReturned } from '../lib/messages/undelivered.ts';
 import { ofType, readInTransaction } from '../lib/read.ts';
 import { checkpointSearch, moveCheckpoint, reachedIn } from '../lib/rows.ts';
 
-/** How far a run looks back behind the one before, in milliseconds: a change that was under way then is stored by now. */
+/** Overlap with the previous run, in milliseconds: a change that was being written then is stored by now. */
 const OVERLAP = 2 * 60_000;
 
 /** How many changed appointments, and how many due ones, a run reads. */
@@ -56,9 +56,9 @@ const result = (kind: string, reason?: string): Parameters => ({
 });
 
 /**
- * Runs every minute: sends people what they are to know of appointments that have changed, reminds them of those that come
- * near, and tries again what could not be sent. What is left when its time is over waits for the next run.
- * @param event - input: the Bot itself, as the clock starts it; or Parameters: `to`, an address for a test, or `returned` and
+ * Runs every minute: notifies people of changed appointments, reminds them of appointments, and retries failed messages.
+ * The next run continues after the time limit.
+ * @param event - input: the Bot itself, as cron starts it; or Parameters: `to`, an address for a test, or `returned` and
  *   `status`, the number of a message that came back, and why
  * @throws Error with all that could not be done; the next run does it
  */

@@ -10,9 +10,8 @@ const JOB_WAITS = 200;
 /**
  * Delivers what waits in the outboxes of a subscriber.
  *
- * A job occupies one of the few places in Medplum's queue, which bookings need too. So it waits only for a moment. A
- * delivery that takes longer goes on in the server's process without occupying a place; should that process end, its
- * lease runs out, and the Bot retry-deliveries starts the delivery anew.
+ * A job occupies one of the few workers of Medplum's queue, which bookings need, too: it waits only for a moment. A longer
+ * delivery continues in the server's process. If that ends, the lease expires and `retry-deliveries` starts again.
  * @param event - input: the outboxes, as Medplum's own Subscription delivers them
  * @throws Error when Medplum does not answer; the Bot retry-deliveries starts another delivery
  */

@@ -32,7 +32,7 @@ async function expunge(medplum: MedplumClient, reference: string): Promise<void>
 }
 
 /** Carries out a removal. After a crash the copy is found again by its identifier. */
-async function remove(medplum: MedplumClient, { reference, replacement }: Removal): Promise<void> {
+async function carryOutRemoval(medplum: MedplumClient, { reference, replacement }: Removal): Promise<void> {
   if (replacement) {
     const [, id = ''] = reference.split('/');
     const { system, value } = replacement.identifier?.[0] ?? {};
@@ -44,8 +44,8 @@ async function remove(medplum: MedplumClient, { reference, replacement }: Remova
 }
 
 /**
- * Removes what an erasure has left to others and what is over by now, with all versions; of an appointment a copy without
- * the erased person stays. One that cannot be removed holds up no other.
+ * Removes the resources that an erasure kept for others and that are over now, with all versions. A copy of an
+ * appointment without the erased person stays. A failure does not hold up the others.
  * @param end - no removal starts after it; milliseconds since 1970 UTC
  */
 async function removeErased(medplum: MedplumClient, end: number): Promise<void> {
@@ -57,7 +57,7 @@ async function removeErased(medplum: MedplumClient, end: number): Promise<void> 
     const isDeleted = entries.length > 0 && entries[0]?.resource === undefined;
     const removal = dueRemoval(row, { isDeleted, versions }, { config, hash });
     if (removal) {
-      await remove(medplum, removal);
+      await carryOutRemoval(medplum, removal);
       await expunge(medplum, `Task/${row.id}`);
     }
   });
@@ -65,9 +65,8 @@ async function removeErased(medplum: MedplumClient, end: number): Promise<void> 
 }
 
 /**
- * Is started by the clock and deletes what is no longer needed: delivered events that are older than
- * `notifications.keepEventsDays`, what ended Subscriptions have left behind, and what an erasure left to others. It can
- * be interrupted at any point.
+ * Scheduled. Deletes delivered events that are older than `notifications.keepEventsDays`, the remains of ended
+ * Subscriptions, and resources that an erasure kept for others. It can be interrupted at any point.
  */
 export async function handler(medplum: MedplumClient): Promise<void> {
   const end = Date.now() + RUN_LIMIT;

@@ -5,8 +5,8 @@ import { writeInTheEnd } from '../lib/medplum.ts';
 import { readOutbox, writeOutbox } from '../lib/notifications/outbox-store.ts';
 
 /**
- * Follows the status that somebody has set in Medplum: one that an administrator switches on again gets its handshake, and
- * waiting events after it; nothing more is recorded for one that was switched off.
+ * Updates an outbox after a status was set in Medplum: a Subscription that is switched on again gets its handshake, then
+ * the waiting events. For one that is switched off, no more events are recorded.
  * @param event - input: the Subscription, as Medplum's own Subscription delivers it
  * @throws Error when Medplum does not answer, or others change it all the time
  */

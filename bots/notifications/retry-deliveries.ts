@@ -42,7 +42,6 @@ import {
 import { ofType, readAll, readFormer, readInTransaction, readLeaving } from '../lib/read.ts';
 import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 
-/** The state at the begin of a scheduled run. */
 interface DueOutboxes {
   /** The checkpoint up to which the events of all changes are recorded. */
   readonly checkpoint: Task | undefined;
@@ -76,9 +75,8 @@ const subscriberOf = (resource: Resource): string | undefined =>
   resource.resourceType === 'Task' ? resource.groupIdentifier?.value : ownerOf(resource, config);
 
 /**
- * Reads what a run started by the clock begins with. How much it reads does not grow with the subscribers for whom
- * nothing is due: a row itself says when it must be looked at, and a changed Subscription is looked at until every
- * earlier change has been recorded.
+ * Reads the state at the begin of a scheduled run. Subscribers for whom nothing is due are not read: a row itself says
+ * when it is due, and a changed Subscription is read until every earlier change has been recorded.
  */
 async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<DueOutboxes> {
   const [checkpoints, open = []] = await readInTransaction(medplum, [
@@ -104,8 +102,7 @@ async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<Due
 }
 
 /**
- * Switches off the Subscriptions of those who were deleted, and of practitioners who are no longer active: what they could
- * read once would be told them for ever.
+ * Switches off the Subscriptions of former subscribers: otherwise they would be notified for ever.
  * @returns whether all of them are off
  */
 async function endThoseOfFormer(medplum: MedplumClient, former: readonly SubscriberState[]): Promise<boolean> {
@@ -127,7 +124,6 @@ async function endThoseOfFormer(medplum: MedplumClient, former: readonly Subscri
 /** As `RUN_LIMIT`, for outboxes that follow their Subscriptions, so that enough time is left for the events. */
 const TIMES_LIMIT = 2_000;
 
-/** How many rows are written at the same time. */
 const CONCURRENCY = 4;
 
 /** Updates for Subscriptions that others have changed: to follow the change, and to set when they are due. */
@@ -167,10 +163,10 @@ async function moveCheckpoint(medplum: MedplumClient, stored: Task | undefined, 
 }
 
 /**
- * Records the missing events of appointments: first a share of each subscriber's for all appointments, then what is left,
- * of one appointment after the other: one whose history cannot be read holds up no other.
- * @param missing - the appointments; those that have all their events recorded are taken out
- * @param failed - those that fail alone are put in
+ * Records the missing events of appointments: first one transaction per subscriber and chunk, then the rest by
+ * appointment. An appointment whose history cannot be read does not hold up the others.
+ * @param missing - the appointments; removed once all their events are recorded
+ * @param failed - receives the appointments that fail by themselves
  */
 async function recordMissing(
   medplum: MedplumClient,
@@ -209,7 +205,7 @@ async function recordMissing(
   await carryOut(acts(), end);
 }
 
-/** For how long one that fails holds up more than a run reads, in milliseconds. */
+/** Time for which a failing appointment holds up the changes beyond one run's limit, in milliseconds. */
 const PATIENCE = 60 * 60_000;
 
 /** Records missing events of recent changes whose jobs never ran, failed, or left some. */

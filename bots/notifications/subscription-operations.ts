@@ -41,7 +41,6 @@ import {
   unavailable,
 } from '../lib/notifications/subscriber.ts';
 
-/** The maximum number of events in a response. */
 const MAX_EVENTS = 1000;
 
 /** The characters of appointments after which a response tells of no further event. */
@@ -61,6 +60,7 @@ function reportOf({ subscription, outbox }: SubscriptionOutbox, type: StatusType
   return { id, status, topic: criteria ?? '', type, events: outbox.events, error };
 }
 
+/** Reads the outboxes of Subscriptions; those without one are left out. */
 async function outboxesOf(medplum: MedplumClient, seen: readonly Subscription[]): Promise<SubscriptionOutbox[]> {
   const [only, ...others] = seen;
   if (others.length === 0) {
@@ -72,7 +72,8 @@ async function outboxesOf(medplum: MedplumClient, seen: readonly Subscription[])
   return outboxes.filter(({ subscription }) => ids.has(subscription.id));
 }
 
-async function tellStatus(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
+/** Carries out `$status`, for one Subscription or for all that the caller may see. */
+async function queryStatus(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
   const { id, ids = [], statuses = [] } = input;
   const seen = await (id === undefined ? searchAsCaller(medplum, caller) : readAsCaller(medplum, id, caller));
   if ('issue' in seen) {
@@ -134,8 +135,8 @@ function nextEvents(id: string, since: number, until: number, content: Content):
   return { relation: 'next', url: `${config.baseUrl}/Subscription/${id}/$events?${query}` };
 }
 
-/** Events are read with the current rights of the caller. */
-async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
+/** Carries out `$events`: a page of events, read with the current rights of the caller, and a link to the next page. */
+async function queryEvents(medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) {
   const { id = '', since = 1, until = Number.MAX_SAFE_INTEGER } = input;
   const seen = await readAsCaller(medplum, id, caller);
   if (seen.resourceType === 'OperationOutcome') {
@@ -147,20 +148,20 @@ async function tellEvents(medplum: MedplumClient, input: SubscriptionOperation, 
   }
   const from = Math.max(1, since);
   const last = Math.min(stored.outbox.events, until);
-  const most = Math.min(last, from + MAX_EVENTS - 1);
-  const wanted = Array.from({ length: Math.max(0, most - from + 1) }, (_, index) => [id, from + index] as const);
+  const pageEnd = Math.min(last, from + MAX_EVENTS - 1);
+  const wanted = Array.from({ length: Math.max(0, pageEnd - from + 1) }, (_, index) => [id, from + index] as const);
   const events = (await readEvents(medplum, wanted)).get(id) ?? [];
-  const own: Content = stored.settings?.content ?? 'empty';
-  const content = contents.find((one) => one === input.content) ?? own;
+  const ownContent: Content = stored.settings?.content ?? 'empty';
+  const content = contents.find((candidate) => candidate === input.content) ?? ownContent;
   const notified = await readPage(medplum, events, content, stored.row.outboxes.readable, caller.authorization);
-  const to = notified.length < events.length ? (notified.at(-1)?.event.number ?? most) : most;
+  const lastNumber = notified.length < events.length ? (notified.at(-1)?.event.number ?? pageEnd) : pageEnd;
   const missing = missingEvents(
     from,
-    to,
+    lastNumber,
     notified.map(({ event }) => event.number),
   );
   const bundle = notification({ ...reportOf(stored, 'query-event'), missing }, notified, content, context());
-  return to < last ? { ...bundle, link: [nextEvents(id, to + 1, last, content)] } : bundle;
+  return lastNumber < last ? { ...bundle, link: [nextEvents(id, lastNumber + 1, last, content)] } : bundle;
 }
 
 const noWebsocket: Issue = {
@@ -176,7 +177,8 @@ const notActive: Issue = {
   expression: 'Subscription.status',
 };
 
-async function tellBinding(medplum: MedplumClient, { id = '' }: SubscriptionOperation, caller: Subscriber) {
+/** Carries out `$get-ws-binding-token` for those who may change the Subscription, while it is active or requested. */
+async function issueBinding(medplum: MedplumClient, { id = '' }: SubscriptionOperation, caller: Subscriber) {
   const seen = await readAsCaller(medplum, id, caller);
   if (seen.resourceType === 'OperationOutcome') {
     return seen;
@@ -254,7 +256,7 @@ const operations: Readonly<
     SubscriptionOperation['operation'],
     (medplum: MedplumClient, input: SubscriptionOperation, caller: Subscriber) => Promise<Answer>
   >
-> = { status: tellStatus, events: tellEvents, binding: tellBinding, deliver: deliverNow };
+> = { status: queryStatus, events: queryEvents, binding: issueBinding, deliver: deliverNow };
 
 /**
  * Answers `$status`, `$events`, `$get-ws-binding-token` and `$deliver` to callers who may see the Subscription.

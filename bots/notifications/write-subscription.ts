@@ -69,7 +69,8 @@ async function endpointIssues({ settings: { endpoint } }: Submission): Promise<I
     : [];
 }
 
-async function check(sent: unknown, id?: string): Promise<Submission | OperationOutcome> {
+/** The parsed Subscription, or the refusal: also for an endpoint that is not allowed. */
+async function checkSubmission(sent: unknown, id?: string): Promise<Submission | OperationOutcome> {
   const { submission, issues } = parseSubmission(sent, id, Date.now(), config);
   const found = submission ? await endpointIssues(submission) : issues;
   return submission && found.length === 0 ? submission : refuse(found);
@@ -78,8 +79,8 @@ async function check(sent: unknown, id?: string): Promise<Submission | Operation
 /** The result of an attempt to write: the Subscription, a refusal, or `overtaken`. */
 type Attempt = Answer | 'overtaken';
 
-/** Writes entries, the first of which is the Subscription. */
-async function write(medplum: MedplumClient, entries: BundleEntry[], before?: Subscription): Promise<Attempt> {
+/** Writes entries, the first of which is the Subscription or its deletion: then `before` is returned. */
+async function writeAll(medplum: MedplumClient, entries: BundleEntry[], before?: Subscription): Promise<Attempt> {
   const written = await sendTransaction(medplum, entries);
   if (written.kind !== 'done') {
     return written.kind === 'overtaken' ? 'overtaken' : refusedByServer(written);
@@ -99,8 +100,8 @@ async function tryRepeatedly(act: () => Promise<Attempt>): Promise<Answer> {
   return answer === 'overtaken' ? refuse([contested]) : answer;
 }
 
-async function create(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
-  const submission = await check(member(input, 'resource'));
+async function createSubscription(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
+  const submission = await checkSubmission(member(input, 'resource'));
   if ('resourceType' in submission) {
     return submission;
   }
@@ -116,7 +117,7 @@ async function create(medplum: MedplumClient, input: unknown, caller: Subscriber
       return row === 'overtaken' ? row : refuse([row]);
     }
     const outboxes = withOutbox(row.outboxes, fullUrl, newOutbox(Date.now(), submission.settings));
-    return write(medplum, [newSubscriptionEntry(fullUrl, resource), rowEntry(row, { ...outboxes, readable })]);
+    return writeAll(medplum, [newSubscriptionEntry(fullUrl, resource), rowEntry(row, { ...outboxes, readable })]);
   });
 }
 
@@ -135,7 +136,8 @@ const outdated: Issue = {
 const startsAnew = ({ subscription }: SubscriptionOutbox, { entry: { resource } }: Change): boolean =>
   subscription.status === 'off' && isResource(resource, 'Subscription') && resource.status !== 'off';
 
-async function attempt(
+/** Decides and writes once. A Subscription that starts again must fit into the limit. */
+async function changeOnce(
   medplum: MedplumClient,
   seen: Subscription,
   decide: (stored: SubscriptionOutbox) => Change,
@@ -145,20 +147,20 @@ async function attempt(
     return refusals['not-found'];
   }
   const changed = decide(stored);
-  const place = startsAnew(stored, changed)
+  const counted = startsAnew(stored, changed)
     ? await readRowBelowLimit(medplum, changed.outboxes.subscriber)
     : stored.row;
-  if (place === 'overtaken' || 'code' in place) {
-    return place === 'overtaken' ? place : refuse([place]);
+  if (counted === 'overtaken' || 'code' in counted) {
+    return counted === 'overtaken' ? counted : refuse([counted]);
   }
-  return write(medplum, [changed.entry, rowEntry(stored.row, changed.outboxes)], stored.subscription);
+  return writeAll(medplum, [changed.entry, rowEntry(stored.row, changed.outboxes)], stored.subscription);
 }
 
 /**
  * Changes a Subscription that the caller may see. A delivery that records its progress in the meantime is not a reason to
  * refuse: the change is then tried again.
  */
-async function change(
+async function changeSubscription(
   medplum: MedplumClient,
   input: unknown,
   caller: Subscriber,
@@ -179,7 +181,7 @@ async function change(
   if (wanted !== undefined && seen.meta?.versionId !== wanted) {
     return refuse([outdated]);
   }
-  return tryRepeatedly(() => attempt(medplum, seen, decide));
+  return tryRepeatedly(() => changeOnce(medplum, seen, decide));
 }
 
 function outboxAfter({ status }: Subscription, outbox: Outbox): Outbox {
@@ -189,13 +191,13 @@ function outboxAfter({ status }: Subscription, outbox: Outbox): Outbox {
   return status === 'active' ? outbox : restarted(outbox, Date.now());
 }
 
-async function update(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
-  const submission = await check(member(input, 'resource'), String(member(input, 'id')));
+async function updateSubscription(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
+  const submission = await checkSubmission(member(input, 'resource'), String(member(input, 'id')));
   if ('resourceType' in submission) {
     return submission;
   }
   const readable = await readableAppointmentsOf(medplum, caller);
-  return change(medplum, input, caller, (stored) => {
+  return changeSubscription(medplum, input, caller, (stored) => {
     const { subscription, outbox, row } = stored;
     const owner = row.outboxes.subscriber;
     const changed = updatedSubscription(submission, subscription, owner, Date.now(), config);
@@ -208,8 +210,8 @@ async function update(medplum: MedplumClient, input: unknown, caller: Subscriber
   });
 }
 
-function remove(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
-  return change(medplum, input, caller, ({ subscription, settings, outbox, row }) => ({
+function deleteSubscription(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
+  return changeSubscription(medplum, input, caller, ({ subscription, settings, outbox, row }) => ({
     entry: { request: { method: 'DELETE', url: `Subscription/${subscription.id}` } },
     // The message of its websockets is found by the outbox, until it is removed.
     outboxes: settings?.endpoint
@@ -219,10 +221,10 @@ function remove(medplum: MedplumClient, input: unknown, caller: Subscriber): Pro
 }
 
 /** The handlers of the interactions. The input may name anything else. */
-const interactions: ReadonlyMap<unknown, typeof create> = new Map([
-  ['create', create],
-  ['update', update],
-  ['delete', remove],
+const interactions: ReadonlyMap<unknown, typeof createSubscription> = new Map([
+  ['create', createSubscription],
+  ['update', updateSubscription],
+  ['delete', deleteSubscription],
 ]);
 
 const unknownInteraction: Issue = {

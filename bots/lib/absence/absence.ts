@@ -71,12 +71,12 @@ import {
 } from '../visits/affected-visits.ts';
 import { readNotifiedTogether } from '../visits/dependent-appointments.ts';
 
-/** How many rows of appointments are made at once. */
+/** Number of appointments that get their rows in one transaction. */
 const CHUNK = 40;
 
 const unique = <T>(all: readonly T[]): T[] => [...new Set(all)];
 
-/** When which Schedule is absent by the Slots that block it, as they are stored. */
+/** Reads the periods in which Schedules are absent, from the stored Slots that block them. */
 export const readAbsent = async (medplum: MedplumClient, blocks: readonly string[]): Promise<Absent[]> =>
   absentBy(ofType('Slot', await readByIds(medplum, 'Slot', blocks)));
 
@@ -87,12 +87,13 @@ interface AffectedRead {
   readonly slots: readonly Slot[];
 }
 
+/** Reads the appointments and personal offers that cannot take place, and their Slots; what has begun is left out. */
 export async function readAffected(
   medplum: MedplumClient,
   absent: readonly Absent[],
   now: number,
 ): Promise<AffectedRead> {
-  const found: string[] = [];
+  const slotIds: string[] = [];
   const searches = absent
     .filter(({ end }) => end > now)
     .map(({ schedule, start, end }) =>
@@ -103,9 +104,9 @@ export async function readAffected(
       ]),
     );
   for await (const pages of searches.length > 0 ? readPages(medplum, searches, { order: 'start' }) : []) {
-    found.push(...ofType('Slot', pages.flat()).flatMap(({ id }) => id ?? []));
+    slotIds.push(...ofType('Slot', pages.flat()).flatMap(({ id }) => id ?? []));
   }
-  const holders = (await readInBatch(medplum, chunks(unique(found)).map(holderSearch))).flat();
+  const holders = (await readInBatch(medplum, chunks(unique(slotIds)).map(holderSearch))).flat();
   const open = [
     ...new Map(ofType('Appointment', holders).map((appointment) => [appointment.id, appointment])).values(),
   ];
@@ -113,7 +114,7 @@ export async function readAffected(
   const affected = open
     .filter((appointment) => (parseInstant(appointment.start) ?? 0) > now && isAffected(appointment, slots, absent))
     .sort((appointment, other) => ((appointment.start ?? '') < (other.start ?? '') ? -1 : 1));
-  const visits = Map.groupBy(affected, (one) => notifiedGroupOf(one, config) ?? one.id);
+  const visits = Map.groupBy(affected, (appointment) => notifiedGroupOf(appointment, config) ?? appointment.id);
   const appointments = [...visits.values()].flatMap(([first]) => first ?? []);
   const offers = open.filter(
     (appointment) =>
@@ -124,7 +125,7 @@ export async function readAffected(
   return { appointments, offers, slots };
 }
 
-/** Withdraws what is offered to those who wait, and cannot take place. */
+/** Withdraws the personal offers to people on the waitlist that cannot take place. */
 export async function withdrawOffers(medplum: MedplumClient, { offers }: AffectedRead): Promise<void> {
   for (const { id = '' } of offers) {
     const found = await readRelatedAppointment(medplum, id);
@@ -136,10 +137,8 @@ export async function withdrawOffers(medplum: MedplumClient, { offers }: Affecte
   }
 }
 
-/** The affected appointments and the limits of a plan. */
 interface Wanted extends Omit<AffectedRead, 'offers'> {
   readonly absent: readonly Absent[];
-  /** Ids of Schedules. */
   readonly substitutes: readonly string[];
   /** Ids of Slots that are meant for others. */
   readonly reserved?: ReadonlySet<string>;
@@ -147,7 +146,7 @@ interface Wanted extends Omit<AffectedRead, 'offers'> {
   readonly withdrawn?: readonly (string | undefined)[];
 }
 
-async function readFree(
+async function readFreeSlots(
   medplum: MedplumClient,
   schedules: readonly string[],
   from: number,
@@ -165,7 +164,7 @@ async function readFree(
   return [...found.values()];
 }
 
-/** Makes a plan for appointments that cannot take place. */
+/** Plans a new time and the way to notify its people for each appointment that cannot take place; writes nothing. */
 export async function plan(
   medplum: MedplumClient,
   { appointments, slots, absent, substitutes, reserved = new Set(), withdrawn = [] }: Wanted,
@@ -175,16 +174,16 @@ export async function plan(
     return [];
   }
   const now = Date.now();
-  const own = slots.flatMap((slot) => idIn(slot.schedule, 'Schedule') ?? []);
-  const ids = unique([...own, ...substitutes]);
-  const last = Math.max(...appointments.map(({ end }) => parseInstant(end) ?? now)) + LOOKED_AHEAD;
+  const scheduleIds = slots.flatMap((slot) => idIn(slot.schedule, 'Schedule') ?? []);
+  const ids = unique([...scheduleIds, ...substitutes]);
+  const searchUntil = Math.max(...appointments.map(({ end }) => parseInstant(end) ?? now)) + LOOKED_AHEAD;
   const patients = unique(
     appointments.flatMap(({ participant }) => participant.flatMap(({ actor }) => idIn(actor, 'Patient') ?? [])),
   );
   const [visits, schedules, free, found, reaches] = await Promise.all([
     readAffectedVisits(medplum, appointments, absent, now),
     readSchedules(medplum, ids),
-    readFree(medplum, ids, now, last),
+    readFreeSlots(medplum, ids, now, searchUntil),
     readInBatch(
       medplum,
       chunks(patients, 50).map((some) =>
@@ -192,7 +191,7 @@ export async function plan(
           ['patient', some.map((id) => `Patient/${id}`).join(',')],
           ['status', 'proposed,pending,booked,arrived,checked-in'],
           ['date', `ge${formatInstant(now - DAY)}`],
-          ['date', `le${formatInstant(last)}`],
+          ['date', `le${formatInstant(searchUntil)}`],
           ['_count', '1000'],
         ]),
       ),
@@ -200,11 +199,11 @@ export async function plan(
     readReaches(medplum, appointments, secrets),
   ]);
   const others = ofType('Appointment', found.flat()).filter(({ id }) => !withdrawn.includes(id));
-  // A step of a visit is moved within its gaps; where more of the visit cannot take place, or it cannot, all of it is.
-  const alone = appointments.filter((appointment) => !visits.isMore(appointment));
+  // A step is moved within the gaps of its visit. If that fails, or other steps are affected, the whole visit is moved.
+  const single = appointments.filter((appointment) => !visits.isMore(appointment));
   const proposals = planAbsence(
     {
-      affected: alone,
+      affected: single,
       taken: slots,
       absent,
       schedules,
@@ -216,17 +215,20 @@ export async function plan(
     },
     config,
   );
-  const planned = new Map(appointments.map((appointment) => [appointment, proposals[alone.indexOf(appointment)]]));
+  const planned = new Map(appointments.map((appointment) => [appointment, proposals[single.indexOf(appointment)]]));
   const deadline = searchEnd(now);
   for (const one of appointments.filter((each) => !planned.get(each))) {
     const whole = visits.wholeOf(one);
-    // Whoever's turn does not come in time is called.
+    // After the deadline, the rest has no proposal: staff call.
     if (!whole || Date.now() >= deadline) {
       continue;
     }
     const taken = new Set([...reserved, ...[...planned.values()].flatMap((proposal) => proposal?.slots ?? [])]);
     const mayTake = (slot: CalendarSlot): boolean => !taken.has(slot.id) && !isAbsentAt(slot.schedule, slot, absent);
-    planned.set(one, await planWhole(medplum, one, whole, { others, planned, last, deadline, now, mayTake }));
+    planned.set(
+      one,
+      await planWhole(medplum, one, whole, { others, planned, last: searchUntil, deadline, now, mayTake }),
+    );
   }
   return appointments.map((appointment, index) => {
     const proposal = planned.get(appointment);
@@ -235,36 +237,34 @@ export async function plan(
   });
 }
 
-/** The context of a plan for one visit. */
 interface PlanningWhole extends Pick<Bounds, 'mayTake' | 'deadline' | 'now'> {
   readonly others: readonly Appointment[];
   /** The proposals so far, by appointment. */
   readonly planned: ReadonlyMap<Appointment, Proposal | undefined>;
-  /** The end of the search. */
   readonly last: number;
 }
 
-/** Plans what takes the place of a whole visit: the earliest other one, from its time on. */
+/** Plans the earliest replacement of a whole visit, not before its start; `undefined` if there is none. */
 async function planWhole(
   medplum: MedplumClient,
   appointment: Appointment,
   whole: Whole,
   { others, planned, last, now, ...bounds }: PlanningWhole,
 ): Promise<Proposal | undefined> {
-  const own = new Set(whole.steps.map(({ id }) => id));
-  const isTheirs = (other: Appointment): boolean =>
+  const stepIds = new Set(whole.steps.map(({ id }) => id));
+  const hasSamePatient = (other: Appointment): boolean =>
     patientsOf(other).some((each) => patientsOf(appointment).includes(each));
   const busy = [
     ...others
-      .filter((other) => isOpen(other) && !own.has(other.id) && isTheirs(other))
+      .filter((other) => isOpen(other) && !stepIds.has(other.id) && hasSamePatient(other))
       .flatMap((other) => timeOf(other) ?? []),
-    ...[...planned].flatMap(([other, proposal]) => (proposal && isTheirs(other) ? [proposal] : [])),
+    ...[...planned].flatMap(([other, proposal]) => (proposal && hasSamePatient(other) ? [proposal] : [])),
   ];
   const start = Math.max(parseInstant(whole.steps[0]?.start) ?? now, now + NOTICE);
   const found = await findInstead(medplum, whole, { ...bounds, period: { start, end: last }, busy, now });
   const slots = found.flatMap(slotIdsOf);
-  const same = found.find((step) => stepOf(step, config)?.step === stepOf(appointment, config)?.step);
-  const [slot] = ofType('Slot', await readByIds(medplum, 'Slot', same ? slotIdsOf(same).slice(0, 1) : []));
+  const sameStep = found.find((step) => stepOf(step, config)?.step === stepOf(appointment, config)?.step);
+  const [slot] = ofType('Slot', await readByIds(medplum, 'Slot', sameStep ? slotIdsOf(sameStep).slice(0, 1) : []));
   const [schedule] = scheduleOf(slot);
   const times = found.flatMap((step) => timeOf(step) ?? []);
   return schedule === undefined
@@ -279,8 +279,8 @@ async function planWhole(
 }
 
 /**
- * The absences that are looked after, when which Schedule is absent by them, and the rows of appointments; and the plans that
- * wait to be confirmed.
+ * Reads the confirmed absences, their absent periods, and the open rows of appointments by appointment id. `drafts` are
+ * the absences whose plans wait for confirmation.
  */
 export async function readOpenAbsences(medplum: MedplumClient) {
   const [found] = await readInTransaction(medplum, [`${openAbsences(config)}&_count=1000`]);
@@ -298,7 +298,7 @@ export async function readOpenAbsences(medplum: MedplumClient) {
   return { absences, drafts, absent: absentBy(slots), rows: await readOpenRows(medplum) };
 }
 
-/** Creates the row for the lock, only once even if several try at the same moment; and reads it. */
+/** Reads the lock row, or creates it; only one of several concurrent requests creates it. */
 export async function readLock(medplum: MedplumClient): Promise<Task> {
   const [found] = await readInTransaction(medplum, [lockSearch(config)]);
   const [row] = ofType('Task', found);
@@ -313,26 +313,25 @@ export async function readLock(medplum: MedplumClient): Promise<Task> {
   return made;
 }
 
-/** A row of an appointment that is not over, by the id of the appointment. */
+/** The open rows of affected appointments, by the id of the appointment. */
 async function readOpenRows(medplum: MedplumClient): Promise<Map<string, Task>> {
   const rows = ofType('Task', await readAll(medplum, [openAffected(config)]));
   return new Map(rows.map((row) => [idIn(row.focus, 'Appointment') ?? '', row]));
 }
 
 /**
- * Makes rows for the appointments of a plan, and for what has been booked since, chunk by chunk: in one transaction
- * with the row of the absence, which holds what is left, and with the lock, so that an appointment has one row even if two
- * absences affect it.
- * @returns whether all have rows
+ * Creates rows for the appointments of a plan and for those booked since, chunk by chunk. Each transaction also updates
+ * the row of the absence, which has the rest of the plan, and the lock: an appointment of two absences gets one row.
+ * @returns whether all appointments have rows; also `true` if the absence is no longer in progress
  */
-async function makeRows(
+async function createRows(
   medplum: MedplumClient,
   id: string,
   absent: readonly Absent[],
   secrets: BotEvent['secrets'],
   end: number,
 ): Promise<boolean> {
-  const known = new Set(
+  const listed = new Set(
     ofType('Task', await readAll(medplum, [affectedOfAbsence(id, config)])).flatMap(
       ({ focus }) => idIn(focus, 'Appointment') ?? [],
     ),
@@ -351,10 +350,10 @@ async function makeRows(
     const read = await readAffected(medplum, current, now);
     const { appointments, slots } = read;
     await withdrawOffers(medplum, read);
-    const isNew = ({ id: one = '' }: Appointment): boolean => !open.has(one) && !known.has(one);
+    const hasNoRow = ({ id: one = '' }: Appointment): boolean => !open.has(one) && !listed.has(one);
     const planned = new Set(absence.plan.map(({ appointment }) => appointment));
-    const fresh = await withoutListed(medplum, appointments.filter(isNew), open);
-    const unplanned = fresh.filter((one) => !planned.has(one.id ?? '')).slice(0, CHUNK);
+    const unlisted = await withoutListed(medplum, appointments.filter(hasNoRow), open);
+    const unplanned = unlisted.filter((one) => !planned.has(one.id ?? '')).slice(0, CHUNK);
     const reserved = new Set(
       [...absence.plan, ...[...open.values()].flatMap((task) => affectedOf(task) ?? [])].flatMap(
         ({ proposal }) => proposal?.slots ?? [],
@@ -371,7 +370,7 @@ async function makeRows(
     if (next.length === 0) {
       return true;
     }
-    const byId = new Map(fresh.map((one) => [one.id ?? '', one]));
+    const byId = new Map(unlisted.map((one) => [one.id ?? '', one]));
     const made = next
       .filter(({ appointment }) => byId.has(appointment))
       .map((entry) => creation(newAffected(entry, byId.get(entry.appointment), absence, id, now, config)));
@@ -382,7 +381,7 @@ async function makeRows(
       `Task/${id}`,
     );
     for (const { appointment } of written ? next : []) {
-      known.add(appointment);
+      listed.add(appointment);
     }
   }
   return false;
@@ -390,7 +389,6 @@ async function makeRows(
 
 const readAbsentOf = (medplum: MedplumClient, { blocks }: Absence): Promise<Absent[]> => readAbsent(medplum, blocks);
 
-/** Everything that one act for an appointment depends on. */
 interface Acting extends Omit<Known, 'row' | 'rowStatus'> {
   readonly row: Task;
   readonly affected: Affected;
@@ -398,7 +396,7 @@ interface Acting extends Omit<Known, 'row' | 'rowStatus'> {
   readonly secrets: BotEvent['secrets'];
 }
 
-const write = async (medplum: MedplumClient, row: Task, entry: BundleEntry[]): Promise<void> => {
+const store = async (medplum: MedplumClient, row: Task, entry: BundleEntry[]): Promise<void> => {
   // On a conflict the next run decides again.
   await writeRows(medplum, entry, `Task/${row.id}`);
 };
@@ -406,7 +404,10 @@ const write = async (medplum: MedplumClient, row: Task, entry: BundleEntry[]): P
 const rowEntry = (row: Task, status: AffectedStatus, more: Parameters<typeof withStatus>[2] = {}): BundleEntry =>
   updateEntry(row, withStatus(row, status, more));
 
-/** Whether others were faster with a booking: they do what is to be done, or the next run. */
+/**
+ * Whether a booking was overtaken: then the next run decides again.
+ * @throws Error after any other temporary refusal
+ */
 function isLeftToNext(result: BookingResult | undefined): boolean {
   const issues = result?.kind === 'refused' ? result.issues : [];
   const isOvertaken = issues.length > 0 && issues.every(({ code }) => code === 'booking-conflict');
@@ -416,8 +417,8 @@ function isLeftToNext(result: BookingResult | undefined): boolean {
   return isOvertaken;
 }
 
-/** Takes back what is offered, and puts the row where it then stands. */
-async function withdraw(medplum: MedplumClient, { row, offer }: Acting, after: BundleEntry): Promise<void> {
+/** Cancels an open offer and updates its row (`after`) together; does nothing if the offer has changed since. */
+async function withdrawOffer(medplum: MedplumClient, { row, offer }: Acting, after: BundleEntry): Promise<void> {
   const found = await readRelatedAppointment(medplum, offer?.id ?? '');
   const { appointment: stored } = found;
   if (!stored || stored.meta?.versionId !== offer?.meta?.versionId) {
@@ -425,17 +426,17 @@ async function withdraw(medplum: MedplumClient, { row, offer }: Acting, after: B
   }
   const isOpen = stored.status === 'proposed';
   const ended = isOpen ? await cancelEntries(medplum, found, stored, absenceReason('withdraw', config)) : [];
-  await write(medplum, row, [after, ...ended]);
+  await store(medplum, row, [after, ...ended]);
 }
 
-/** Cancels the appointment that cannot take place; where another visit was offered, all of the visit. */
+/** Cancels an appointment that cannot take place; if a whole visit was proposed instead, the whole visit. */
 async function cancel(medplum: MedplumClient, { row, affected, appointment }: Acting): Promise<void> {
   const found = await readRelatedAppointment(medplum, appointment?.id ?? '');
   const { appointment: stored } = found;
   if (stored && stored.meta?.versionId === appointment?.meta?.versionId) {
     const all = affected.proposal?.isVisit ? await readNotifiedTogether(medplum, stored) : undefined;
     const entries = await cancelEntries(medplum, found, stored, absenceReason('cancel', config), all);
-    await write(medplum, row, [rowEntry(row, 'declined'), ...entries]);
+    await store(medplum, row, [rowEntry(row, 'declined'), ...entries]);
   }
 }
 
@@ -447,7 +448,7 @@ interface Change {
   readonly more?: Pick<Appointment, 'identifier' | 'serviceType'>;
 }
 
-/** The changes to offer as planned. A visit that is no longer possible has none. */
+/** The changes of a proposal: one appointment, or each step of a visit; none if the visit is no longer possible. */
 async function changesFor(
   medplum: MedplumClient,
   { absent }: Acting,
@@ -466,13 +467,13 @@ async function changesFor(
     const step = stepOf(one, config)?.step;
     const from = whole?.steps.find((each) => stepOf(each, config)?.step === step);
     const time = timeOf(one);
-    const { minutesDuration: _, ...said } = from ?? one;
-    const { identifier, serviceType = said.serviceType } = one;
-    return time ? [{ from: said, to: { ...time, slots: slotIdsOf(one) }, more: { identifier, serviceType } }] : [];
+    const { minutesDuration: _, ...current } = from ?? one;
+    const { identifier, serviceType = current.serviceType } = one;
+    return time ? [{ from: current, to: { ...time, slots: slotIdsOf(one) }, more: { identifier, serviceType } }] : [];
   });
 }
 
-/** Offers what is proposed; what is gone is planned anew, and in the end somebody calls. */
+/** Offers the proposed time. If it is gone, stores a new proposal; after MAX_TRIES, or without time left, staff call. */
 async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
   const { row, affected, appointment, slots, absence } = acting;
   const { proposal } = affected;
@@ -525,7 +526,7 @@ async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
     return;
   }
   if (affected.tries + 1 >= MAX_TRIES || until <= now) {
-    await write(medplum, row, [rowEntry(row, 'call')]);
+    await store(medplum, row, [rowEntry(row, 'call')]);
     return;
   }
   const open = await readOpenRows(medplum);
@@ -545,7 +546,7 @@ async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
     acting.secrets,
   );
   const rowStatus = entry?.proposal ? 'waiting' : 'call';
-  await write(medplum, row, [rowEntry(row, rowStatus, { proposal: entry?.proposal, tries: affected.tries + 1 })]);
+  await store(medplum, row, [rowEntry(row, rowStatus, { proposal: entry?.proposal, tries: affected.tries + 1 })]);
 }
 
 const scheduleOf = (slot: Slot | undefined): string[] => {
@@ -553,7 +554,7 @@ const scheduleOf = (slot: Slot | undefined): string[] => {
   return id ? [id] : [];
 };
 
-/** Books what was offered although nobody has answered; if its time is gone, somebody calls. */
+/** Books the offered time although its person has not replied; if the time is gone, staff call. */
 async function move(medplum: MedplumClient, { row, offer: offered, together }: Acting): Promise<void> {
   if (!offered) {
     return;
@@ -568,11 +569,11 @@ async function move(medplum: MedplumClient, { row, offer: offered, together }: A
     { extend: (transaction) => ({ ...transaction, entry: [...(transaction.entry ?? []), rowEntry(row, 'moved')] }) },
   );
   if (result.kind !== 'booked' && !isLeftToNext(result)) {
-    await write(medplum, row, [rowEntry(row, result.kind === 'existing' ? 'moved' : 'call')]);
+    await store(medplum, row, [rowEntry(row, result.kind === 'existing' ? 'moved' : 'call')]);
   }
 }
 
-/** Whether its person has booked another time in place of an appointment that is cancelled. */
+/** Whether the patient has booked another time in place of this appointment since its row was created. */
 async function wasReplaced(medplum: MedplumClient, { row, appointment }: Acting): Promise<boolean> {
   const patients = (appointment?.participant ?? []).flatMap(({ actor }) => idIn(actor, 'Patient') ?? []);
   if (!appointment || patients.length === 0) {
@@ -599,9 +600,9 @@ const acts: {
   end: async (medplum, acting, { as, withdraws }) => {
     const isReplaced = as === 'declined' && (await wasReplaced(medplum, acting));
     const entry = rowEntry(acting.row, isReplaced ? 'moved' : as);
-    await (withdraws ? withdraw(medplum, acting, entry) : write(medplum, acting.row, [entry]));
+    await (withdraws ? withdrawOffer(medplum, acting, entry) : store(medplum, acting.row, [entry]));
   },
-  tick: async (medplum, { row }) => write(medplum, row, [updateEntry(row, { ...row, status: 'completed' })]),
+  tick: async (medplum, { row }) => store(medplum, row, [updateEntry(row, { ...row, status: 'completed' })]),
   offer,
   renew: async (medplum, acting) => {
     const [entry] = await plan(
@@ -615,7 +616,7 @@ const acts: {
       },
       acting.secrets,
     );
-    await withdraw(medplum, acting, rowEntry(acting.row, 'waiting', { proposal: entry?.proposal }));
+    await withdrawOffer(medplum, acting, rowEntry(acting.row, 'waiting', { proposal: entry?.proposal }));
   },
   cancel,
   move,
@@ -628,10 +629,10 @@ const carryOutStep = <Name extends Step['do']>(
 ): Promise<void> => acts[step.do as Name](medplum, acting, step);
 
 /**
- * Does what is to be done about absences: rows for the appointments of their plans and for what has been booked since, and
- * one act for each appointment that waits for one. What is left when the time is over is for the next run.
- * @param secrets - of the project, by which it is known how people are reached
- * @param end - nothing is begun after it; milliseconds since 1970 UTC
+ * Yields the acts for confirmed absences: they create the rows of appointments, then carry out the next step of each
+ * appointment. Also cancels drafts whose period is over, and closes finished absences. The next run continues.
+ * @param secrets - of the project; they decide whether people can get SMS
+ * @param end - no row is created after it; milliseconds since 1970 UTC
  * @param only - id of the absence, by default all
  * @yields one act after the other
  */
@@ -642,24 +643,23 @@ export async function* absenceActs(
   only?: string,
 ): AsyncGenerator<() => Promise<void>> {
   const { absences, drafts, absent } = await readOpenAbsences(medplum);
-  // A plan that nobody has confirmed is over with its period.
   for (const { row, absence } of drafts.filter((one) => one.absence.period.end <= Date.now())) {
     yield async () => {
       const over = absenceRow(absence, 'cancelled', Date.now(), config, row);
       await writeRows(medplum, [updateEntry(row, over)], `Task/${row.id}`);
     };
   }
-  const mine = absences.filter(({ row }) => only === undefined || row.id === only);
+  const selected = absences.filter(({ row }) => only === undefined || row.id === only);
   const whole = new Set<string | undefined>();
-  for (const { row } of mine) {
+  for (const { row } of selected) {
     yield async () => {
-      if (await makeRows(medplum, row.id ?? '', absent, secrets, end)) {
+      if (await createRows(medplum, row.id ?? '', absent, secrets, end)) {
         whole.add(row.id);
       }
     };
   }
   const rows = (
-    await Promise.all(mine.map(({ row }) => readAll(medplum, [affectedOfAbsence(row.id ?? '', config)])))
+    await Promise.all(selected.map(({ row }) => readAll(medplum, [affectedOfAbsence(row.id ?? '', config)])))
   ).flat();
   const ticked = new Set<string | undefined>();
   const open = ofType('Task', rows).filter(
@@ -671,13 +671,13 @@ export async function* absenceActs(
       const affected = affectedOf(row);
       const appointment = facts.appointments.get(affected?.appointment ?? '');
       const offered = facts.appointments.get(affected?.offer ?? '');
-      const absence = mine.find((one) => `Task/${one.row.id}` === row.partOf?.[0]?.reference)?.absence;
+      const absence = selected.find((one) => `Task/${one.row.id}` === row.partOf?.[0]?.reference)?.absence;
       if (affected) {
         const together = facts.together(offered);
         const common = { appointment, offer: offered, together, slots: facts.slots, absent };
         const acting = { ...common, row, affected, absence, secrets };
-        const known = { ...common, row: affected, rowStatus: statusOfRow(row) };
-        const step = nextStep(known, Date.now(), config);
+        const state = { ...common, row: affected, rowStatus: statusOfRow(row) };
+        const step = nextStep(state, Date.now(), config);
         if (step.do === 'tick') {
           ticked.add(row.id);
         }
@@ -687,10 +687,10 @@ export async function* absenceActs(
       }
     }
   }
-  yield* ends(medplum, mine, whole, ticked);
+  yield* closingActs(medplum, selected, whole, ticked);
 }
 
-/** The appointments of some rows, all that is offered in their place, and the Slots of both. */
+/** The appointments of rows, the offers in their place with their visits (`together`), and the Slots of both. */
 async function readFacts(medplum: MedplumClient, rows: readonly Task[]) {
   const affected = rows.flatMap((row) => affectedOf(row) ?? []);
   const ids = affected.flatMap(({ appointment, offer: offered }) => [appointment, ...(offered ? [offered] : [])]);
@@ -718,10 +718,11 @@ async function readFacts(medplum: MedplumClient, rows: readonly Task[]) {
 }
 
 /**
- * Closes the absences that are over and whose appointments have all ended in one way or another.
- * @param ticked - ids of the rows of those who need not be called any more: nobody looks at one again that is left open
+ * Closes the absences that are over and have no open rows.
+ * @param whole - ids of the absences whose appointments all have rows
+ * @param ticked - ids of rows whose people need no call any more: they count as closed, even if their write fails
  */
-async function* ends(
+async function* closingActs(
   medplum: MedplumClient,
   absences: readonly { readonly row: Task; readonly absence: Absence }[],
   whole: ReadonlySet<string | undefined>,

@@ -37,7 +37,6 @@ import { ReadError, readStateAs } from '../read.ts';
 import { findVisits, processorTime } from '../visits/visits.ts';
 import { type BookingDecision, decideBooking, type Requestor } from './decide.ts';
 
-/** Maximum number of candidates that are validated per search. */
 const MAX_VALIDATED = 6;
 
 /** Time limit of the search, in milliseconds: others wait for the same server. */
@@ -55,8 +54,8 @@ interface Refusal extends Seeking {
   readonly request: AppointmentRequest & { readonly interval: Interval };
 }
 
-/** Reads with the rights of the caller: a time that the caller may not read is not proposed. */
-async function read(medplum: MedplumClient, entry: BundleEntry[], { requestor }: Refusal): Promise<ResourceSet> {
+/** Reads with the rights of the caller, and narrows the result: a time that the caller may not read is not proposed. */
+async function readSeen(medplum: MedplumClient, entry: BundleEntry[], { requestor }: Refusal): Promise<ResourceSet> {
   const { narrow = (state: ResourceSet) => state } = requestor;
   return narrow(await readStateAs(medplum, entry, requestor));
 }
@@ -65,7 +64,7 @@ async function read(medplum: MedplumClient, entry: BundleEntry[], { requestor }:
  * Returns the free Slots near the requested time that the policies of their Schedules permit to book.
  * @param returning - Slots that are free for this request alone
  */
-async function readOffers(
+async function readFreeSlots(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
   actors: readonly HealthcareService[],
@@ -73,22 +72,22 @@ async function readOffers(
   returning: readonly Slot[] = [],
 ): Promise<ScheduleSlots[]> {
   const { request, requestor, now } = refusal;
-  const named = await read(medplum, searchByIds('HealthcareService', schedules.flatMap(serviceIdsOf)), refusal);
-  const services = [...actors, ...resourcesOfType(named, 'HealthcareService')];
+  const found = await readSeen(medplum, searchByIds('HealthcareService', schedules.flatMap(serviceIdsOf)), refusal);
+  const services = [...actors, ...resourcesOfType(found, 'HealthcareService')];
   const open = schedules.flatMap((schedule) => {
     const bounds = permittedIn(schedule, services, requestor.role, now, config);
     return bounds ? [{ schedule, bounds }] : [];
   });
   const entry = open.flatMap(({ schedule, bounds }) => nearbyReads(schedule, request.interval, bounds));
-  const slots = [...resourcesOfType(await read(medplum, entry, refusal), 'Slot'), ...returning];
+  const slots = [...resourcesOfType(await readSeen(medplum, entry, refusal), 'Slot'), ...returning];
   return open.map(({ schedule, bounds }) => ({
     bounds,
     slots: slots.filter((slot) => slot.schedule.reference === `Schedule/${schedule.id}`),
   }));
 }
 
-/** Returns the candidates that the rules would accept now, in their order; at most `most`. */
-async function accepted(
+/** Returns the candidates that a dry run accepts now, in their order: at most `most`, fewer at the time limit. */
+async function validated(
   medplum: MedplumClient,
   candidates: readonly Alternative[],
   most: number,
@@ -107,7 +106,8 @@ async function accepted(
   return found;
 }
 
-const elsewhereIn =
+/** The whole request with the refused appointment at an alternative time. */
+const requestWith =
   ({ whole, request }: Refusal) =>
   (at: Alternative): BookRequest => ({
     ...whole,
@@ -116,7 +116,8 @@ const elsewhereIn =
     ),
   });
 
-async function isInSameLane(
+/** Other times in the Schedules of the refused appointment; none if one of them may not be booked. */
+async function inSameSchedules(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
   state: ResourceSet,
@@ -124,38 +125,39 @@ async function isInSameLane(
   returning: readonly Slot[],
 ) {
   const actors = resourcesOfType(state, 'HealthcareService');
-  const offers = await readOffers(medplum, schedules, actors, refusal, returning);
+  const freeSlots = await readFreeSlots(medplum, schedules, actors, refusal, returning);
   const { request } = refusal;
   const refused = request.slots.map(({ value }) => value);
-  const groups = offers.length === schedules.length ? [offers] : [];
-  return accepted(
+  const groups = freeSlots.length === schedules.length ? [freeSlots] : [];
+  return validated(
     medplum,
     candidatesIn(groups, request.interval, refused),
     MAX_ALTERNATIVES,
     refusal,
-    elsewhereIn(refusal),
+    requestWith(refusal),
   );
 }
 
-/** Times in other Schedules of the same service. */
-async function elsewhere(
+/** Times in other Schedules of the same service, each Schedule by itself. */
+async function inOtherSchedules(
   medplum: MedplumClient,
   schedules: readonly Schedule[],
   state: ResourceSet,
   most: number,
   refusal: Refusal,
 ) {
-  const found = await read(medplum, sameServiceReads(refusal.request, schedules, state), refusal);
-  const others = resourcesOfType(found, 'Schedule').filter(
+  const found = await readSeen(medplum, sameServiceReads(refusal.request, schedules, state), refusal);
+  const otherSchedules = resourcesOfType(found, 'Schedule').filter(
     ({ id }) => !schedules.some((schedule) => schedule.id === id),
   );
   const actors = resourcesOfType(found, 'HealthcareService');
-  const offers = await readOffers(medplum, others.slice(0, MAX_SCHEDULES), actors, refusal);
-  const groups = offers.map((scheduleSlots) => [scheduleSlots]);
-  return accepted(medplum, candidatesIn(groups, refusal.request.interval, []), most, refusal, elsewhereIn(refusal));
+  const freeSlots = await readFreeSlots(medplum, otherSchedules.slice(0, MAX_SCHEDULES), actors, refusal);
+  const groups = freeSlots.map((scheduleSlots) => [scheduleSlots]);
+  return validated(medplum, candidatesIn(groups, refusal.request.interval, []), most, refusal, requestWith(refusal));
 }
 
-async function alternatives(
+/** Other times of the refused appointment: in the same Schedules first, then in others if that caller may read them. */
+async function otherTimes(
   medplum: MedplumClient,
   state: ResourceSet,
   refusal: Refusal,
@@ -163,21 +165,21 @@ async function alternatives(
 ): Promise<Alternative[]> {
   const { request, requestor } = refusal;
   const schedules = schedulesNamed(request, state);
-  const here = await isInSameLane(medplum, schedules, state, refusal, returning);
+  const here = await inSameSchedules(medplum, schedules, state, refusal, returning);
   const missing = MAX_ALTERNATIVES - here.length;
   // A job has the named resources as its requestor could see them. It cannot tell which other Schedules the requestor
   // may read.
   const mayLookElsewhere = requestor.authorization !== undefined && schedules.length < 2;
   return missing > 0 && mayLookElsewhere
-    ? [...here, ...(await elsewhere(medplum, schedules, state, missing, refusal))]
+    ? [...here, ...(await inOtherSchedules(medplum, schedules, state, missing, refusal))]
     : here;
 }
 
 const isTimed = (appointmentRequest: AppointmentRequest): appointmentRequest is Refusal['request'] =>
   appointmentRequest.interval !== undefined;
 
-/** Whole visits with the requested steps, from the first period that has any. */
-async function wholes(
+/** Whole visits with the requested steps, from the first period that has any; none if the service has no visit. */
+async function otherVisits(
   medplum: MedplumClient,
   whole: WholeRequest,
   state: ResourceSet,
@@ -214,7 +216,7 @@ async function wholes(
       among,
     });
     const visits = 'nobody' in found ? [] : found.visits;
-    const good = await accepted(medplum, wholesIn(visits, whole, visit), MAX_ALTERNATIVES, seeking, (alternative) =>
+    const good = await validated(medplum, wholesIn(visits, whole, visit), MAX_ALTERNATIVES, seeking, (alternative) =>
       requestFor(alternative, whole.request, state, config),
     );
     if (good.length > 0) {
@@ -251,11 +253,11 @@ export async function withAlternatives(
     const seeking = { requestor: { ...requestor, role, limits: [] }, purpose, now: Date.now() };
     const single =
       request && isTimed(request)
-        ? await alternatives(medplum, state, { ...seeking, whole: asked, request }, returning)
+        ? await otherTimes(medplum, state, { ...seeking, whole: asked, request }, returning)
         : [];
     return single.length > 0 || !whole
       ? proposeIn(issues, single)
-      : proposeWholes(issues, await wholes(medplum, whole, state, seeking));
+      : proposeWholes(issues, await otherVisits(medplum, whole, state, seeking));
   } catch (error) {
     if (error instanceof ReadError) {
       return issues;

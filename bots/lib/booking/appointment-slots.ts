@@ -29,7 +29,7 @@ const NEAR = 2 * 60 * 60_000;
 /** The URL of the latest 20 versions of an appointment. */
 export const versionsUrl = ({ id }: Pick<Appointment, 'id'>): string => `Appointment/${id}/_history?_count=20`;
 
-/** Reads the latest versions of an appointment, newest first: they show which slots it has left. */
+/** Reads the latest versions of an appointment, newest first: they show its former slots. */
 export async function readVersions(medplum: MedplumClient, appointment: Appointment): Promise<Bundle | undefined> {
   const [history] = await readHistories(medplum, [versionsUrl(appointment)]);
   return history;
@@ -51,7 +51,7 @@ async function readLost(medplum: MedplumClient, ids: readonly string[]): Promise
   return histories.flatMap((history) => lostSlot(history) ?? []);
 }
 
-/** The ids of the slots that stay although the appointment releases its slots. */
+/** The ids of the slots that stay busy although the appointment releases its slots (`keptSlots`). */
 async function readKept(
   medplum: MedplumClient,
   { id }: Appointment,
@@ -62,7 +62,7 @@ async function readKept(
   return history ? keptSlots(taken, history, config) : new Set();
 }
 
-/** The searches for the appointment itself, its slots, and the other appointments on these. */
+/** The searches for the appointment itself, its existing slots (`used`), and all appointments on the slots `ids`. */
 function holderReads({ id }: Appointment, ids: readonly string[], used: readonly Slot[]): BundleEntry[] {
   // Two searches, so that many cancelled appointments cannot push an open one off the page.
   const statuses = [statusQuery(holdsSlots), statusQuery((one) => !holdsSlots(one))];
@@ -86,7 +86,7 @@ function holderReads({ id }: Appointment, ids: readonly string[], used: readonly
 /**
  * Reads the slots of an appointment and everything that they depend on, with the Bot's own rights.
  * @param related - its existing slots (`completeRelated`)
- * @param history - its latest versions, if it may have left other slots: staff may have moved it in Medplum
+ * @param history - its latest versions, if staff may have moved it in Medplum: their slots are read, too
  */
 export async function readAppointmentSlots(
   medplum: MedplumClient,

@@ -51,13 +51,14 @@ function isRepeatable(request: BookRequest): boolean {
 
 const refused = (...issues: readonly Issue[]): BookingResult => ({ kind: 'refused', issues });
 
-async function write(medplum: MedplumClient, request: BookRequest, transaction: Bundle): Promise<Attempt> {
+/** Writes a booking once: `again` after a conflict, or after a lost response if repeating is safe. */
+async function writeBooking(medplum: MedplumClient, request: BookRequest, transaction: Bundle): Promise<Attempt> {
   const written = await sendBundle(medplum, transaction);
   switch (written.kind) {
     case 'done': {
       const { length } = request.appointments;
       const booked = (written.bundle.entry ?? []).slice(0, length).map(({ resource }) => resource);
-      const appointments = booked.flatMap((one) => (isResource(one, 'Appointment') ? [one] : []));
+      const appointments = booked.flatMap((resource) => (isResource(resource, 'Appointment') ? [resource] : []));
       return appointments.length === length ? { kind: 'booked', appointments } : refused(unseen);
     }
     case 'overtaken':
@@ -74,7 +75,8 @@ async function write(medplum: MedplumClient, request: BookRequest, transaction: 
 /** A booking is retried only while the gateway is still waiting. */
 const attempts = { within: timeLimits(config).decide };
 
-async function attempt(
+/** Decides once about a booking and, unless it is a dry run, writes it. */
+async function decideAndWrite(
   medplum: MedplumClient,
   parsed: ReadableRequest,
   requestor: Requestor,
@@ -89,7 +91,7 @@ async function attempt(
     case 'write':
       return isDryRun
         ? { kind: 'judged' }
-        : write(medplum, request, extend(plan.transaction, newId, request.appointments.length));
+        : writeBooking(medplum, request, extend(plan.transaction, newId, request.appointments.length));
     case 'refuse':
       return { ...refused(...plan.issues), state, ...(plan.returning && { returning: plan.returning }) };
   }
@@ -119,7 +121,7 @@ export async function bookAppointment(
   const begin = Date.now();
   let lost: Issue | undefined;
   const decide = async (): Promise<Attempted> => {
-    const result = await attempt(medplum, { ...parsed, request }, requestor, options);
+    const result = await decideAndWrite(medplum, { ...parsed, request }, requestor, options);
     lost ??= result.kind === 'again' && result.issue !== contested ? result.issue : undefined;
     return result;
   };

@@ -24,14 +24,14 @@ export async function cancelEntries(
   cancelationReason: CodeableConcept,
   dependents?: readonly DependentAppointment[],
 ): Promise<BundleEntry[]> {
-  const related = { ...found, ...(await completeRelated(medplum, stored, found)), appointment: stored };
-  const all = [related, ...(dependents ?? (await readDependentAppointments(medplum, stored)))].map(
+  const complete = { ...found, ...(await completeRelated(medplum, stored, found)), appointment: stored };
+  const all = [complete, ...(dependents ?? (await readDependentAppointments(medplum, stored)))].map(
     (dependentAppointment) => {
       const cancelled: Appointment = { ...dependentAppointment.appointment, status: 'cancelled', cancelationReason };
       return { ...dependentAppointment, cancelled };
     },
   );
-  const slots = await Promise.all(all.map((one) => readAppointmentSlots(medplum, one.cancelled, one)));
+  const slots = await Promise.all(all.map((related) => readAppointmentSlots(medplum, related.cancelled, related)));
   const following = followingEntries(
     all.map(({ cancelled }) => cancelled),
     slots,

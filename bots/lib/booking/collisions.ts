@@ -26,7 +26,6 @@ import { syncAppointment } from './slot-sync.ts';
 
 const PAGES = { order: 'start', count: 200 } as const;
 
-/** The search for busy Slots of the same Schedule that overlap a Slot. */
 const overlapping = ({ schedule, start, end }: Slot): string =>
   searchUrl('Slot', [
     ['schedule', schedule.reference ?? ''],
@@ -43,7 +42,7 @@ export const collisionSearches = (external: Slot): string[] => [
 
 const collidingSearches = (external: Slot): string[] => [`Slot?_id=${external.id}`, overlapping(external)];
 
-/** Slots whose version is unchanged: an appointment that has just released one of them has written it since. */
+/** Reads Slots again and returns those with the same version: an appointment may have released the others since. */
 async function unchanged(medplum: MedplumClient, slots: readonly CalendarSlot[]): Promise<readonly CalendarSlot[]> {
   const [found] = await readInBatch(
     medplum,
@@ -53,7 +52,8 @@ async function unchanged(medplum: MedplumClient, slots: readonly CalendarSlot[])
   return slots.filter(({ id, resource }) => versions.get(id) === resource.meta?.versionId);
 }
 
-async function find(medplum: MedplumClient, written: Slot, slots: readonly Slot[]): Promise<Collision[]> {
+/** Finds the collisions of a written Slot with the booked Slots among those that were read. */
+async function findCollisions(medplum: MedplumClient, written: Slot, slots: readonly Slot[]): Promise<Collision[]> {
   const calendar = calendarOf(slots, config);
   const slot = calendar.get(written.id ?? '');
   const beside = slot && isTaken(slot) ? bookedBeside(slot, [...calendar.values()]) : [];
@@ -65,11 +65,12 @@ async function find(medplum: MedplumClient, written: Slot, slots: readonly Slot[
   const appointments = ofType('Appointment', found);
   const byHand = takenByHand(concerned, appointments);
   const stays = await unchanged(medplum, byHand);
-  const isKnown = (one: CalendarSlot): boolean => !byHand.includes(one) || stays.includes(one);
-  return isKnown(slot) ? collisions(slot, beside.filter(isKnown), appointments, Date.now(), config) : [];
+  const isCurrent = (candidate: CalendarSlot): boolean => !byHand.includes(candidate) || stays.includes(candidate);
+  return isCurrent(slot) ? collisions(slot, beside.filter(isCurrent), appointments, Date.now(), config) : [];
 }
 
-async function resolve(medplum: MedplumClient, collision: Collision): Promise<void> {
+/** Lets the appointment yield together with its visit, or creates a Task for staff; an overbooking is marked. */
+async function resolveCollision(medplum: MedplumClient, collision: Collision): Promise<void> {
   const { appointment } = collision;
   // If the write was overtaken, the appointment has changed: it is checked again when Medplum reports that change.
   const write = (entry: BundleEntry[]) =>
@@ -86,9 +87,9 @@ async function resolve(medplum: MedplumClient, collision: Collision): Promise<vo
     (dependentAppointment) => dependentAppointment.appointment,
   );
   const appointments = [appointment, ...dependents.filter(({ status }) => status === appointment.status)];
-  await write(appointments.map((one) => updateEntry(one, givenWay({ ...collision, appointment: one }, config))));
-  for (const one of appointments) {
-    await syncAppointment(medplum, one);
+  await write(appointments.map((each) => updateEntry(each, givenWay({ ...collision, appointment: each }, config))));
+  for (const each of appointments) {
+    await syncAppointment(medplum, each);
   }
 }
 
@@ -103,7 +104,6 @@ async function isOfAbsence(medplum: MedplumClient, external: Slot): Promise<bool
  * Resolves the collisions of a Slot that was written over booked time. A hold or an unconfirmed request yields, and its
  * portal is notified. A confirmed appointment is left to staff as a Task. Most collisions are refused before the write;
  * this handles the rest.
- *
  * @param external - the Slot as Medplum has reported it
  * @returns whether there are collisions
  * @throws Error when the server could not be read or written
@@ -117,12 +117,12 @@ export async function resolveCollisions(medplum: MedplumClient, external: Slot):
   for await (const pages of readPages(medplum, collidingSearches(external), PAGES)) {
     const [itself, beside] = pages.map((page) => ofType('Slot', page));
     own = own.length > 0 ? own : (itself ?? []);
-    for (const collision of await find(medplum, external, [...own, ...(beside ?? [])])) {
+    for (const collision of await findCollisions(medplum, external, [...own, ...(beside ?? [])])) {
       found.set(collision.appointment.id, collision);
     }
   }
-  const isLookedAfter = found.size > 0 && (await isOfAbsence(medplum, external));
-  const acts = isLookedAfter ? [] : [...found.values()].map((one) => () => resolve(medplum, one));
+  const isPartOfAbsence = found.size > 0 && (await isOfAbsence(medplum, external));
+  const acts = isPartOfAbsence ? [] : [...found.values()].map((one) => () => resolveCollision(medplum, one));
   await carryOut(acts, Number.POSITIVE_INFINITY);
   return found.size > 0;
 }

@@ -117,14 +117,17 @@ async function withNotes(
   return new Map([...[...shown].map(([key, one]) => [key, earlier(key, one)] as const), ...rows]);
 }
 
-/** The resources that a search by ids asks for, as references; otherwise the search itself. */
+/** The references of the resources that a search by ids asks for; for any other search, its URL. */
 function askedBy(entry: BundleEntry): string[] {
   const [type, query] = urlOf(entry).split('?');
   const ids = new URLSearchParams(query).get('_id');
   return ids === null ? [urlOf(entry)] : ids.split(',').map((id) => `${type}/${id}`);
 }
 
-/** Reads the resources that a request references, directly or not, with the caller's rights; Slots with the Bot's. */
+/**
+ * Reads the resources that a request references, directly or not, with the caller's rights. Slots are then replaced by
+ * their complete copies, and reservations added, with the Bot's rights (`withNotes`).
+ */
 async function readState(
   medplum: MedplumClient,
   { appointments, leads }: BookRequest,
@@ -136,32 +139,32 @@ async function readState(
   const shownOf = (entries: readonly BundleEntry[]) =>
     authorization === undefined ? entries : entries.filter((entry) => !isForRows(entry));
   const wanted = [...shownOf(named), ...led];
-  const [answers, whole] = await Promise.all([
+  const [responses, whole] = await Promise.all([
     readResponses(medplum, [...wanted, ...counts], { authorization }),
     authorization === undefined ? undefined : readSlots(medplum, named),
   ]);
-  const rest = await readRest(medplum, wanted, answers, { authorization });
-  let state = new Map([...stateIn(answers.slice(0, wanted.length)), ...resourceSet(rest)]);
+  const rest = await readRest(medplum, wanted, responses, { authorization });
+  let state = new Map([...stateIn(responses.slice(0, wanted.length)), ...resourceSet(rest)]);
   const searches = [...named];
   const asked = new Set(named.flatMap(askedBy));
   for (;;) {
     const more = unique([
       ...appointments.flatMap((appointmentRequest) => leadingReads(appointmentRequest, state, config, leads)),
       ...siblingReads(appointments, withSlots, state, config),
-    ]).filter((entry) => askedBy(entry).some((one) => !asked.has(one)));
+    ]).filter((entry) => askedBy(entry).some((reference) => !asked.has(reference)));
     if (more.length === 0) {
       break;
     }
-    for (const one of more.flatMap(askedBy)) {
-      asked.add(one);
+    for (const reference of more.flatMap(askedBy)) {
+      asked.add(reference);
     }
     searches.push(...more);
     const found = await readResponses(medplum, [...shownOf(more)], { authorization });
     const others = await readRest(medplum, shownOf(more), found, { authorization });
     state = new Map([...stateIn(found), ...resourceSet(others), ...state]);
   }
-  const noted = whole ? await withNotes(medplum, state, whole, searches) : state;
-  return { state: narrow(noted), counted: answers.slice(wanted.length) };
+  const complete = whole ? await withNotes(medplum, state, whole, searches) : state;
+  return { state: narrow(complete), counted: responses.slice(wanted.length) };
 }
 
 /** The late appointments of reservations near the request: a day of margin covers any buffer. */
@@ -204,7 +207,6 @@ interface FollowingContext {
   readonly request: BookRequest;
   readonly reading: Reading;
   readonly now: number;
-  /** Whether nothing may be written. */
   readonly isDry: boolean;
 }
 
@@ -375,9 +377,7 @@ export interface BookingDecision {
   readonly state: ResourceSet;
 }
 
-/** Options of `decideBooking`. */
 export interface DecisionOptions {
-  /** By default a booking. */
   readonly purpose?: Purpose | undefined;
   /** Whether this is a dry run, which writes nothing, not even the row of a quota. */
   readonly isDry?: boolean | undefined;

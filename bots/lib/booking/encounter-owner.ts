@@ -6,7 +6,8 @@ import { config } from '../config.ts';
 import { type BundleResponse, sendTransaction, writeInTheEnd } from '../medplum.ts';
 import { ofType, readInBatch } from '../read.ts';
 
-async function attempt(medplum: MedplumClient, id: string): Promise<BundleResponse['kind'] | 'unchanged'> {
+/** Reads, decides and writes once; `unchanged` if the encounter is missing or has the right tags. */
+async function tagOnce(medplum: MedplumClient, id: string): Promise<BundleResponse['kind'] | 'unchanged'> {
   const [found] = await readInBatch(medplum, [`Encounter?_id=${id}`]);
   const [encounter]: Encounter[] = ofType('Encounter', found);
   if (!encounter) {
@@ -25,5 +26,5 @@ async function attempt(medplum: MedplumClient, id: string): Promise<BundleRespon
  * @throws Error when the server could not be reached, refuses the result, or conflicts with other requests persist
  */
 export async function shareEncounter(medplum: MedplumClient, id: string): Promise<void> {
-  await writeInTheEnd(() => attempt(medplum, id), `The tags of Encounter/${id}`);
+  await writeInTheEnd(() => tagOnce(medplum, id), `The tags of Encounter/${id}`);
 }

@@ -23,9 +23,9 @@ async function mergeDuplicates(medplum: MedplumClient, patient: Patient): Promis
   const merge = async () => {
     const found = query ? await readPatients(medplum, query) : [];
     const current = found.find(({ id }) => id === patient.id) ?? patient;
-    const same = duplicatesOf(current, found, config);
-    merged = same.duplicates.map(({ id = '' }) => id);
-    return merged.length > 0 ? (await sendTransaction(medplum, mergeEntries(same))).kind : 'unchanged';
+    const duplicateSet = duplicatesOf(current, found, config);
+    merged = duplicateSet.duplicates.map(({ id = '' }) => id);
+    return merged.length > 0 ? (await sendTransaction(medplum, mergeEntries(duplicateSet))).kind : 'unchanged';
   };
   await writeInTheEnd(merge, `The duplicates of Patient/${patient.id}`);
   return merged;

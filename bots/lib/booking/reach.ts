@@ -16,16 +16,16 @@ import { ofType, readByIds, readInTransaction } from '../read.ts';
 const peopleOf = ({ participant }: Appointment) =>
   participant.filter(({ actor }) => idIn(actor, 'Patient') ?? idIn(actor, 'RelatedPerson'));
 
-/** Whether the portal of an appointment subscribes to the times that are offered instead of it. */
+/** Returns whether the portal of an appointment subscribes to times that are offered in its place. */
 async function readListening(medplum: MedplumClient): Promise<(appointment: Appointment) => boolean> {
   const profile = encodeURIComponent(artefactUri(config, 'LocalSubscriptionTermin'));
   const [found] = await readInTransaction(medplum, [`Subscription?status=active&_profile=${profile}&_count=1000`]);
-  const listening = ofType('Subscription', found).flatMap((stored) => {
+  const subscriptions = ofType('Subscription', found).flatMap((stored) => {
     const { topic, conditions = [] } = storedParameters(stored, config) ?? {};
     return topic === 'appointment-offer' ? [{ owner: ownerOf(stored, config), conditions }] : [];
   });
   return (appointment) =>
-    listening.some(
+    subscriptions.some(
       ({ owner, conditions }) =>
         owner !== undefined &&
         owner === ownerOf(appointment, config) &&

@@ -37,11 +37,11 @@ const idSearch = (type: 'Patient' | 'Slot', ids: readonly string[]): string => `
 
 /** The searches for an appointment, its slots with their calendars, its patients and its Tasks. */
 export function relatedSearches(id: string): string[] {
-  const one = encodeURIComponent(id);
+  const encodedId = encodeURIComponent(id);
   return [
-    `Appointment?_id=${one}`,
-    `Slot?_has:Appointment:slot:_id=${one}&${MAX}${WITH_CALENDARS}`,
-    `Patient?_has:Appointment:patient:_id=${one}&${MAX}`,
+    `Appointment?_id=${encodedId}`,
+    `Slot?_has:Appointment:slot:_id=${encodedId}&${MAX}${WITH_CALENDARS}`,
+    `Patient?_has:Appointment:patient:_id=${encodedId}&${MAX}`,
     openTasksOf([id], config),
   ];
 }
@@ -87,7 +87,7 @@ export async function completeRelated(
   };
 }
 
-/** Reads the stored version of an appointment and the existing patients of its changed version, in one batch. */
+/** Reads the stored version of an appointment and the patients of its changed version; `taken` for a new appointment. */
 export async function readForChange(
   medplum: MedplumClient,
   changed: Appointment,
@@ -149,22 +149,22 @@ export const readSchedulesOf = (
 interface TakenRead {
   /** Its Slots, including reserved ones that the same request is about to store. */
   readonly named: readonly CalendarSlot[];
-  /** The appointments on `named`. */
   readonly appointments: readonly Appointment[];
   readonly schedules: readonly ScheduleServices[];
   /** Whether `named` has all Slots of the appointment. */
   readonly isKnown: boolean;
 }
 
+/** The Slots that an author has reserved and is about to store. */
 function reservedBy(rows: readonly Task[], author: string): CalendarSlot[] {
   return rows.flatMap((row) => {
     const schedule = idIn(row.focus, 'Schedule');
-    const own = reservationsIn(row, Date.now(), config).filter(
+    const reservations = reservationsIn(row, Date.now(), config).filter(
       (reservation) => reservation.author === author && !isOfAppointment(reservation),
     );
     return schedule === undefined
       ? []
-      : own.map(({ slots: [id = ''], overbooks, ...time }) =>
+      : reservations.map(({ slots: [id = ''], overbooks, ...time }) =>
           newExternalSlot(schedule, time, {
             id,
             status: 'busy',

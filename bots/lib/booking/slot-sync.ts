@@ -53,12 +53,11 @@ const publishedIn = (lost: readonly Slot[]): string[] => [
 ];
 
 /**
- * Reads, decides and writes once; `unchanged` if there is nothing to write.
- *
+ * Reads, decides and writes once; `unchanged` if there is nothing to write, `overtaken` if it must be decided again.
  * @param rows - the publication rows by Schedule id, for Schedules in which Slots will be created. They are read before
  *   the Slots: publishing may be about to create Slots at the same time, and writes these rows, too.
  */
-async function attempt(
+async function syncOnce(
   medplum: MedplumClient,
   seen: Appointment,
   rows: ReadonlyMap<string, Task | undefined> = new Map(),
@@ -105,7 +104,7 @@ async function attempt(
   const concerned = [...created, ...unpublished];
   if (!concerned.every((id) => rows.has(id))) {
     const read = concerned.map(async (id) => [id, await publicationRow(medplum, id)] as const);
-    return attempt(medplum, seen, new Map([...rows, ...(await Promise.all(read))]), slotMove);
+    return syncOnce(medplum, seen, new Map([...rows, ...(await Promise.all(read))]), slotMove);
   }
   // Slots that were published before the buffers were removed lack the time that the buffers release.
   const since = (following.length === 0 && parseInstant(stored?.meta?.lastUpdated)) || Number.POSITIVE_INFINITY;
@@ -125,14 +124,13 @@ async function attempt(
 /**
  * Updates an appointment, its slots and its Task to match its status, its patients and, for a hold or a request, its
  * end. The result depends only on stored resources, not on the change that started the run: repeating a run is safe.
- *
  * @param seen - the appointment as it was reported; unless it is deleted, only its id counts
  * @param slotMove - the move of its only Slot by staff, which the appointment follows
  * @throws Error when the server could not be reached, refuses the result, or conflicts with other requests persist
  * @see specification section 3
  */
 export async function syncAppointment(medplum: MedplumClient, seen: Appointment, slotMove?: SlotMove): Promise<void> {
-  await writeInTheEnd(() => attempt(medplum, seen, undefined, slotMove), `The slots of Appointment/${seen.id}`);
+  await writeInTheEnd(() => syncOnce(medplum, seen, undefined, slotMove), `The slots of Appointment/${seen.id}`);
 }
 
 /**

@@ -42,11 +42,9 @@ const REACH = 2 * 60 * 60_000;
 /** How long a guard waits for reservations of others, in milliseconds: after that they no longer count. */
 const PATIENCE = RESERVED_FOR + 500;
 
-/** The result of reserving external busy slots. */
 type Reserved =
   /** `lane` is that of the first slot, if it has one. */
   | { readonly kind: 'reserved'; readonly lane?: string | undefined }
-  /** The time is already busy. */
   | { readonly kind: 'taken'; readonly by: CalendarSlot; readonly from: CalendarSlot }
   /** Somebody else has reserved the time, or other requests wrote the same Slots at each attempt. */
   | { readonly kind: 'overtaken' }
@@ -88,6 +86,7 @@ const slotsNear = (schedule: string, { start, end }: Interval, reach: number): s
 export const aroundUrl = (schedule: string, { start, end }: Slot): string =>
   slotsNear(schedule, { start: parseInstant(start) ?? 0, end: parseInstant(end) ?? 0 }, REACH);
 
+/** The lane of an external busy slot; for a stored bookable Slot without one, the id of the Slot. */
 const laneSlotIdOf = ({ from, laneSlotId }: ExternalSlot): string | undefined =>
   laneSlotId ?? (from.role === 'bookable' && !from.isNew ? from.id : undefined);
 
@@ -98,7 +97,7 @@ const isCovered = (external: ExternalSlot, reservations: readonly Reservation[])
     .some(({ laneSlotId }) => laneSlotId === undefined || laneSlotId === laneSlotIdOf(external));
 
 /** Returns the first conflict with a hold or a personal offer, which no new Slot may overlap. */
-async function heldBy(
+async function conflictWithHold(
   medplum: MedplumClient,
   externals: readonly ExternalSlot[],
   calendar: Calendar,
@@ -121,7 +120,8 @@ async function heldBy(
   return found.find(({ by }) => holds.has(by.id));
 }
 
-async function attempt(
+/** Decides once from the resources that were read (`found`), and writes the reservations. Creates a missing row. */
+async function reserveOnce(
   medplum: MedplumClient,
   hours: KeyedHours,
   wanted: readonly ExternalSlot[],
@@ -132,12 +132,12 @@ async function attempt(
   const now = Date.now();
   const calendar = calendarOf(ofType('Slot', found), config);
   const [row] = ofType('Task', found);
-  const all = reservationsIn(row, now, config);
-  const others = all.filter((reservation) => !isSameAct(reservation, act));
+  const allReservations = reservationsIn(row, now, config);
+  const others = allReservations.filter((reservation) => !isSameAct(reservation, act));
   const late = lateAppointments(others, wanted, now);
   const reserved = reservedSlots(schedule, others, { calendar, now, openTimes: await readOpenTimes(medplum, late) });
   const reservedLanes = new Map(
-    all
+    allReservations
       .filter((reservation) => reservation.author === act.author && !isOfAppointment(reservation))
       .flatMap(({ slots: [id], laneSlotId }) => (id && laneSlotId ? [[id, laneSlotId] as const] : [])),
   );
@@ -152,14 +152,14 @@ async function attempt(
     )
     .map((externalSlot) => withLane(externalSlot, calendar, reserved, reservedLanes));
   // A Slot is not checked against the reservation of its own appointment: the appointment checks its Slots.
-  const own = all.filter(
+  const ownReservations = allReservations.filter(
     (reservation) =>
       now < reservation.until &&
       (reservation.id === act.id || (isOfAppointment(reservation) && isSameAct(reservation, act))),
   );
-  const open = externals.filter((external) => !isCovered(external, own));
+  const uncovered = externals.filter((external) => !isCovered(external, ownReservations));
   const done: Reserved = { kind: 'reserved', lane: externals[0]?.from.lane };
-  if (open.length === 0) {
+  if (uncovered.length === 0) {
     return done;
   }
   if (!row) {
@@ -167,13 +167,13 @@ async function attempt(
     return { kind: 'overtaken' };
   }
   // A bookable Slot that was deleted in the meantime can no longer be booked.
-  if (open.some(({ from }) => !from.isNew && !calendar.has(from.id))) {
+  if (uncovered.some(({ from }) => !from.isNew && !calendar.has(from.id))) {
     return { kind: 'overtaken' };
   }
   const termsOf = termsFor([hours], config);
   const ids = new Set(act.slots);
   const planned = (among: Calendar) =>
-    open.map((external) => ({ taking: external, ...planExternalSlot(external, among, ids, termsOf, config) }));
+    uncovered.map((external) => ({ taking: external, ...planExternalSlot(external, among, ids, termsOf, config) }));
   let plans = planned(calendar);
   if (plans.some(({ conflict }) => conflict?.status === 'busy-tentative')) {
     plans = planned(await withoutEnded(medplum, calendar));
@@ -183,23 +183,23 @@ async function attempt(
       return { kind: 'taken', by: conflict, from: taking.from };
     }
   }
-  const held = await heldBy(medplum, open, calendar, ids);
+  const held = await conflictWithHold(medplum, uncovered, calendar, ids);
   if (held) {
     return held;
   }
   const excluded = [...new Map(plans.flatMap((one) => one.excluded).map((slot) => [slot.id, slot])).values()];
-  if (open.some(({ against }) => against === 'everything') && excluded.length > MAX_TOUCHED) {
+  if (uncovered.some(({ against }) => against === 'everything') && excluded.length > MAX_TOUCHED) {
     return { kind: 'too-long' };
   }
   const isContested = (external: ExternalSlot): boolean =>
     external.against !== 'nothing' &&
     reserved.some((slot) => overlaps(slot, external) && excludes(external.from, slot));
-  if (open.some(isContested)) {
+  if (uncovered.some(isContested)) {
     return { kind: 'overtaken' };
   }
   // Slots that the author is about to write are skipped: the transaction that is being checked may have locked them.
   const authored = new Set(
-    all
+    allReservations
       .filter((reservation) => now < reservation.until && reservation.author === act.author)
       .flatMap(({ slots }) => slots),
   );
@@ -209,7 +209,7 @@ async function attempt(
     const overbooks = isOverbooking(from.resource, config);
     return { start, end, ...act, laneSlotId: laneSlotIdOf(external), overbooks, until: now + RESERVED_FOR };
   });
-  const kept = all.filter((reservation) => reservation.id !== act.id);
+  const kept = allReservations.filter((reservation) => reservation.id !== act.id);
   const entry = [
     ...touched.map((slot) => touchEntry(slot, config)),
     reservationEntry(row, [...kept, ...reservations], config),
@@ -221,7 +221,6 @@ async function attempt(
 /**
  * The first searches of `reserve`, to be read ahead. If they do not find the services, the Slots are read again
  * together with these: a change between the read and the write makes the attempt fail.
- *
  * @param schedule - id
  * @param named - the known services of the Schedule
  */
@@ -234,8 +233,7 @@ export const reservationSearches = (schedule: string, time: Interval, named: Slo
  * Reserves time of a Schedule that somebody is about to make busy directly in Medplum. The reservation is written to
  * the publication row, and every excluded bookable Slot gets a new version in the same transaction. A booking that read
  * before fails; one that reads later sees the reservation.
- *
- * @param schedule - id
+ * @param schedule - id; a Schedule that does not exist has nothing to reserve: the result is `reserved`
  * @param named - as in `reservationSearches`
  * @throws Error when the calendar could not be read or written
  */
@@ -264,7 +262,7 @@ export async function reserve(
       const found = await readInTransaction(reader, [slotsNear(schedule, time, reach), ...rows]);
       const resources = [...(known ?? []), ...found.flat()];
       known = undefined;
-      return attempt(medplum, hours, externals, act, resources);
+      return reserveOnce(medplum, hours, externals, act, resources);
     },
     ({ kind }) => kind === 'overtaken',
     { within: PATIENCE },
@@ -273,7 +271,6 @@ export async function reserve(
 
 /**
  * Withdraws reservations: the write that they were made for was refused, or is stored and about to change.
- *
  * @param isMeant - selects the reservations; by default all of the act
  * @throws Error when the rows could not be read or written
  */
@@ -302,7 +299,6 @@ export async function withdraw(
 /** Maximum age of a stored resource that may still have a reservation, in milliseconds: clocks may differ. */
 const YOUNG = 120_000;
 
-/** Whether a stored resource may still have a reservation. */
 export const mayBeReserved = ({ meta }: Resource): boolean =>
   Date.now() - (parseInstant(meta?.lastUpdated) ?? 0) < YOUNG;
 

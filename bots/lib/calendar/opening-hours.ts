@@ -18,7 +18,6 @@ export interface KeyedHours extends OpeningHours {
 /** Increment this whenever the rules for making Slots from opening hours change: all Slots are published again. */
 const RULES = 2;
 
-/** Maximum number of resources per search. */
 const COUNT = '1000';
 
 const byIds = (type: string, ids: readonly string[]): string =>
@@ -33,6 +32,7 @@ function actorSearches(schedules: readonly Schedule[]): string[] {
   return actorTypes.flatMap((type) => (idsOf(type).length > 0 ? [byIds(type, idsOf(type))] : []));
 }
 
+/** The searches for the services of Schedules: all services if a Schedule serves all. */
 function servicesSearches(schedules: readonly Schedule[]): string[] {
   if (schedules.some(servesAll)) {
     return [`HealthcareService?_count=${COUNT}`];
@@ -51,6 +51,7 @@ function inputsOf(resources: readonly Resource[]): string {
 const closedDays = (): string =>
   `HealthcareService?${new URLSearchParams({ identifier: `${artefactUri(config, 'LocalClosedDays')}|`, _count: COUNT })}`;
 
+/** The opening hours of all Schedules among resources that were read. */
 function hoursIn(found: readonly Resource[]): KeyedHours[] {
   const data = hoursData(found, config);
   return data.schedules.map((schedule) => {
@@ -62,7 +63,6 @@ function hoursIn(found: readonly Resource[]): KeyedHours[] {
 
 /**
  * Reads the opening hours of several Schedules.
- *
  * @param schedules - at most a few hundred
  * @throws ReadError when the server could not be read
  */
@@ -87,7 +87,6 @@ export const goneHours = (id: string): KeyedHours => ({
 /**
  * The searches for the opening hours of one Schedule. Its services are found with its publication row or from the
  * `serviceType` of a Slot.
- *
  * @param serviceType - of a Slot of the Schedule or an appointment in it: published Slots name their service
  */
 export const hoursSearches = (id: string, serviceType: Slot['serviceType']): string[] => [
@@ -99,7 +98,6 @@ export const hoursSearches = (id: string, serviceType: Slot['serviceType']): str
 
 /**
  * Reads the opening hours of a Schedule.
- *
  * @param serviceType - as in `hoursSearches`
  * @param along - searches that must not be read earlier than the opening hours
  * @returns the opening hours, `undefined` if there is no such Schedule; its publication row; and a client that has read
@@ -116,7 +114,7 @@ export async function readOpeningHours(
   const schedules = ofType('Schedule', found);
   const known = new Set(ofType('HealthcareService', found).map((service) => service.id ?? ''));
   const isComplete = schedules.every(
-    (schedule) => !servesAll(schedule) && serviceIdsOf(schedule).every((of) => known.has(of)),
+    (schedule) => !servesAll(schedule) && serviceIdsOf(schedule).every((service) => known.has(service)),
   );
   const services = isComplete ? [] : servicesSearches(schedules);
   const reader = isComplete ? medplum : await readAhead(medplum, services, along);

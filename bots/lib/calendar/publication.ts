@@ -31,7 +31,7 @@ const LAST = 20;
 export const writeRow = (medplum: MedplumClient, row: Task, changed: Task): Promise<Task | undefined> =>
   writeRows(medplum, [rowEntry(row, Date.now(), config, changed)], `Task/${row.id}`);
 
-/** The time that must be published by now, in milliseconds since 1970 UTC; `undefined` if none. */
+/** The time that must be published by now, in milliseconds since 1970 UTC; `undefined` if publishing is off. */
 function publishedTime({ schedule, publishing }: KeyedHours, now: number): Interval | undefined {
   const calendars = publishing.kind === 'on' ? publishing.calendars : [];
   const periods = calendars.flatMap(
@@ -112,7 +112,10 @@ class Progress {
   }
 }
 
-/** Publishes a window; retries a limited number of times if a booking or a guard has changed something. */
+/**
+ * Publishes a window; retries if a booking or a guard has changed something: `unfinished` after too many attempts or
+ * after `until`. `undefined` if another run publishes the Schedule.
+ */
 async function publishPersistently(
   progress: Progress,
   hours: KeyedHours,
@@ -135,7 +138,6 @@ async function publishPersistently(
 
 /**
  * Publishes the windows of a calendar one after the other: the nearest days, or the days after them.
- *
  * @param to - the time to publish, and the end of the existing Slots
  * @returns whether the progress was written
  */
@@ -188,7 +190,6 @@ async function publishWindows(
  * Publishes one slice of the opening hours of a Schedule: its nearest days or, when those are done, the days after
  * them. It starts again from the first day if the inputs of the opening hours have changed, if the last run failed, or
  * if a Slot became busy since the last complete run began.
- *
  * @param row - the publication row
  * @param until - no write starts after it; milliseconds since 1970 UTC
  * @returns whether the progress was written; `false` if the row cannot be parsed, or another run was faster

@@ -26,13 +26,10 @@ const CONCURRENCY = 2;
 /** How long a run locks the queue unless it releases it, in milliseconds: a crashed run loses it after that. */
 const BUSY = 2 * RUN_LIMIT;
 
-/** Interval between sweeps over all Schedules, in milliseconds. */
 const SWEEP_EVERY = 10 * 60_000;
 
-/** Page size of the queue and of a sweep. */
 const PAGE = 100;
 
-/** Number of rows that are marked in one batch. */
 const MARKED = 20;
 
 /** Whether a Schedule names services, and so may have opening hours. */
@@ -47,7 +44,6 @@ async function rowsOf(medplum: MedplumClient, schedules: readonly Schedule[]): P
 
 /**
  * Marks the publication rows of Schedules as due if the opening hours, services or closed days have changed since.
- *
  * @returns the marked rows
  * @throws Error when the server could not be read or written
  */
@@ -77,7 +73,7 @@ export async function markOutdated(medplum: MedplumClient, schedules: readonly S
   return marked;
 }
 
-/** Marks the changed Schedules of one page of the sweep. */
+/** Marks the changed Schedules of one page of the sweep, and stores where the sweep continues. */
 async function sweepPage(medplum: MedplumClient, row: Task, sweep: Sweep): Promise<void> {
   const { began, offset } =
     sweep.offset === undefined ? { began: Date.now(), offset: 0 } : { ...sweep, offset: sweep.offset };
@@ -114,8 +110,8 @@ async function readQueue(medplum: MedplumClient, skipped: ReadonlySet<string | u
 /** A lock far in the future is ignored: the clock of its run was ahead. */
 const isBusy = ({ busyUntil = 0 }: Sweep, now: number): boolean => busyUntil > now && busyUntil <= now + 2 * BUSY;
 
-/** Publishes a slice of a row. A failure does not stop the others: the row stays due. */
-const turn = (medplum: MedplumClient, row: Task, until: number): Promise<boolean> =>
+/** Publishes a slice of a row; `false` if it was not written. A failure is only logged: the row stays due. */
+const publishSlice = (medplum: MedplumClient, row: Task, until: number): Promise<boolean> =>
   publishTurn(medplum, row, until).catch((reason: unknown) => {
     console.log(String(reason));
     return false;
@@ -124,16 +120,15 @@ const turn = (medplum: MedplumClient, row: Task, until: number): Promise<boolean
 /**
  * Publishes due rows until the time limit of a run: first one slice of each row in `own`, then the queue, which only
  * one run at a time works on. If due rows are left, it starts the next run.
- *
  * @param own - the rows that were requested or have just been marked
  * @throws Error when the server could not be read or written
  */
 export async function publishDue(medplum: MedplumClient, own: readonly Task[]): Promise<void> {
   const until = Date.now() + RUN_LIMIT;
   for (const row of own) {
-    await (Date.now() < until && turn(medplum, row, until));
+    await (Date.now() < until && publishSlice(medplum, row, until));
   }
-  let isTaken = false;
+  let hasLock = false;
   const skipped = new Set<string | undefined>();
   for (;;) {
     const { rows, sweep } = await readQueue(medplum, skipped);
@@ -144,28 +139,28 @@ export async function publishDue(medplum: MedplumClient, own: readonly Task[]): 
     }
     const { row, value } = sweep;
     const isSwept = value.due > now;
-    const isLeft = rows.length > 0 || !isSwept;
-    if (!isTaken && (isBusy(value, now) || !isLeft)) {
+    const hasWork = rows.length > 0 || !isSwept;
+    if (!hasLock && (isBusy(value, now) || !hasWork)) {
       return;
     }
-    if (!isLeft || now >= until) {
+    if (!hasWork || now >= until) {
       // A request in the meantime has changed the row: then this write fails, and the queue is read again.
-      const status = isLeft ? 'requested' : 'accepted';
-      const given = await writeRow(medplum, row, sweepTask({ ...value, status, busyUntil: undefined }, config));
-      if (given || now >= until + RUN_LIMIT / 2) {
+      const status = hasWork ? 'requested' : 'accepted';
+      const unlocked = await writeRow(medplum, row, sweepTask({ ...value, status, busyUntil: undefined }, config));
+      if (unlocked || now >= until + RUN_LIMIT / 2) {
         return;
       }
-    } else if (!isTaken) {
-      const taken = sweepTask({ ...value, status: 'accepted', busyUntil: now + BUSY }, config);
-      isTaken = (await writeRow(medplum, row, taken)) !== undefined;
+    } else if (!hasLock) {
+      const locked = sweepTask({ ...value, status: 'accepted', busyUntil: now + BUSY }, config);
+      hasLock = (await writeRow(medplum, row, locked)) !== undefined;
     } else if (!isSwept) {
       await sweepPage(medplum, row, value);
     } else {
       const tasks = rows.slice(0, CONCURRENCY);
-      const done = await Promise.all(tasks.map((task) => turn(medplum, task, until)));
-      for (const [index, one] of tasks.entries()) {
+      const done = await Promise.all(tasks.map((task) => publishSlice(medplum, task, until)));
+      for (const [index, { id }] of tasks.entries()) {
         if (!done[index]) {
-          skipped.add(one.id);
+          skipped.add(id);
         }
       }
     }

@@ -17,7 +17,6 @@ import { writeRows } from '../rows.ts';
 /**
  * Reads the publication row of a Schedule. A function that creates Slots reads the row before the Slots and writes it
  * in the same transaction (`rowEntry`), so that no two runs create the same Slot.
- *
  * @returns `undefined` if publishing was never requested
  * @throws ReadError when the server could not be read
  */
@@ -44,10 +43,9 @@ export function requestEntry(row: Task | undefined, changed: Task, query: string
 
 /**
  * Writes the row that a search finds, and retries if other requests are faster.
- *
  * @param change - returns the new row; `undefined` if there is nothing to write
  */
-async function request(
+async function requestRow(
   medplum: MedplumClient,
   query: string,
   change: (row: Task | undefined) => Task | undefined,
@@ -72,7 +70,6 @@ async function request(
 
 /**
  * Requests a sweep over all Schedules. A current sweep starts again from the first Schedule.
- *
  * @throws Error when it could not be requested
  */
 export async function requestSweep(medplum: MedplumClient): Promise<void> {
@@ -81,11 +78,11 @@ export async function requestSweep(medplum: MedplumClient): Promise<void> {
     const busyUntil = row && sweepIn(row)?.busyUntil;
     return sweepTask({ status: 'accepted', due: now, began: now, offset: 0, busyUntil }, config);
   };
-  await request(medplum, rowSearch(['publish-all'], {}, config), change, 'The sweep over all Schedules');
+  await requestRow(medplum, rowSearch(['publish-all'], {}, config), change, 'The sweep over all Schedules');
 }
 
 /** The row that requests the publication of a whole calendar; `undefined` if it is already requested. */
-function requested(schedule: string, row: Task | undefined): Task | undefined {
+function wholePublication(schedule: string, row: Task | undefined): Task | undefined {
   const { status, from, due, services } = (row && publicationIn(row)) ?? {};
   const isRequested = status === 'requested' && from === undefined && due !== undefined;
   return isRequested
@@ -95,21 +92,19 @@ function requested(schedule: string, row: Task | undefined): Task | undefined {
 
 /**
  * Requests the publication of a whole calendar. It begins as soon as Medplum has seen the request.
- *
  * @throws Error when it could not be requested
  */
 export async function requestPublication(medplum: MedplumClient, schedule: string): Promise<void> {
-  const change = (row: Task | undefined) => requested(schedule, row);
-  await request(medplum, publicationOf(schedule, config), change, `The publication of Schedule/${schedule}`);
+  const change = (row: Task | undefined) => wholePublication(schedule, row);
+  await requestRow(medplum, publicationOf(schedule, config), change, `The publication of Schedule/${schedule}`);
 }
 
 /**
  * The entry of a transaction that requests the publication of a whole calendar.
- *
  * @param since - no request if publishing has started since then; milliseconds since 1970 UTC
  */
 export function publicationEntry(schedule: string, row: Task | undefined, since: number): BundleEntry[] {
   const isPublished = ((row && publicationIn(row)?.began) ?? 0) > since;
-  const changed = isPublished ? undefined : requested(schedule, row);
+  const changed = isPublished ? undefined : wholePublication(schedule, row);
   return changed ? [requestEntry(row, changed, publicationOf(schedule, config))] : [];
 }

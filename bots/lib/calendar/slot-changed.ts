@@ -44,7 +44,7 @@ async function timesOf(medplum: MedplumClient, slot: Slot): Promise<readonly Int
 const isLong = (windows: readonly Interval[]): boolean => windows.some(({ start, end }) => end - start > LONG);
 
 /** Restores a deleted Slot under its id. */
-async function restore(medplum: MedplumClient, { meta: { tag, profile } = {}, ...slot }: Slot): Promise<void> {
+async function restoreSlot(medplum: MedplumClient, { meta: { tag, profile } = {}, ...slot }: Slot): Promise<void> {
   const resource: Slot = { ...slot, meta: { ...(tag && { tag }), ...(profile && { profile }) } };
   const entry = [{ request: { method: 'PUT' as const, url: `Slot/${slot.id}` }, resource }];
   await writeUnlessOvertaken(medplum, entry, `Slot/${slot.id}`);
@@ -56,15 +56,14 @@ const formerHolders = (slot: Slot, isDeleted: boolean): string[] =>
 
 /**
  * Makes a Slot busy again that was deleted or set free although an appointment holds it.
- *
  * @returns whether an appointment holds it
  */
-async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): Promise<boolean> {
+async function makeBusyAgain(medplum: MedplumClient, slot: Slot, isDeleted: boolean): Promise<boolean> {
   const [found] = await readInBatch(medplum, formerHolders(slot, isDeleted));
   const holders = ofType('Appointment', found);
   const isGone = isDeleted && !ofType('Slot', found).some(({ id }) => id === slot.id);
   if (isGone && holders.some((one) => !hasEnded(one, Date.now(), config))) {
-    await restore(medplum, slot);
+    await restoreSlot(medplum, slot);
   }
   for (const appointment of holders) {
     await syncAppointment(medplum, appointment);
@@ -73,11 +72,10 @@ async function retake(medplum: MedplumClient, slot: Slot, isDeleted: boolean): P
 }
 
 /**
- * Moves an appointment to the new time of its only Slot if staff have moved that.
- *
+ * Moves the appointment that alone holds a busy Slot to the new time of the Slot, if staff have moved the Slot.
  * @returns whether an appointment was moved
  */
-async function follow(medplum: MedplumClient, slot: Slot): Promise<boolean> {
+async function moveHolder(medplum: MedplumClient, slot: Slot): Promise<boolean> {
   if (!isTaken(slot)) {
     return false;
   }
@@ -92,7 +90,6 @@ async function follow(medplum: MedplumClient, slot: Slot): Promise<boolean> {
   return isFollowing ?? false;
 }
 
-/** A Slot with the time of an appointment, for comparison. */
 const asSlot = ({ start = '', end = '' }: Appointment, slot: Slot): Slot => ({ ...slot, start, end });
 
 /**
@@ -174,7 +171,6 @@ function searchesFor(slot: Slot, id: string | undefined, isDeleted: boolean): st
  * Resolves the collisions of a changed Slot and updates the published Slots around it. Medplum reports a change only
  * once: if publishing fails, the publication of the whole calendar is requested. The usual searches are read ahead;
  * after the first write, they are read again.
- *
  * @throws Error with the messages of all failed steps
  */
 export async function slotChanged(client: MedplumClient, slot: Slot, isDeleted: boolean): Promise<void> {
@@ -184,13 +180,13 @@ export async function slotChanged(client: MedplumClient, slot: Slot, isDeleted: 
     return;
   }
   let medplum = await readAhead(client, searchesFor(slot, id, isDeleted));
-  const act = async (act: (reader: MedplumClient) => Promise<boolean>): Promise<void> => {
-    const hasActed = await act(medplum).catch((reason: unknown) => failures.push(reason) > 0);
+  const run = async (step: (reader: MedplumClient) => Promise<boolean>): Promise<void> => {
+    const hasActed = await step(medplum).catch((reason: unknown) => failures.push(reason) > 0);
     medplum = hasActed ? client : medplum;
   };
-  await act((reader) => retake(reader, slot, isDeleted));
-  await (isDeleted || act((reader) => follow(reader, slot)));
-  await act((reader) => resolveCollisions(reader, slot));
+  await run((reader) => makeBusyAgain(reader, slot, isDeleted));
+  await (isDeleted || run((reader) => moveHolder(reader, slot)));
+  await run((reader) => resolveCollisions(reader, slot));
   if (id !== undefined) {
     await publishAround(medplum, slot, id)
       .then(() => (isTaken(slot) && !isDeleted ? publishAgain(client, slot, id) : undefined))

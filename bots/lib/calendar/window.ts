@@ -51,14 +51,14 @@ async function readWindow(medplum: MedplumClient, hours: KeyedHours, window: Int
   return { ...hours, slots, held: new Set(), window, now: Date.now(), horizonWeeks };
 }
 
-const freeOnes = (changes: readonly SlotChange[]): string[] =>
+const storedFreeIds = (changes: readonly SlotChange[]): string[] =>
   changes.flatMap(({ stored }) => (stored?.status === 'free' ? (stored.id ?? []) : []));
 
-/** Plans the changes of a window. Before a free Slot is changed, the appointments are searched for it. */
-async function plan(medplum: MedplumClient, hours: KeyedHours, window: Interval) {
+/** Plans the changes of a window. A free Slot may be held already: if one is, the window is read and planned again. */
+async function planWindow(medplum: MedplumClient, hours: KeyedHours, window: Interval) {
   const state = await readWindow(medplum, hours, window);
   const first = planSlots(state, config);
-  const held = await readHeld(medplum, freeOnes(first.changes));
+  const held = await readHeld(medplum, storedFreeIds(first.changes));
   if (held.size === 0) {
     return { ...first, slots: state.slots };
   }
@@ -76,7 +76,6 @@ interface Writing {
   readonly row: (isCreating: boolean) => BundleEntry[] | undefined;
   /**
    * Receives the response to a chunk.
-   *
    * @returns whether there is time for another chunk
    */
   readonly written?: (answer: Bundle) => boolean;
@@ -85,7 +84,6 @@ interface Writing {
 /** Number of Slots per transaction: a larger one would delay bookings. */
 const CHUNK = 20;
 
-/** The result of publishing a window. */
 export interface WindowResult {
   /**
    * `published` if the window is complete, `unfinished` if the time limit came first, `refused` if Medplum does not
@@ -107,23 +105,22 @@ function refused({ issue }: OperationOutcome): CalendarProblem {
 
 /**
  * Updates the Slots of a Schedule that begin in a window to match its opening hours and its busy time. The result
- * depends only on stored resources: repeating a run is safe.
- *
+ * depends only on stored resources: repeating a run is safe. A failed write is a result, not an error.
  * @throws ReadError when the server could not be read
  */
 export async function publishWindow(
   medplum: MedplumClient,
   hours: KeyedHours,
   window: Interval,
-  { row, written: isTime = () => true }: Writing,
+  { row, written: hasTime = () => true }: Writing,
 ): Promise<WindowResult> {
-  const { changes, problems, slots } = await plan(medplum, hours, window);
+  const { changes, problems, slots } = await planWindow(medplum, hours, window);
   const { schedule, services, actor } = hours;
   const offering = { schedule, services: isResource(actor, 'HealthcareService') ? [...services, actor] : services };
   const termsOf = termsFor([hours], config);
   const calendar = new Map(calendarOf(slots, config));
-  const all = chunks(changes, CHUNK);
-  for (const [index, chunk] of all.entries()) {
+  const allChunks = chunks(changes, CHUNK);
+  for (const [index, chunk] of allChunks.entries()) {
     const locked = row(chunk.some(({ stored }) => !stored));
     if (!locked) {
       return { kind: 'overtaken', problems };
@@ -143,7 +140,7 @@ export async function publishWindow(
     for (const [id, slot] of calendarOf(ofType('Slot', resourcesOf(written.bundle)), config)) {
       calendar.set(id, slot);
     }
-    if (!isTime(written.bundle) && index + 1 < all.length) {
+    if (!hasTime(written.bundle) && index + 1 < allChunks.length) {
       return { kind: 'unfinished', problems };
     }
   }

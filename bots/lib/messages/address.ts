@@ -12,7 +12,7 @@ import { config } from '../config.ts';
 import { ofType, readHistories, readInTransaction } from '../read.ts';
 import { writeRows } from '../rows.ts';
 
-/** The value by which the row with the key of the hashes is known. */
+/** The identifier of the row that has the key of the hashes. */
 const KEY = 'key';
 
 async function readKey(medplum: MedplumClient): Promise<string | undefined> {
@@ -20,15 +20,15 @@ async function readKey(medplum: MedplumClient): Promise<string | undefined> {
   return valueIn(ofType('Task', rows)[0]?.input, KEY)?.valueString;
 }
 
-/** The key of the hashes; made by the first refusal. */
-async function keptKey(medplum: MedplumClient): Promise<string> {
-  const known = await readKey(medplum);
-  if (known === undefined) {
+/** Reads the key of the hashes, or creates it; empty if it could not be created. */
+async function ensureKey(medplum: MedplumClient): Promise<string> {
+  const storedKey = await readKey(medplum);
+  if (storedKey === undefined) {
     const input = [{ type: { text: KEY }, valueString: randomBytes(32).toString('hex') }];
     const row: Task = { ...refusalRow(KEY, true, config), input };
     await writeRows(medplum, [creation(row, refusalSearch([KEY], config))], 'The key of refusals');
   }
-  return known ?? (await readKey(medplum)) ?? '';
+  return storedKey ?? (await readKey(medplum)) ?? '';
 }
 
 const hashOf = (key: string, address: string): string =>
@@ -40,17 +40,17 @@ export async function readRefused(medplum: MedplumClient, addresses: readonly st
   if (key === undefined) {
     return new Set();
   }
-  const hashes = new Map(addresses.map((one) => [one, hashOf(key, one)]));
+  const hashes = new Map(addresses.map((address) => [address, hashOf(key, address)]));
   const [rows] = await readInTransaction(medplum, [refusalSearch([...hashes.values()], config)]);
   const refused = ofType('Task', rows)
     .filter(({ status }) => status === 'accepted')
     .flatMap(({ identifier = [] }) => identifier.map(({ value }) => value));
-  return new Set(addresses.filter((one) => refused.some((value) => value?.endsWith(`/${hashes.get(one)}`))));
+  return new Set(addresses.filter((address) => refused.some((value) => value?.endsWith(`/${hashes.get(address)}`))));
 }
 
 /** The entry that notes that the owner of an address wants no messages, or wants them again. */
 export async function refusalEntry(medplum: MedplumClient, address: string, isRefused: boolean): Promise<BundleEntry> {
-  const hash = hashOf(await keptKey(medplum), address);
+  const hash = hashOf(await ensureKey(medplum), address);
   const search = refusalSearch([hash], config);
   const [rows] = await readInTransaction(medplum, [search]);
   const [stored] = ofType('Task', rows);
@@ -58,7 +58,6 @@ export async function refusalEntry(medplum: MedplumClient, address: string, isRe
   return stored ? updateEntry(stored, row) : creation(row, search);
 }
 
-/** The recipient of messages about an appointment. */
 export interface Addressee {
   readonly recipient: Recipient;
   /** Whether the clinic has entered the address, or a portal has that booked for its person. */
@@ -66,7 +65,7 @@ export interface Addressee {
   readonly isEntered: boolean;
 }
 
-/** Patients into whom the clinic has merged others, by the ids of those: what a portal says of them is of somebody perhaps else. */
+/** Returns whether the clinic merged another record into a patient: a portal's address may be another person's. */
 async function readMerged(medplum: MedplumClient, patients: readonly string[]): Promise<(id: string) => boolean> {
   const [found] = patients.length > 0 ? await readInTransaction(medplum, [`Patient?link=${patients.join(',')}`]) : [];
   const isMerge = ({ link = [] }: Patient, into: string): boolean =>
@@ -76,9 +75,9 @@ async function readMerged(medplum: MedplumClient, patients: readonly string[]): 
 }
 
 /**
- * Chooses who is told about each of some appointments: nobody who has refused; the first to whom the clinic may write, else
- * the first.
- * @param candidates - as `recipientsOf` gives them
+ * Chooses the recipient for each appointment: the first candidate with a trusted address, else the first. Addresses
+ * whose owners refuse messages are left out; `undefined` if none is left.
+ * @param asked - with candidates as `recipientsOf` returns them
  */
 export async function chooseAddressees(
   medplum: MedplumClient,

@@ -63,7 +63,7 @@ interface Occurrence {
   readonly thread: Thread | undefined;
 }
 
-/** The others of a series, of the same patient and requestor, in the order of time; none if it is no series. */
+/** The other appointments of a series, of the same patient and requestor, by start; none if it is no series. */
 async function readOccurrences(medplum: MedplumClient, own: Appointment): Promise<Occurrence[]> {
   const series = seriesOf(own, config);
   const [found] = series === undefined ? [] : await readInTransaction(medplum, [groupSearch(series)]);
@@ -93,13 +93,13 @@ interface SharedMessage {
   readonly earlier: string | undefined;
   /** The rows that are needed first, as threads. */
   readonly unknown: readonly Thread[];
-  /** The entries that keep what the others of the series are told, or are no longer. */
+  /** The updates of the rows of the other appointments. */
   readonly entry: readonly BundleEntry[];
 }
 
 const notShared: SharedMessage = { members: [], earlier: undefined, unknown: [], entry: [] };
 
-/** A member whose row says of what was told. */
+/** The occurrence as a member of a message; empty without a row, or if nothing was sent about it. */
 const memberOf = ({ appointment, row }: Occurrence, thread: Thread): Member[] =>
   row && thread.known ? [{ appointment, row, thread: { ...thread, known: thread.known } }] : [];
 
@@ -169,7 +169,7 @@ interface State {
 
 const what = (id: string): string => `The messages about Appointment/${id}`;
 
-/** The appointment, or all of its visit, with its row; also when the appointment itself was deleted. */
+/** The appointment, or all of its visit by start, with its row. Of a deleted appointment, only the row is left. */
 async function readSubject(medplum: MedplumClient, id: string) {
   const [found, rows] = await readInTransaction(medplum, [`Appointment?_id=${id}`, threadSearch(id, config)]);
   const [appointments, [row]] = [ofType('Appointment', found), ofType('Task', rows)];
@@ -203,7 +203,6 @@ async function readRecipientsAndLocations(
   return (await readInTransaction(medplum, searches)).flat();
 }
 
-/** The facts about a message that was given up. */
 const givenUp = (
   { thread: { appointment, patient }, kind }: Extract<Step, { kind: unknown }>,
   reason: string,
@@ -219,7 +218,7 @@ const unknown = 'Nobody has answered whether it was sent.';
 const unconfirmed =
   'It was not sent: only a portal has given the address, and it has not booked this. To confirm the address, give it a rank.';
 
-/** The entry that makes the row of an appointment about which nothing was said, unless it has one. */
+/** The entry that creates the row of an appointment without messages, unless it has one. */
 function newRowEntry(thread: Thread, now: number): BundleEntry {
   const empty: Thread = { ...thread, count: 0, sent: undefined, known: undefined, claimed: undefined, due: now };
   const { group, appointment } = thread;
@@ -227,7 +226,7 @@ function newRowEntry(thread: Thread, now: number): BundleEntry {
   return creation(threadTask(empty, config), search);
 }
 
-/** The entries that keep what was decided; what was claimed before and is no longer true is not sent. */
+/** The entries that store a step; a claimed message that is no longer true is stopped. */
 function entriesOf(step: Exclude<Step, { do: 'nothing' }>, { row, thread, last, appointments }: State): BundleEntry[] {
   const kept = row ? [updateEntry(row, threadTask(step.thread, config, row))] : [];
   if (step.do === 'give-up') {
@@ -242,10 +241,10 @@ function entriesOf(step: Exclude<Step, { do: 'nothing' }>, { row, thread, last, 
   return [...kept, ...(isSuperseded ? ended(last, 'stopped') : [])];
 }
 
-/** Staff are asked for the rest: they call whoever is offered a time as soon as it is offered, and remind nobody. */
+/** Kinds without a task for staff: they have another task to call about an offer, and do not call to remind. */
 const withoutCall: readonly MessageKind[] = ['reminder', 'offer', 'assistant'];
 
-/** The entries that have staff call, in the place of a message to an address that only a portal knows. */
+/** The entries that ask staff to call instead of sending a message to an address that is not trusted. */
 function callEntries(
   step: Extract<Step, { do: 'send' }>,
   state: State,
@@ -256,8 +255,11 @@ function callEntries(
   return [...kept, ...entry, ...(withoutCall.includes(step.kind) ? [] : [undelivered(call)])];
 }
 
-/** Claims a message, sends it, and keeps what has come of it. */
-async function send(
+/**
+ * Claims a message, sends it, and stores the result. Does nothing if another run has claimed it. Without a response to
+ * the attempt, nothing is stored: a later run sends it again.
+ */
+async function claimAndSend(
   medplum: MedplumClient,
   secrets: BotEvent['secrets'],
   step: Extract<Step, { do: 'send' }>,
@@ -266,12 +268,12 @@ async function send(
     recipient,
     former,
     others,
-    atOnce,
-  }: { recipient: Recipient; former: string | undefined; others: readonly Resource[]; atOnce: SharedMessage },
+    shared,
+  }: { recipient: Recipient; former: string | undefined; others: readonly Resource[]; shared: SharedMessage },
 ): Promise<void> {
   const { kind, thread } = step;
   const { appointments } = state;
-  const { members } = atOnce;
+  const { members } = shared;
   const known: Known | undefined = thread.known;
   const subject = {
     kind,
@@ -285,28 +287,27 @@ async function send(
   if (!known || !state.row?.id) {
     return;
   }
-  const its = { ...thread, known };
-  // Written before it is claimed: what cannot be written is not claimed, and the next run says so again.
-  const message = messageOf({ ...subject, thread: its, row: state.row.id }, config);
+  const claimedThread = { ...thread, known };
+  // The text is made before the claim: if that throws, nothing is claimed, and the next run throws again.
+  const message = messageOf({ ...subject, thread: claimedThread, row: state.row.id }, config);
   const made: BundleEntry[] = step.isNew
     ? [
         {
           request: { method: 'POST', url: 'Communication' },
-          resource: communicationOf({ ...subject, thread: its }, config),
+          resource: communicationOf({ ...subject, thread: claimedThread }, config),
         },
       ]
     : [];
-  // Others who are faster do it.
   const claimed = await writeRows(
     medplum,
-    [...entriesOf(step, state), ...atOnce.entry, ...made],
+    [...entriesOf(step, state), ...shared.entry, ...made],
     what(thread.appointment),
   );
   if (!claimed?.id || claimed.status !== 'in-progress') {
     return;
   }
   if (former !== undefined) {
-    const moved = movedMessage(former, { recipient, thread: its }, config);
+    const moved = movedMessage(former, { recipient, thread: claimedThread }, config);
     await sendMessage(medplum, secrets, moved, `${messageNumber(thread)}/moved`);
   }
   const attempt = await sendMessage(medplum, secrets, message, messageNumber(thread));
@@ -328,7 +329,7 @@ async function send(
   await writeRows(medplum, entry, what(thread.appointment));
 }
 
-/** Whether the last change of an appointment is that of its portal. */
+/** Whether the portal of an appointment made its last change. */
 async function isByPortal(medplum: MedplumClient, appointment: Appointment): Promise<boolean> {
   const [history] = await readHistories(medplum, [`Appointment/${appointment.id}/_history?_count=2`]);
   const [version, previous] = (history?.entry ?? []).map(({ resource }) => resource?.meta);
@@ -336,8 +337,9 @@ async function isByPortal(medplum: MedplumClient, appointment: Appointment): Pro
 }
 
 /**
- * The address to which the last message to a person went, about whatever, if their portal has changed it since.
- * @param own - by what the message itself is known, if it was begun before
+ * The address of the last other message to a person, if their portal has changed the address since and its owner does
+ * not refuse messages; else `undefined`.
+ * @param own - the number of this message, if it was begun before
  */
 async function readFormer(
   medplum: MedplumClient,
@@ -356,17 +358,16 @@ async function readFormer(
   return isSame || (await readRefused(medplum, [last])).has(last) ? undefined : last;
 }
 
-/** When more may be sent that a portal brings about; milliseconds since 1970 UTC. */
+/** When a portal's appointments may cause another message, a day after those found; milliseconds since 1970 UTC. */
 async function readTurn(medplum: MedplumClient, searches: readonly string[], now: number): Promise<number> {
   const found = (await readInTransaction(medplum, searches)).flat();
   return Math.max(now, ...found.map(({ meta }) => (parseInstant(meta?.lastUpdated) ?? now) + DAY));
 }
 
-/** The first that is booked and has not begun. */
 const nextOf = (appointments: readonly Appointment[]): Appointment | undefined =>
   appointments.find(({ status, start }) => status === 'booked' && (parseInstant(start) ?? 0) > Date.now());
 
-/** A reminder that asks its person to say that they come, where the policy of its Schedule wants that. */
+/** Adds to a reminder the deadline by which its person must confirm attendance, if a policy requires that. */
 async function withDeadline(
   medplum: MedplumClient,
   step: Extract<Step, { do: 'send' }>,
@@ -386,7 +387,7 @@ async function withDeadline(
  * Cancels an appointment whose attendance was not confirmed in time, if the policy still requires that. The next run
  * sends the message.
  */
-async function release(
+async function cancelUnconfirmed(
   medplum: MedplumClient,
   appointments: readonly Appointment[],
   kept: readonly BundleEntry[],
@@ -404,9 +405,9 @@ async function release(
 }
 
 /**
- * Does what is to be done about the messages of an appointment, or of the visit that it belongs to: sends one at most. It can
- * be interrupted at any point. A message is claimed before it is sent; one of which it is not known whether it was sent is sent once more, as the same
- * message (e-mail: with the same Message-ID).
+ * Carries out the next step for the messages of an appointment or its visit: sends one message at most. It can be
+ * interrupted at any point: a message is claimed first. If it is unknown whether it was sent, it is sent once more under
+ * the same number (e-mail: Message-ID).
  */
 export async function followAppointment(
   medplum: MedplumClient,
@@ -420,7 +421,7 @@ export async function followAppointment(
     return;
   }
   const [now, media] = [Date.now(), mediaOf(secrets)];
-  // A deleted appointment has no participants: its patient is told.
+  // A deleted appointment has no participants: its patient is notified.
   const notified: Appointment = appointments.find((appointment) => !areCancelled([appointment])) ??
     appointments[0] ?? {
       resourceType: 'Appointment',
@@ -434,7 +435,7 @@ export async function followAppointment(
   const owner = ownerOf(notified, config);
   const isRefused = thread?.known?.status === 'pending' && notified.status === 'cancelled' && owner !== undefined;
   const isTakenBack = isRefused && (await isByPortal(medplum, notified));
-  const next = (known: Thread | undefined, about = appointments): Step =>
+  const stepFor = (known: Thread | undefined, about = appointments): Step =>
     nextStep(known, about, {
       group,
       isWanted: recipient !== undefined,
@@ -446,7 +447,7 @@ export async function followAppointment(
       config,
       newKey: () => randomUUID().replaceAll('-', ''),
     });
-  const wanted = next(thread);
+  const wanted = stepFor(thread);
   if (wanted.do === 'nothing') {
     return;
   }
@@ -456,48 +457,48 @@ export async function followAppointment(
   const former = isSent
     ? await readFormer(medplum, addressee, wanted.isNew || !thread ? undefined : messageNumber(thread))
     : undefined;
-  // In an absence silence is an answer: whoever is asked then is told at once.
-  const isAtWill = owner !== undefined && offerReason(notified, config) !== 'absence';
-  if (isSent && wanted.isNew && isAtWill) {
+  // In an absence, no reply counts as a reply: its offers are sent without this limit.
+  const isLimited = owner !== undefined && offerReason(notified, config) !== 'absence';
+  if (isSent && wanted.isNew && isLimited) {
     const addresses = [addressee.recipient.address, ...(former === undefined ? [] : [former])];
     const searches = fullDaySearches(addresses, { ...addressee.recipient, owner }, now - DAY, config);
     earliest = await readTurn(medplum, searches, now);
   }
-  const first = next(thread);
+  const first = stepFor(thread);
   if (first.do === 'nothing') {
     return;
   }
-  const [alone] = group === undefined ? appointments : [];
-  const atOnce = await readSharedMessage(medplum, first, alone, state.last, (known, appointment) =>
-    next(known, [appointment]),
+  const [single] = group === undefined ? appointments : [];
+  const shared = await readSharedMessage(medplum, first, single, state.last, (known, appointment) =>
+    stepFor(known, [appointment]),
   );
-  if (atOnce.earlier !== undefined) {
-    return followAppointment(medplum, secrets, atOnce.earlier);
+  if (shared.earlier !== undefined) {
+    return followAppointment(medplum, secrets, shared.earlier);
   }
   // A row is claimed by its version: there must be one first.
-  const missing = [...(state.row ? [] : [first.thread]), ...atOnce.unknown].map((one) => newRowEntry(one, now));
+  const missing = [...(state.row ? [] : [first.thread]), ...shared.unknown].map((one) => newRowEntry(one, now));
   const row = missing.length > 0 ? await writeRows(medplum, missing, what(id)) : state.row;
-  if (atOnce.unknown.length > 0) {
+  if (shared.unknown.length > 0) {
     return row && followAppointment(medplum, secrets, id);
   }
   const own: State = { ...state, row, thread: row && threadOf(row) };
-  const step = state.row ? first : next(own.thread);
+  const step = state.row ? first : stepFor(own.thread);
   if (step.do === 'send' && addressee && !addressee.isTrusted) {
-    await writeRows(medplum, callEntries(step, own, atOnce), what(id));
+    await writeRows(medplum, callEntries(step, own, shared), what(id));
   } else if (step.do === 'send' && recipient) {
     const locations = await readRecipientsAndLocations(
       medplum,
-      atOnce.members.map(({ appointment }) => appointment),
+      shared.members.map(({ appointment }) => appointment),
     );
-    await send(medplum, secrets, await withDeadline(medplum, step, appointments), own, {
+    await claimAndSend(medplum, secrets, await withDeadline(medplum, step, appointments), own, {
       recipient,
       former,
       others: [...others, ...locations],
-      atOnce,
+      shared,
     });
   } else if (step.do === 'release') {
-    await release(medplum, appointments, [...entriesOf(step, own), ...atOnce.entry]);
+    await cancelUnconfirmed(medplum, appointments, [...entriesOf(step, own), ...shared.entry]);
   } else if (step.do !== 'nothing') {
-    await writeRows(medplum, [...entriesOf(step, own), ...atOnce.entry], what(id));
+    await writeRows(medplum, [...entriesOf(step, own), ...shared.entry], what(id));
   }
 }

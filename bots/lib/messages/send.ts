@@ -20,7 +20,7 @@ function gatewayOf(secrets: BotEvent['secrets']): Gateway | undefined {
   return URL.canParse(url) && /^https?:/.test(url) && secret ? { url, secret } : undefined;
 }
 
-/** How people can be reached. */
+/** The media of messages: e-mail, and SMS if the project has a gateway for it. */
 export const mediaOf = (secrets: BotEvent['secrets']): Medium[] => [
   'email',
   ...(gatewayOf(secrets) ? (['sms'] as const) : []),
@@ -29,7 +29,7 @@ export const mediaOf = (secrets: BotEvent['secrets']): Medium[] => [
 /** How long the gateway for SMS may take, in milliseconds: the Bot has ten seconds. */
 const LIMIT = 4_000;
 
-const ofAnswer = (response: BotResponse | RequestFailure, who: string): Attempt => {
+const attemptOf = (response: BotResponse | RequestFailure, who: string): Attempt => {
   if (response === 'not-connected') {
     return { kind: 'refused', reason: `${who} cannot be reached.` };
   }
@@ -42,9 +42,9 @@ const ofAnswer = (response: BotResponse | RequestFailure, who: string): Attempt 
     : { kind: 'refused', reason: `${who} answered with status ${status}.` };
 };
 
-/** Sends an e-mail through Medplum's mail server; why that has refused one is in Medplum's log. */
+/** Sends an e-mail through Medplum's mail server; the reason of a refusal is in Medplum's log. */
 async function sendMail(medplum: MedplumClient, mail: Mail): Promise<Attempt> {
-  return ofAnswer(await post(medplum, 'email/v1/send', mail), 'The mail server of Medplum');
+  return attemptOf(await post(medplum, 'email/v1/send', mail), 'The mail server of Medplum');
 }
 
 /**
@@ -67,12 +67,12 @@ async function sendSms({ url, secret }: Gateway, id: string, to: string, text: s
     ({ status }): BotResponse => ({ status, body: undefined }),
     (): RequestFailure => 'no-answer',
   );
-  return ofAnswer(await Promise.race([sent, late]).finally(() => clearTimeout(timer)), 'The gateway for SMS');
+  return attemptOf(await Promise.race([sent, late]).finally(() => clearTimeout(timer)), 'The gateway for SMS');
 }
 
 /**
- * Sends a message once.
- * @param id - by which a second copy of it is recognized
+ * Sends a message once. `unanswered` leaves open whether it was sent.
+ * @param id - the same for each attempt, so that the SMS gateway can recognize a copy; not used for e-mail
  */
 export function sendMessage(
   medplum: MedplumClient,

@@ -15,7 +15,6 @@ import { retryOvertaken, writeUnlessOvertaken } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
 
 export interface Undelivered {
-  /** Id of the appointment that it is about. */
   readonly appointment: string;
   readonly patient: string | undefined;
   readonly kind: string;
@@ -45,8 +44,8 @@ export const offersEnd = (appointments: readonly Appointment[]): number[] =>
   appointments.flatMap((appointment) => endOf('offer', appointment, config) ?? []);
 
 /**
- * Ends personal offers that certainly did not reach their person. The time is offered to the next waitlist entry; in an
- * absence, staff call. An offer that its portal knows as well stays open.
+ * The entries after a message that certainly did not arrive. They end an open personal offer: its time goes to the next
+ * waitlist entry, or staff call in an absence. An offer that its portal knows, or of an assistant, stays open.
  */
 export async function undeliveredOffers(medplum: MedplumClient, message: Undelivered): Promise<BundleEntry[]> {
   const found = await readRelatedAppointment(medplum, message.appointment);
@@ -66,10 +65,11 @@ export async function undeliveredOffers(medplum: MedplumClient, message: Undeliv
 }
 
 /**
- * Notes that a message which counted as sent has come back, and what follows.
- * @param number - as `messageNumber` names it
- * @param status - why, as a code (RFC 3463)
- * @returns whether it counted as sent
+ * Stores that a message which counted as sent came back (`undeliveredOffers`).
+ * @param number - `messageNumber`
+ * @param status - the reason, as a code (RFC 3463)
+ * @returns `false` if no sent message has this number
+ * @throws Error when others were faster at each attempt
  */
 export async function messageReturned(medplum: MedplumClient, number: string, status: string): Promise<boolean> {
   const reason = `A mail server returned it with status ${status}.`;

@@ -9,7 +9,6 @@ import { config } from '../config.ts';
 import { type RequestOptions, sendBundle } from '../medplum.ts';
 import { ofType, readInTransaction } from '../read.ts';
 
-/** How many numbers one search asks for. */
 const CHUNK = 100;
 
 export type EventNumber = readonly [subscription: string, number: number];
@@ -49,7 +48,7 @@ const isGood = ({ response }: BundleEntry): boolean => response?.status.startsWi
 const isKnown = (entry: BundleEntry): boolean =>
   isGood(entry) || entry.response?.status === '404' || entry.response?.status === '410';
 
-/** Medplum's answers to requests sent in one batch, which must not be empty; `undefined` if any answer is missing. */
+/** The response entries of URLs, read in one batch; `undefined` if any is missing. Without URLs, no request is sent. */
 async function get(
   medplum: MedplumClient,
   urls: readonly string[],
@@ -64,15 +63,13 @@ async function get(
   return answers?.length === urls.length ? answers : undefined;
 }
 
-/** The ids of the resources that a search found. */
 function idsIn({ resource }: BundleEntry): (string | undefined)[] {
   const entries = isResource(resource, 'Bundle') ? resource.entry : undefined;
   return entries?.map((entry) => entry.resource?.id) ?? [];
 }
 
 /**
- * Reads what may be told about some events: the versions that they are about, if these still exist and the appointment
- * may be read.
+ * Reads the contents of events: the version of each appointment, if it still exists and the subscriber may read it.
  * @param searches - searches that find the appointments that may be read
  * @param readable - criteria that decide which deleted appointments could be read
  * @param authorization - whose rights the searches use; by default the Bot's own

@@ -78,7 +78,6 @@ function joined(row: OutboxRow, stored: Subscription): SubscriptionOutbox | unde
   return { subscription: { ...stored, id }, settings: storedParameters(stored, config), row, outbox };
 }
 
-/** Reads the Subscriptions of some rows. */
 export async function readSubscriptionsOf(
   medplum: MedplumClient,
   rows: readonly OutboxRow[],
@@ -159,7 +158,7 @@ function timed({ stored, outbox, subscription }: OutboxUpdate): Outbox {
   return { ...outbox, heartbeat: settings?.heartbeat, end: settings?.end };
 }
 
-/** Whether an outbox says correctly when the clock must look at it. */
+/** Whether an outbox has the heartbeat and the end of its Subscription, which decide when it is due. */
 export const isTimed = ({ outbox, settings }: SubscriptionOutbox): boolean =>
   outbox.heartbeat === settings?.heartbeat && outbox.end === settings?.end;
 

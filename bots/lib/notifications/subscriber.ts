@@ -41,7 +41,6 @@ export const refusals = {
 
 export const refuse = (issues: readonly Issue[]): OperationOutcome => toOperationOutcome(issues, config);
 
-/** The answer when Medplum does not respond. */
 export const unavailable: Issue = {
   code: 'upstream-unavailable',
   diagnostics: 'The FHIR server could not be reached. Read the Subscription to see whether it was written.',
@@ -107,7 +106,6 @@ export async function mayChange(medplum: MedplumClient, seen: Subscription, call
   );
 }
 
-/** Whether the caller belongs to the clinic's staff. */
 export async function isStaff(medplum: MedplumClient, caller: Subscriber): Promise<boolean> {
   return roleOf(await describeCaller(medplum, caller)) === 'staff';
 }

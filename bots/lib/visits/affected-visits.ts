@@ -23,10 +23,10 @@ import { writeRows } from '../rows.ts';
 import { groupSearch } from './dependent-appointments.ts';
 import { findVisits, processorTime, type Wish } from './visits.ts';
 
-/** How long visits are looked for in order to offer them, as a share of the time that Medplum may take to answer. */
+/** Time limit of the search for visits to offer, as a share of the Bot's timeout. */
 const SHARE = 0.3;
 
-/** Until when visits are looked for in order to offer them. */
+/** The end of the search for visits to offer, in milliseconds since 1970 UTC. */
 export const searchEnd = (now: number): number => now + config.timeout * 1_000 * SHARE;
 
 /** The first visit that is found, as appointments that can be offered; empty if there is none. */
@@ -78,19 +78,17 @@ export async function findInstead(
   return firstVisit(medplum, { ...wish, caller, visit, frame, isWanted });
 }
 
-/** The visits of appointments that cannot take place. */
 interface AffectedVisits {
-  /** Whether more of its visit than this one cannot take place: then no other time of this one saves it. */
+  /** Whether other steps of its visit cannot take place: then another time of this step does not save the visit. */
   readonly isMore: (appointment: Appointment) => boolean;
   /** Whether an appointment may be at a time in some Schedules: as a step of its visit, the rest of which stays. */
   readonly fits: (appointment: Appointment, time: Interval, schedules: readonly Schedule[]) => boolean;
   /** Whether the order and the gaps of its visit are kept by an appointment as it is stored. */
   readonly isInOrder: (appointment: Appointment) => boolean;
-  /** All of the visit of which an appointment is a step, where another one can take its place: nothing of it has begun. */
+  /** The whole visit, if another one can replace it: it has several steps, is no series, and none has begun. */
   readonly wholeOf: (appointment: Appointment) => Whole | undefined;
 }
 
-/** How many visits are asked for in one batch. */
 const TOGETHER = 20;
 
 /** Reads all open appointments of the visits of some appointments. A series is no visit. */
@@ -181,7 +179,7 @@ export async function readAffectedVisits(
   };
 }
 
-/** The Schedule of a Slot: of what stays, only which it is counts. */
+/** The Schedule of a Slot, of which only the id is known. */
 const schedulesIn = (slot: Slot | undefined): Schedule[] => {
   const id = idIn(slot?.schedule, 'Schedule');
   return id ? [{ resourceType: 'Schedule', id, actor: [] }] : [];

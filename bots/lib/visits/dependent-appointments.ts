@@ -58,7 +58,7 @@ export async function readDependentAppointments(
   return relatedTo(medplum, appointment, others);
 }
 
-/** The other open appointments of the visit of which a person is told at once: what has not begun of it. */
+/** Reads the other open, future appointments of the visit that one message covers. */
 export async function readNotifiedTogether(
   medplum: MedplumClient,
   appointment: Appointment,
@@ -68,6 +68,7 @@ export async function readNotifiedTogether(
   return relatedTo(medplum, appointment, otherAppointmentsOf(appointment, resourceSet(found), Date.now(), config));
 }
 
+/** Reads those of other appointments that have the same requestor and have not begun, with their slots and Tasks. */
 function relatedTo(
   medplum: MedplumClient,
   one: Appointment,

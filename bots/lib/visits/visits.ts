@@ -36,7 +36,7 @@ import type { Requestor } from '../booking/decide.ts';
 import { config } from '../config.ts';
 import { readResponses, readStateAs, stateIn } from '../read.ts';
 
-/** How much time of the processor the computations of one request may take, and how long they go on at once; milliseconds. */
+/** Processor time of all computations of one request, and the length of a slice; milliseconds. */
 const MAX_MS = 300;
 const SLICE_MS = 10;
 
@@ -74,17 +74,14 @@ export function processorTime(): ProcessorTime {
   };
 }
 
-/** How many free Slots are read for one request. */
 const MAX_SLOTS = 40_000;
 
 /** How many days of starts are looked at for a series. */
 const MAX_DAYS = 28;
 
-/** The criteria of a search for visits. */
 export interface Wish {
   readonly caller: Requestor;
   readonly visit: Visit;
-  /** How many visits are wanted at most. */
   readonly count: number;
   readonly frame: Frame;
   /** Until when more may be read; milliseconds since 1970 UTC. */
@@ -99,14 +96,13 @@ export interface Wish {
   readonly mayTake?: ((slot: CalendarSlot) => boolean) | undefined;
 }
 
-/** The context of a search. */
 interface Finding extends Wish {
   readonly medplum: MedplumClient;
   readonly bookable: ReadonlyMap<string, Bookable>;
 }
 
-/** The free Slots of some Schedules, as far as they were read. */
-class Offers {
+/** The free Slots of Schedules, as far as they were read. */
+class FreeSlots {
   readonly #mayTake: (slot: CalendarSlot) => boolean;
   readonly ids: readonly string[];
   readonly slots = new Map<string, CalendarSlot[]>();
@@ -119,6 +115,7 @@ class Offers {
     this.#mayTake = mayTake;
   }
 
+  /** Adds the Slots of a response; returns how many it has, known ones included. */
   add({ resource }: BundleEntry): number {
     const found = resource?.resourceType === 'Bundle' ? (resource.entry ?? []) : [];
     for (const { resource: slot } of found) {
@@ -134,7 +131,7 @@ class Offers {
     return found.length;
   }
 
-  /** Pages come by start; windows may overlap, and the first page of one has what began before it. */
+  /** Sorts by time: windows may overlap, and the first page of a window has Slots that began before it. */
   sort(): void {
     for (const own of this.slots.values()) {
       own.sort((slot, other) => slot.start - other.start || slot.end - other.end || (slot.id < other.id ? -1 : 1));
@@ -143,10 +140,10 @@ class Offers {
 }
 
 /**
- * Reads the next page of some offers, or pages from a time on, those before which are of no use.
- * @returns false if nothing more can be read
+ * Reads the next page of Slots of each set, or the page from a time on if that is later.
+ * @returns whether more may be read: not at MAX_SLOTS, after the deadline, or if one instant has more Slots than a page
  */
-async function readOn(all: readonly Offers[], from: number, finding: Finding): Promise<boolean> {
+async function readOn(all: readonly FreeSlots[], from: number, finding: Finding): Promise<boolean> {
   const { medplum, caller, frame, deadline } = finding;
   const { period } = frame;
   const reading = all.filter(({ until }) => until < period.end);
@@ -158,16 +155,16 @@ async function readOn(all: readonly Offers[], from: number, finding: Finding): P
   );
   const answers = await readResponses(medplum, entries, caller);
   stateIn(answers);
-  for (const [index, one] of reading.entries()) {
+  for (const [index, set] of reading.entries()) {
     const answer = answers[index];
-    const count = answer ? one.add(answer) : 0;
-    one.sort();
-    const last = [...one.byId.values()].reduce((latest, { start }) => Math.max(latest, start), one.until);
+    const count = answer ? set.add(answer) : 0;
+    set.sort();
+    const last = [...set.byId.values()].reduce((latest, { start }) => Math.max(latest, start), set.until);
     const until = count < (pages[index] ?? PAGE) ? Number.POSITIVE_INFINITY : last;
-    if (until <= one.until) {
+    if (until <= set.until) {
       return false;
     }
-    one.until = until;
+    set.until = until;
   }
   const total = all.reduce((sum, { byId }) => sum + byId.size, 0);
   return total < MAX_SLOTS && Date.now() < deadline;
@@ -182,7 +179,7 @@ interface FoundVisits {
 }
 
 const slotIn =
-  (all: readonly Offers[]) =>
+  (all: readonly FreeSlots[]) =>
   (id: string): CalendarSlot | undefined =>
     all.map(({ byId }) => byId.get(id)).find((slot) => slot !== undefined);
 
@@ -190,13 +187,14 @@ const slotIn =
 const schedulesFor = ({ pools }: VisitStep, { bookable, frame }: Finding): string[] =>
   [...new Set(pools.flatMap((pool) => poolOf(pool, bookable, frame).map(({ schedule }) => schedule.id)))].toSorted();
 
+/** Finds visits by their earliest start, reading further Slots as the search needs them. */
 async function findSteps(finding: Finding): Promise<Omit<FoundVisits, 'bookable'>> {
   const { visit, count, frame, bookable, time, isWanted = () => true } = finding;
   const { steps } = visit;
-  const shared = new Map<string, Offers>();
-  const offers = steps.map((step) => {
+  const shared = new Map<string, FreeSlots>();
+  const freeSlots = steps.map((step) => {
     const ids = schedulesFor(step, finding);
-    const known = shared.get(ids.join()) ?? new Offers(ids, finding);
+    const known = shared.get(ids.join()) ?? new FreeSlots(ids, finding);
     shared.set(ids.join(), known);
     return known;
   });
@@ -204,9 +202,9 @@ async function findSteps(finding: Finding): Promise<Omit<FoundVisits, 'bookable'
   const found: Proposal[] = [];
   let mayRead = await readOn(all, frame.period.start, finding);
   const open: OpenStep[] = [];
-  const openAgain = async (wanted: readonly Offers[]): Promise<boolean> => {
+  const openAgain = async (wanted: readonly FreeSlots[]): Promise<boolean> => {
     for (const [index, step] of steps.entries()) {
-      const own = offers[index];
+      const own = freeSlots[index];
       const known = own && wanted.includes(own) ? openStep(step, bookable, own, frame, time.isDue) : undefined;
       const opened = known ? await time.compute(known) : open[index];
       if (!opened) {
@@ -230,7 +228,7 @@ async function findSteps(finding: Finding): Promise<Omit<FoundVisits, 'bookable'
     } else if (!next || !mayRead) {
       isCutShort = true;
     } else {
-      const wanted = [...new Set(next.steps.flatMap((index) => offers[index] ?? []))];
+      const wanted = [...new Set(next.steps.flatMap((index) => freeSlots[index] ?? []))];
       mayRead = await readOn(wanted, next.from, finding);
       isCutShort = !(await openAgain(wanted));
       search = searchVisits([...open], time.isDue);
@@ -239,24 +237,24 @@ async function findSteps(finding: Finding): Promise<Omit<FoundVisits, 'bookable'
   return { visits: found.map((proposal) => ({ proposal })), slotOf: slotIn(all), isCutShort };
 }
 
-/** Reads the free Slots of some Schedules in windows of time. */
-async function readWindows(offers: Offers, windows: readonly Interval[], finding: Finding): Promise<boolean> {
+/** Reads the free Slots of Schedules in windows; `false` if some could not be read within the limits. */
+async function readWindows(freeSlots: FreeSlots, windows: readonly Interval[], finding: Finding): Promise<boolean> {
   const { medplum, caller, deadline } = finding;
   let open = windows.map((time): { time: Interval; from?: number } => ({ time }));
-  while (open.length > 0 && offers.byId.size < MAX_SLOTS && Date.now() < deadline) {
+  while (open.length > 0 && freeSlots.byId.size < MAX_SLOTS && Date.now() < deadline) {
     const answers = await readResponses(
       medplum,
-      open.map(({ time, from }) => slotPage(offers.ids, time, from)),
+      open.map(({ time, from }) => slotPage(freeSlots.ids, time, from)),
       caller,
     );
     stateIn(answers);
     open = open.flatMap(({ time, from }, index) => {
       const answer = answers[index];
-      const last = answer && offers.add(answer) === PAGE ? lastStart(answer) : undefined;
+      const last = answer && freeSlots.add(answer) === PAGE ? lastStart(answer) : undefined;
       return last === undefined || last === from ? [] : [{ time, from: last }];
     });
   }
-  offers.sort();
+  freeSlots.sort();
   return open.length === 0;
 }
 
@@ -265,10 +263,11 @@ function lastStart({ resource }: BundleEntry): number | undefined {
   return last?.resourceType === 'Slot' ? Date.parse(last.start) : undefined;
 }
 
+/** Finds the best series that begin in the period: complete ones first, then those with the fewest missing appointments. */
 async function findSeries(series: Series, finding: Finding): Promise<Omit<FoundVisits, 'bookable'>> {
   const { count, frame, bookable, visit, time, isWanted = () => true } = finding;
   const step: VisitStep = { ...plainStep(visit.service), name: '1' };
-  const offers = new Offers(schedulesFor(step, finding), finding);
+  const freeSlots = new FreeSlots(schedulesFor(step, finding), finding);
   const found: SeriesProposal[] = [];
   let days = 0;
   let isWhole = true;
@@ -289,8 +288,8 @@ async function findSeries(series: Series, finding: Finding): Promise<Omit<FoundV
       const within = { start: Math.max(start, frame.period.start), end: Math.min(end, frame.period.end) };
       return within.start < within.end ? [within] : [];
     });
-    isWhole = await readWindows(offers, windows, finding);
-    const known = { slots: offers.slots, until: Number.POSITIVE_INFINITY };
+    isWhole = await readWindows(freeSlots, windows, finding);
+    const known = { slots: freeSlots.slots, until: Number.POSITIVE_INFINITY };
     const open = await time.compute(openStep(step, bookable, known, frame, time.isDue));
     const starting =
       open && (await time.compute(seriesStarting(open.openings, day, series, config.timeZone, time.isDue)));
@@ -300,10 +299,10 @@ async function findSeries(series: Series, finding: Finding): Promise<Omit<FoundV
     }
     found.push(...starting.filter(({ proposal }) => isWanted(proposal)));
   }
-  return { visits: bestSeries(found, count), slotOf: slotIn([offers]), isCutShort: !isWhole };
+  return { visits: bestSeries(found, count), slotOf: slotIn([freeSlots]), isCutShort: !isWhole };
 }
 
-/** The Schedules in which this caller can book, of all that the pools name: what it may not read is not there. */
+/** The Schedules of the pools in which the caller can book, with their reservations; unreadable ones are missing. */
 async function readBookable(pools: readonly Pool[], frame: Frame, medplum: MedplumClient, caller: Requestor) {
   const named = await readStateAs(medplum, poolReads(pools), caller);
   const inPools = new Set(pools.flatMap((pool) => (pool.kind === 'service' ? [pool.service] : [])));
@@ -328,8 +327,9 @@ async function readBookable(pools: readonly Pool[], frame: Frame, medplum: Medpl
 }
 
 /**
- * Looks for visits that a caller can book now. Everything is read with the caller's rights: what it may not see fills no role.
- * @returns what was found, or the steps for which there is nobody
+ * Finds visits that a caller can book now. Everything is read with the caller's rights: an invisible Schedule fills no
+ * role.
+ * @returns the visits, or `nobody`: the required steps that no Schedule can fill
  */
 export async function findVisits(
   medplum: MedplumClient,

@@ -58,13 +58,13 @@ import { ofType, readAll, readByIds, readFormer, readInTransaction } from '../re
 import { writeRows } from '../rows.ts';
 import { firstVisit, readVisits, searchEnd } from '../visits/affected-visits.ts';
 
-/** How many free Slots of one release are offered at once; what begins later goes on in a row of its own. */
+/** Maximum number of free Slots per row of released time: later ones continue in a new row. */
 const MAX_SLOTS = 50;
 
-/** For how many of those who wait something is looked for before the first of them is asked. */
+/** Number of waitlist entries whose candidates are computed before the first offer. */
 const TOGETHER = 20;
 
-/** After how long a time is offered to those again who had another offer and may have declined it, in milliseconds. */
+/** Delay before a time is offered to people who had another offer and may have declined it, in milliseconds. */
 const DECLINED_WITHIN = 15 * 60_000;
 
 const WAITING = 'Appointment?status=waitlist';
@@ -82,7 +82,7 @@ interface Waiting {
   readonly services: readonly HealthcareService[];
   /** Ids of the entries with an open personal offer. */
   readonly asked: Set<string>;
-  /** Ids of the portals of those who wait that have left the clinic. */
+  /** Ids of the entries' portals that have left the clinic. */
   readonly former: ReadonlySet<string | undefined>;
 }
 
@@ -115,7 +115,7 @@ async function readWaiting(
   const portals = entries.flatMap((appointment) =>
     isOfClinic(appointment, config) ? [] : (ownerOf(appointment, config) ?? []),
   );
-  const [stand, former] = await Promise.all([
+  const [currentAppointments, former] = await Promise.all([
     readByIds(
       medplum,
       'Appointment',
@@ -123,7 +123,7 @@ async function readWaiting(
     ),
     readFormer(medplum, [...new Set(portals)]),
   ]);
-  const movable = ofType('Appointment', stand).filter(canBeMoved);
+  const movable = ofType('Appointment', currentAppointments).filter(canBeMoved);
   const visits = resourceSet(await readVisits(medplum, movable));
   const offers = found.filter((appointment) => isOpenOffer(appointment, now, config));
   return {
@@ -143,7 +143,7 @@ async function readWaiting(
 const byStart = (appointment: Appointment, other: Appointment): number =>
   (parseInstant(appointment.start) ?? 0) - (parseInstant(other.start) ?? 0);
 
-/** An entry with a new version: of two offers to one person, or an offer and a leaving, one is overtaken. */
+/** Gives an entry a new version: of two offers to one person, or an offer and a removal, one is overtaken. */
 function touched(entry: Appointment): BundleEntry {
   const meta = markChange(entry.meta, ownerOf(entry, config) ?? '', entry.meta?.versionId, config);
   return updateEntry(entry, { ...withHalvedWaiting(entry, Date.now()), meta });
@@ -160,13 +160,12 @@ function withOffer(transaction: Bundle, entry: Appointment, isCalled: boolean): 
     : { ...transaction, entry: [touched(entry)] };
 }
 
-/** On whose behalf time is offered: that of the portal that speaks for the person, or the clinic's. */
+/** The requestor of an offer: the portal of the entry, or the clinic. */
 function callerFor(entry: Appointment) {
   const owner = ownerOf(entry, config);
   return { id: owner ?? '', role: owner === undefined ? ('staff' as const) : ('requestor' as const), limits: [] };
 }
 
-/** A possible personal offer for one waitlist entry. */
 interface Candidate {
   readonly entry: Appointment;
   readonly appointments: readonly Appointment[];
@@ -174,7 +173,11 @@ interface Candidate {
   readonly current: readonly Appointment[];
 }
 
-/** Offers time to one of those who wait. */
+/**
+ * Offers time to one person: `taken` if it is not free, `gone` if its Slot cannot be used, `not-theirs` if the rules do
+ * not allow this person to book it.
+ * @throws Error after a temporary refusal
+ */
 async function offer(
   medplum: MedplumClient,
   { entry, appointments, current }: Candidate,
@@ -184,7 +187,7 @@ async function offer(
 ): Promise<'offered' | 'not-theirs' | 'taken' | 'gone'> {
   const now = Date.now();
   const until = Math.min(end, parseInstant(appointments[0]?.start) ?? end);
-  // A portal that puts somebody on the list knows how to tell them, as long as there is one.
+  // The portal of an entry notifies its person, unless the portal has left the clinic.
   const isNotified = !isOfClinic(entry, config) && !former.has(ownerOf(entry, config));
   const [reach] = isNotified ? [] : await readReaches(medplum, [entry], secrets);
   const result = await bookAppointment(
@@ -213,17 +216,17 @@ const patientsOf = ({ participant }: Appointment): string[] =>
 async function withoutAsked(
   medplum: MedplumClient,
   wanted: readonly Candidate[],
-  before: readonly Appointment[],
+  earlier: readonly Appointment[],
 ): Promise<readonly Candidate[]> {
-  if (wanted.length === 0 || before.length === 0) {
+  if (wanted.length === 0 || earlier.length === 0) {
     return wanted;
   }
   const entries = wanted.map(({ entry }) => entry);
-  const read = await readByIds(medplum, 'Patient', [...entries, ...before].flatMap(patientsOf));
+  const read = await readByIds(medplum, 'Patient', [...entries, ...earlier].flatMap(patientsOf));
   const found = resourceSet(read);
   const wasAsked = (id: string): boolean => {
     const person = findResource(found, 'Patient', id) ?? { resourceType: 'Patient', id };
-    return before.some((appointment) => isForPerson(appointment, person, found, config));
+    return earlier.some((appointment) => isForPerson(appointment, person, found, config));
   };
   return wanted.filter(({ entry }) => !patientsOf(entry).some(wasAsked));
 }
@@ -233,13 +236,13 @@ interface Freed extends WaitlistRelease {
   readonly calendar: ScheduleServices;
   readonly policy: EffectivePolicy;
   readonly now: number;
-  /** Until when visits are looked for. */
+  /** The end of the search for visits. */
   readonly deadline: number;
-  /** Until when one after the other is tried who may not have a time. */
+  /** The end of further offers after refusals. */
   readonly limit: number;
 }
 
-/** The next visit that somebody waits for and that takes released time. */
+/** The first visit for an entry that uses released time and begins before its current appointment; else empty. */
 async function findWhole(
   medplum: MedplumClient,
   entry: Appointment,
@@ -266,8 +269,8 @@ async function findWhole(
   return [];
 }
 
-/** Finds the possible personal offers: for each entry one appointment in a Slot, or a visit that uses the time. */
-function candidates(medplum: MedplumClient, { entries, current, services }: Waiting, freed: Freed) {
+/** Returns a function that finds the offer for an entry: an appointment in the Slot, or a visit that uses the Slot. */
+function candidateFinder(medplum: MedplumClient, { entries, current, services }: Waiting, freed: Freed) {
   const visits = new Map(entries.map((appointment) => [appointment, visitsFor(appointment, services, config)]));
   const wholes = new Map<Appointment, Promise<readonly Appointment[]>>();
   const currentOf = (entry: Appointment) => current.get(currentAppointmentOf(entry) ?? '') ?? [];
@@ -295,43 +298,43 @@ function candidate(
 }
 
 /**
- * Offers a free Slot to the first whom it fits and who was not asked for it yet.
- * @param after - the entry up to which earlier runs have passed over those who wait for it
- * @returns after how many milliseconds to offer it again, or the id of the entry after which the next run goes on;
- *   `undefined` if nothing is left to do
+ * Offers a free Slot to the first person whom it fits and who was not asked for it yet.
+ * @param after - id of the last entry that earlier runs have tried; `all` if they have tried every entry
+ * @returns the delay before the Slot is offered again (milliseconds), or the id of the entry after which the next run
+ *   continues; `undefined` if nothing is left to do
  */
 async function offerSlot(
   medplum: MedplumClient,
   slot: Slot,
   offered: FreedTime,
   { entries, asked, former }: Waiting,
-  candidateFor: ReturnType<typeof candidates>,
+  candidateFor: ReturnType<typeof candidateFinder>,
   freed: Freed,
   after: string | 'all' | undefined,
   secrets: BotEvent['secrets'],
 ): Promise<number | string | undefined> {
   const [found] = await readInTransaction(medplum, [askedSearch(offered)]);
-  const before = earlierOffers(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
-  const askedForIt = new Set(before.flatMap((appointment) => offeredFor(appointment, config)));
-  if (new Set(before.map((appointment) => offeredFor(appointment, config)[0])).size >= MAX_ASKED) {
+  const earlier = earlierOffers(ofType('Appointment', found), ofType('Slot', found), offered.schedule.id ?? '', config);
+  const askedForIt = new Set(earlier.flatMap((appointment) => offeredFor(appointment, config)));
+  if (new Set(earlier.map((appointment) => offeredFor(appointment, config)[0])).size >= MAX_ASKED) {
     return undefined;
   }
-  const until = nextOfferEnd(freed.policy, offered.start, freed.now, before, config);
+  const until = nextOfferEnd(freed.policy, offered.start, freed.now, earlier, config);
   if (until === undefined) {
     return undefined;
   }
-  const inTurn = byTurns(entries, before, config);
-  const passed = after === 'all' ? inTurn.length : inTurn.findIndex(({ id }) => id === after) + 1;
-  const others = inTurn.slice(passed).filter(({ id = '' }) => !askedForIt.has(id) && !asked.has(id));
+  const inTurn = byTurns(entries, earlier, config);
+  const triedCount = after === 'all' ? inTurn.length : inTurn.findIndex(({ id }) => id === after) + 1;
+  const untried = inTurn.slice(triedCount).filter(({ id = '' }) => !askedForIt.has(id) && !asked.has(id));
   const busy = entries.filter(({ id = '' }) => !askedForIt.has(id) && asked.has(id));
-  // Nobody waits for what is looked for on behalf of those far behind.
-  for (const appointments of chunks(others, TOGETHER)) {
+  // In chunks, so that the first offers do not wait for the search for later entries.
+  for (const appointments of chunks(untried, TOGETHER)) {
     const wanted: Candidate[] = [];
     for (const entry of appointments) {
       const one = await candidateFor(entry, slot, offered);
       wanted.push(...(one ? [one] : []));
     }
-    for (const one of await withoutAsked(medplum, wanted, before)) {
+    for (const one of await withoutAsked(medplum, wanted, earlier)) {
       const result = await offer(medplum, one, until, former, secrets);
       if (result === 'offered') {
         asked.add(one.entry.id ?? '');
@@ -354,10 +357,10 @@ async function offerSlot(
 }
 
 /**
- * Offers the released time of a row to those who wait for it. Nothing is kept of who is asked but the offers themselves: a
- * run that is interrupted, or comes twice, goes on from what is stored.
- * @param secrets - of the project, by which it is known how people are reached
- * @param limit - until when one after the other is tried who may not have a time; milliseconds since 1970 UTC
+ * Offers the released time of a row to the people on the waitlist. Only the offers say who was asked: a run that is
+ * interrupted or repeated continues from them. A row that is missing or not due is left as it is.
+ * @param secrets - of the project; they decide whether people can get SMS
+ * @param limit - after a refused offer, no further one is made after it; milliseconds since 1970 UTC
  */
 export async function offerReleasedTime(
   medplum: MedplumClient,
@@ -366,7 +369,7 @@ export async function offerReleasedTime(
   limit: number,
 ): Promise<void> {
   const now = Date.now();
-  const [rows, somebody = []] = await readInTransaction(medplum, [
+  const [rows, anyEntry = []] = await readInTransaction(medplum, [
     `Task?_id=${id}`,
     'Appointment?status=waitlist&_count=1&_fields=id',
   ]);
@@ -380,15 +383,15 @@ export async function offerReleasedTime(
     const closed = updateEntry<Task>(row, releaseRow({ ...freed, end, due, after: undefined }, config, row));
     return writeRows(medplum, [closed, ...rest], `Task/${id}`);
   };
-  const [calendar] = somebody.length > 0 ? await readSchedules(medplum, [freed.schedule]) : [];
+  const [calendar] = anyEntry.length > 0 ? await readSchedules(medplum, [freed.schedule]) : [];
   const policy = calendar && effectivePolicy(calendar.schedule, calendar.services, config);
   if (!calendar || !policy || !usesWaitlist(policy) || calendar.schedule.active === false) {
     await close(undefined);
     return;
   }
-  const awake = afterQuietHours(policy.policy, now, config.timeZone);
-  if (awake > now) {
-    await close(awake);
+  const quietEnd = afterQuietHours(policy.policy, now, config.timeZone);
+  if (quietEnd > now) {
+    await close(quietEnd);
     return;
   }
   const [found] = await readInTransaction(medplum, [
@@ -403,26 +406,25 @@ export async function offerReleasedTime(
   const slots = ofType('Slot', found);
   const waiting = slots.length > 0 ? await readWaiting(medplum, calendar, slots, now) : undefined;
   const released = { ...freed, calendar, policy, now, deadline: searchEnd(now), limit };
-  const candidateFor = waiting && candidates(medplum, waiting, released);
-  const again: number[] = [];
-  const due = () => (again.length > 0 ? now + Math.min(...again) : undefined);
-  const at = slots.findIndex(({ id }) => id === freed.after?.slot);
+  const candidateFor = waiting && candidateFinder(medplum, waiting, released);
+  const delays: number[] = [];
+  const due = () => (delays.length > 0 ? now + Math.min(...delays) : undefined);
+  const resumeIndex = slots.findIndex(({ id }) => id === freed.after?.slot);
   for (const [index, slot] of waiting && waiting.entries.length > 0 ? slots.entries() : []) {
     const time = offeredTime(slot, freed, calendar, earliestOfferStart(policy, now), config);
     if (time && waiting && candidateFor) {
       const whole = { ...time, schedule: calendar.schedule };
-      const after = index === at ? freed.after?.entry : index < at ? 'all' : undefined;
+      const after = index === resumeIndex ? freed.after?.entry : index < resumeIndex ? 'all' : undefined;
       const next = await offerSlot(medplum, slot, whole, waiting, candidateFor, released, after, secrets);
       if (typeof next === 'string') {
         await close(due(), time.start, { slot: slot.id ?? '', entry: next });
         return;
       }
-      again.push(...(next === undefined ? [] : [next]));
+      delays.push(...(next === undefined ? [] : [next]));
     }
   }
   const last = parseInstant(slots.at(-1)?.start) ?? freed.start;
   const ends = slots.map(({ end }) => parseInstant(end) ?? freed.end);
-  // More Slots at the same time are not needed.
   const next = last > freed.start ? last : Math.min(...ends);
   await close(due(), slots.length < MAX_SLOTS ? undefined : Math.min(next, freed.end));
 }

@@ -35,13 +35,13 @@ export interface Claim {
   readonly medplum: MedplumClient;
   readonly subscriptions: () => readonly SubscriptionOutbox[];
   readonly current: (id: string) => SubscriptionOutbox | undefined;
-  /** Notes progress; it is written with all that is noted within a second. */
+  /** Records progress in memory; it is written within a second. */
   readonly note: (id: string, decide: Decide) => void;
   /** Reads what others have written meanwhile: new events, new Subscriptions. */
   readonly refresh: () => Promise<void>;
   /** Whether another delivery has taken the outboxes over, or they were given back or could not be written. */
   readonly isLost: () => boolean;
-  /** Writes what was noted, and gives the outboxes back. */
+  /** Writes the recorded progress, and releases the outboxes. */
   readonly release: () => Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export const changeStatus =
 
 export const giveUp = (error: string): Decide => changeStatus((outbox) => abandoned(outbox, error), 'error', error);
 
-/** Whether something of a Subscription is to be sent now, or is due, or its outbox must follow it. */
+/** Whether a Subscription has something to send now, or its outbox must follow a change of it. */
 export const isWaiting = ({ subscription, outbox }: SubscriptionOutbox): boolean =>
   outbox.status === 'ready' || isDue(outbox, Date.now()) || followed(subscription, outbox, Date.now()) !== undefined;
 
@@ -77,6 +77,7 @@ interface Noted {
 
 const idOf = ({ subscription }: SubscriptionOutbox): string => subscription.id;
 
+/** Combines the decisions of each Subscription into one update; deleted Subscriptions have none. */
 function updatesOf(subscriptions: readonly SubscriptionOutbox[], noted: readonly Noted[]): Map<string, OutboxUpdate> {
   const updates = new Map<string, OutboxUpdate>();
   const known = new Map(subscriptions.map((outbox) => [idOf(outbox), outbox]));
@@ -90,19 +91,18 @@ function updatesOf(subscriptions: readonly SubscriptionOutbox[], noted: readonly
   return updates;
 }
 
-/** A Subscription and its outbox after an update. */
 const applied = ({ stored, outbox, subscription = stored.subscription }: OutboxUpdate): SubscriptionOutbox => ({
   ...stored,
   outbox,
   subscription: { ...subscription, id: stored.subscription.id },
 });
 
-/** The outboxes after some of them were written. */
 const merged = (before: SubscriberState, { row, subscriptions }: SubscriberState): SubscriberState => {
   const written = new Map(subscriptions.map((outbox) => [idOf(outbox), outbox]));
   return { row, subscriptions: before.subscriptions.map((outbox) => written.get(idOf(outbox)) ?? { ...outbox, row }) };
 };
 
+/** A claim in memory: `shown` is the stored state with the progress that is not written yet. */
 function createClaim(medplum: MedplumClient, lease: string, first: SubscriberState): Claim {
   let state = first;
   let shown = new Map(first.subscriptions.map((outbox) => [idOf(outbox), outbox]));
@@ -143,7 +143,7 @@ function createClaim(medplum: MedplumClient, lease: string, first: SubscriberSta
     }
     isLost = true;
   };
-  /** One after the other; what fails ends the claim. */
+  /** Runs reads and writes one after the other; a failure ends the claim. */
   const inTurn = (act: () => Promise<void>): Promise<void> => {
     const done = saving.then(act);
     saving = done.catch(() => {

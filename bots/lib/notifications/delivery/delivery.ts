@@ -64,7 +64,7 @@ const LOOK = 500;
 const AHEAD = { each: 20, all: 100, versions: 20 };
 
 /** Sends a notification; returns what went wrong, if anything. */
-async function send(
+async function sendNotification(
   { medplum }: Claim,
   stored: SubscriptionOutbox,
   type: StatusType,
@@ -94,16 +94,16 @@ const NOT_SUPPORTED = 'The Subscription asks for something that the service does
 /** Sends an event; if the first attempt fails at once, tries again soon, because most failures are brief. */
 async function sendEvent(claim: Claim, stored: SubscriptionOutbox, content: EventContent): Promise<string | undefined> {
   const start = Date.now();
-  const problem = await send(claim, stored, 'event-notification', [content]);
+  const problem = await sendNotification(claim, stored, 'event-notification', [content]);
   const isWorthAnother = stored.outbox.attempts === 0 && Date.now() - start < SOON;
   if (!problem || !isWorthAnother) {
     return problem;
   }
   await wait(SOON);
-  return send(claim, stored, 'event-notification', [content]);
+  return sendNotification(claim, stored, 'event-notification', [content]);
 }
 
-/** An attempt has failed. */
+/** The update after a failed attempt; after the last one, the Subscription gets the status `error`. */
 const postpone =
   (problem: string): Decide =>
   (stored) => {
@@ -111,14 +111,14 @@ const postpone =
     return next.status === 'failed' ? changeStatus(() => next, 'error', problem)(stored) : { outbox: next };
   };
 
-/** Something was sent, or went wrong. */
+/** The update after an attempt; without a problem, events up to `number` count as delivered. */
 const afterSending = (problem: string | undefined, number: (outbox: SubscriptionOutbox['outbox']) => number): Decide =>
   problem ? postpone(problem) : changeOutbox((outbox) => sent(outbox, number(outbox), Date.now()));
 
 /** The contents of the next events by their numbers; `missing` if an event no longer exists. */
 type Contents = ReadonlyMap<string, ReadonlyMap<number, EventContent | 'missing'>>;
 
-/** The numbers of the next events: some of each Subscription, of those first that were sent something longest ago. */
+/** The numbers of the next events, a share of each active Subscription; the longest not notified comes first. */
 function nextNumbers(waiting: readonly SubscriptionOutbox[]): EventNumber[] {
   const behind = waiting
     .filter(({ subscription, outbox }) => subscription.status === 'active' && outbox.delivered < outbox.events)
@@ -133,10 +133,10 @@ function nextNumbers(waiting: readonly SubscriptionOutbox[]): EventNumber[] {
   );
 }
 
-/** Identifies what happened to an appointment, whoever is told of it. */
+/** Identifies a change of an appointment across Subscriptions. */
 const keyOf = (event: Event): string => `${event.appointment} ${eventKey(event)}`;
 
-/** Reads the next events: each version once, however many Subscriptions are told of it. */
+/** Reads the next events, each version of an appointment once. Events beyond the limit are left out, not `missing`. */
 async function readNext({ medplum }: Claim, waiting: readonly SubscriptionOutbox[]): Promise<Contents> {
   const wanted = nextNumbers(waiting);
   const found = await readEvents(medplum, wanted);
@@ -163,7 +163,7 @@ async function readNext({ medplum }: Claim, waiting: readonly SubscriptionOutbox
 }
 
 /** The update for a Subscription that is over, not understood, or has a status set by others. */
-function endOf({ subscription, settings, outbox }: SubscriptionOutbox): Decide | undefined {
+function endingUpdate({ subscription, settings, outbox }: SubscriptionOutbox): Decide | undefined {
   if (followed(subscription, outbox, Date.now())) {
     return (one) => followed(one.subscription, one.outbox, Date.now()) ?? { outbox: one.outbox };
   }
@@ -174,16 +174,16 @@ function endOf({ subscription, settings, outbox }: SubscriptionOutbox): Decide |
 }
 
 async function shakeHands(claim: Claim, stored: SubscriptionOutbox): Promise<Decide> {
-  const problem = await send(claim, stored, 'handshake');
+  const problem = await sendNotification(claim, stored, 'handshake');
   return problem
     ? giveUp(`Handshake: ${problem}`)
     : changeStatus((outbox) => sent(outbox, outbox.delivered, Date.now()), 'active');
 }
 
-/** The next thing to do for a Subscription, and what to note of it; `undefined` if its events must be read first. */
-async function step(claim: Claim, stored: SubscriptionOutbox, contents: Contents): Promise<Decide | undefined> {
+/** Takes the next step for a Subscription, and returns its update; `undefined` if its events must be read first. */
+async function takeStep(claim: Claim, stored: SubscriptionOutbox, contents: Contents): Promise<Decide | undefined> {
   const { subscription, outbox } = stored;
-  const end = endOf(stored);
+  const end = endingUpdate(stored);
   if (end) {
     return end;
   }
@@ -193,27 +193,27 @@ async function step(claim: Claim, stored: SubscriptionOutbox, contents: Contents
   const next = outbox.delivered + 1;
   if (next <= outbox.events) {
     const content = contents.get(subscription.id)?.get(next);
-    // One that is no longer kept is passed over: whoever waits for it would wait for ever.
+    // An event that was deleted is skipped.
     return content === 'missing'
       ? afterSending(undefined, () => next)
       : content && afterSending(await sendEvent(claim, stored, content), () => next);
   }
   return isHeartbeatDue(outbox, Date.now())
-    ? afterSending(await send(claim, stored, 'heartbeat'), ({ delivered }) => delivered)
+    ? afterSending(await sendNotification(claim, stored, 'heartbeat'), ({ delivered }) => delivered)
     : changeOutbox((one) => ({ ...one, status: one.delivered < one.events ? 'ready' : 'accepted' }));
 }
 
-/** A delivery to a former endpoint, or with former headers, says nothing about the Subscription. */
+/** Drops an update if the endpoint or the headers have changed: the attempt says nothing about the new ones. */
 const unlessRedirected =
   ({ subscription }: SubscriptionOutbox, decide: Decide): Decide =>
   (stored) =>
     isRedirected(subscription, stored.subscription) ? { outbox: stored.outbox } : decide(stored);
 
-/** Serves one Subscription as long as something waits that was read. */
-async function serve(claim: Claim, id: string, contents: Contents, isTime: () => boolean): Promise<void> {
+/** Takes steps for a Subscription while it waits, its next event has been read, and time is left. */
+async function serveSubscription(claim: Claim, id: string, contents: Contents, isTime: () => boolean): Promise<void> {
   let stored = claim.current(id);
   while (stored && isWaiting(stored) && isTime()) {
-    const decide = await step(claim, stored, contents);
+    const decide = await takeStep(claim, stored, contents);
     if (!decide) {
       return;
     }
@@ -222,8 +222,8 @@ async function serve(claim: Claim, id: string, contents: Contents, isTime: () =>
   }
 }
 
-/** Serves Subscriptions one after the other, from a queue that several lanes share: one that hangs holds up one lane. */
-async function serveAll(
+/** A worker: serves Subscriptions of a shared queue one after the other. A slow endpoint holds up one worker only. */
+async function serveQueue(
   claim: Claim,
   queue: Iterable<SubscriptionOutbox>,
   contents: Contents,
@@ -231,7 +231,7 @@ async function serveAll(
   taken: Set<string>,
 ): Promise<void> {
   for (const { subscription } of queue) {
-    await serve(claim, subscription.id, contents, isTime);
+    await serveSubscription(claim, subscription.id, contents, isTime);
     taken.delete(subscription.id);
   }
 }
@@ -252,31 +252,31 @@ export async function deliverPending(medplum: MedplumClient, subscriber: string)
   let isOver = false;
   const isTime = (): boolean => !isOver && Date.now() < end && !claim.isLost();
   const taken = new Set<string>();
-  const lanes = new Set<Promise<void>>();
-  const startLane = (queue: Iterable<SubscriptionOutbox>, contents: Contents): void => {
-    const lane = serveAll(claim, queue, contents, isTime, taken).finally(() => lanes.delete(lane));
-    lanes.add(lane);
+  const workers = new Set<Promise<void>>();
+  const startWorker = (queue: Iterable<SubscriptionOutbox>, contents: Contents): void => {
+    const worker = serveQueue(claim, queue, contents, isTime, taken).finally(() => workers.delete(worker));
+    workers.add(worker);
   };
-  const next = (): SubscriptionOutbox[] =>
+  const ready = (): SubscriptionOutbox[] =>
     claim.subscriptions().filter((outbox) => isWaiting(outbox) && !taken.has(outbox.subscription.id));
   try {
-    for (let waiting = next(); isTime() && (waiting.length > 0 || lanes.size > 0); waiting = next()) {
-      if (waiting.length > 0 && lanes.size < SHARE) {
+    for (let waiting = ready(); isTime() && (waiting.length > 0 || workers.size > 0); waiting = ready()) {
+      if (waiting.length > 0 && workers.size < SHARE) {
         const contents = await readNext(claim, waiting);
         const queue = waiting.values();
         for (const { subscription } of waiting) {
           taken.add(subscription.id);
         }
-        while (lanes.size < SHARE) {
-          startLane(queue, contents);
+        while (workers.size < SHARE) {
+          startWorker(queue, contents);
         }
       }
-      const looked = wait(LOOK).then(() => (lanes.size > 0 && next().length === 0 ? claim.refresh() : undefined));
-      await Promise.race([...lanes, looked]);
+      const looked = wait(LOOK).then(() => (workers.size > 0 && ready().length === 0 ? claim.refresh() : undefined));
+      await Promise.race([...workers, looked]);
     }
   } finally {
     isOver = true;
-    await Promise.all(lanes);
+    await Promise.all(workers);
     await claim.release();
   }
 }

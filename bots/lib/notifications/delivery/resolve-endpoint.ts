@@ -8,7 +8,6 @@ import {
   hostOf,
 } from '../../../../core/notifications/subscription/endpoint-policy.ts';
 
-/** An address as name resolution gives it. */
 interface Address {
   readonly address: string;
   readonly family: number;

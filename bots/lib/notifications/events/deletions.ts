@@ -8,8 +8,8 @@ import { ofType, readHistories, readInTransaction, readPages } from '../../read.
 import { carryOut } from '../../rows.ts';
 import { recordEvents } from './event-writer.ts';
 
-/** Forgets deletions; if Medplum does not answer, they are processed once more, which does no harm. */
-async function forget(medplum: MedplumClient, tasks: readonly Task[]): Promise<void> {
+/** Deletes the Tasks of processed deletions. If that fails, they are processed once more, without effect. */
+async function removeTasks(medplum: MedplumClient, tasks: readonly Task[]): Promise<void> {
   if (tasks.length > 0) {
     const request = tasks.map(({ id }) => ({ request: { method: 'DELETE' as const, url: `Task/${id}` } }));
     await sendTransaction(medplum, request);
@@ -29,11 +29,10 @@ export async function recordChange(medplum: MedplumClient, changed: Changed): Pr
   const isComplete = await recordEvents(medplum, [appointment], isDeletion ? 'all' : 'concerned');
   if (appointment.id && isDeletion && isComplete) {
     const [tasks] = await readInTransaction(medplum, [deletionsOf(appointment.id, config)]);
-    await forget(medplum, ofType('Task', tasks));
+    await removeTasks(medplum, ofType('Task', tasks));
   }
 }
 
-/** The last version of an appointment that was deleted. */
 async function lastVersion(medplum: MedplumClient, id: string): Promise<Appointment | undefined> {
   const [history] = await readHistories(medplum, [`Appointment/${id}/_history?_count=2`]);
   return ofType(
@@ -42,8 +41,8 @@ async function lastVersion(medplum: MedplumClient, id: string): Promise<Appointm
   )[0];
 }
 
-/** Frees the slots of an appointment that was deleted, and records the events, unless it was not deleted after all. */
-async function follow(medplum: MedplumClient, task: Task, end: number): Promise<void> {
+/** Frees the slots of a deleted appointment and records its events. If it still exists, only an old Task is deleted. */
+async function followDeletion(medplum: MedplumClient, task: Task, end: number): Promise<void> {
   const id = deletedId(task);
   const [existing = []] = await readInTransaction(medplum, [`Appointment?_id=${id}&_fields=id`]);
   const deleted = existing.length === 0 ? await lastVersion(medplum, id) : undefined;
@@ -53,11 +52,10 @@ async function follow(medplum: MedplumClient, task: Task, end: number): Promise<
     isComplete = await recordEvents(medplum, [deleted], 'all', () => Date.now() < end);
   }
   if (existing.length === 0 ? isComplete : hasFailed(task, Date.now())) {
-    await forget(medplum, [task]);
+    await removeTasks(medplum, [task]);
   }
 }
 
-/** How many deletions are read at a time. */
 const PAGE = 100;
 
 /**
@@ -67,7 +65,7 @@ const PAGE = 100;
 export async function followDeletions(medplum: MedplumClient, end: number): Promise<void> {
   async function* acts() {
     for await (const pages of readPages(medplum, [overdueDeletions(Date.now(), config)], { count: PAGE, end })) {
-      yield* ofType('Task', pages.flat()).map((task) => () => follow(medplum, task, end));
+      yield* ofType('Task', pages.flat()).map((task) => () => followDeletion(medplum, task, end));
     }
   }
   await carryOut(acts(), end);

@@ -23,7 +23,6 @@ import { readOpenRows, readSubscriptionsOf, type SubscriptionOutbox } from '../o
 /** How many merges in a row are followed. */
 const MAX_CHAIN = 8;
 
-/** How many merged patients are followed at most. */
 const MAX_LINKS = 1000;
 
 const isPatient = (reference: string | undefined): reference is string => reference?.startsWith('Patient/') ?? false;
@@ -114,7 +113,7 @@ const momentOf = (version: Version | undefined): number =>
 const entryKey = ({ resource, response }: BundleEntry): string =>
   resource?.meta?.versionId ?? JSON.stringify(response?.outcome);
 
-/** A history with older entries added, as long as these may be about changes after a moment. */
+/** Adds older entries to a history, as long as they may be changes after `since` (milliseconds since 1970 UTC). */
 async function withOlder(medplum: MedplumClient, about: string, first: Bundle, since: number): Promise<Bundle> {
   const { entry = [], total = 0 } = first;
   const entries = new Map(entry.map((one) => [entryKey(one), one]));
@@ -161,7 +160,6 @@ async function readAppointmentHistories(
   return complete;
 }
 
-/** The most resources that one search returns. */
 const MAX = 1000;
 
 /**
@@ -250,8 +248,8 @@ async function readEventsSince(medplum: MedplumClient, id: string, moment: numbe
 }
 
 /**
- * The same events, read appointment by appointment, because they are too many for one search: those about the versions
- * that were read, and all of a deleted appointment, which say who was told of it.
+ * Reads the events appointment by appointment, because they are too many for one search: those since its oldest version
+ * that was read; for a deleted appointment all, because they say who was notified of it.
  */
 async function readEventsOfEach(
   medplum: MedplumClient,

@@ -96,20 +96,21 @@ function eventEntries(needed: readonly Needed[]): BundleEntry[] {
   }));
 }
 
-/** Records the events of one subscriber in one transaction: all, or as many of each Subscription as it has room for. */
-async function write(medplum: MedplumClient, needed: readonly Needed[]): Promise<Attempt> {
-  const most = Math.min(MAX.events, Math.max(1, Math.floor(MAX.numbers / needed.length)));
-  const now = needed.map(({ stored, events }) => ({ stored, events: events.slice(0, most) }));
-  const updates = now.map(({ stored, events }) => ({ stored, outbox: withNewEvents(stored.outbox, events.length) }));
+/** Records the events of one subscriber in one transaction: at most MAX in total, an equal share per Subscription. */
+async function writeEvents(medplum: MedplumClient, needed: readonly Needed[]): Promise<Attempt> {
+  const share = Math.min(MAX.events, Math.max(1, Math.floor(MAX.numbers / needed.length)));
+  const chunk = needed.map(({ stored, events }) => ({ stored, events: events.slice(0, share) }));
+  const updates = chunk.map(({ stored, events }) => ({ stored, outbox: withNewEvents(stored.outbox, events.length) }));
   const [first] = needed;
-  const written = first && (await writeOutboxes(medplum, first.stored.row, updates, { entries: eventEntries(now) }));
+  const written = first && (await writeOutboxes(medplum, first.stored.row, updates, { entries: eventEntries(chunk) }));
   if (written === 'overtaken') {
     return 'overtaken';
   }
-  return needed.some(({ events }) => events.length > most) ? 'left' : 'complete';
+  return needed.some(({ events }) => events.length > share) ? 'left' : 'complete';
 }
 
-async function attempt(
+/** Reads, decides and writes once, for all subscribers: `overtaken` or `left` if that holds for any of them. */
+async function recordOnce(
   medplum: MedplumClient,
   ids: readonly string[],
   tags: ReadonlySet<string> | 'any',
@@ -125,7 +126,9 @@ async function attempt(
       bySubscriber.set(stored.row, [...(bySubscriber.get(stored.row) ?? []), { stored, events }]);
     }
   }
-  const written = await mapConcurrently([...bySubscriber.values()], CONCURRENCY, (needed) => write(medplum, needed));
+  const written = await mapConcurrently([...bySubscriber.values()], CONCURRENCY, (needed) =>
+    writeEvents(medplum, needed),
+  );
   return written.find((one) => one === 'overtaken') ?? written.find((one) => one === 'left') ?? 'complete';
 }
 
@@ -168,7 +171,7 @@ export async function recordEvents(
     const start = Date.now();
     const ids = [...new Set(wanted.flatMap(({ id }) => id ?? []))];
     const tags = among === 'concerned' ? tagTokens(wanted.map(({ meta }) => meta)) : 'any';
-    const result = ids.length === 0 ? 'complete' : await attempt(medplum, ids, tags, askRights);
+    const result = ids.length === 0 ? 'complete' : await recordOnce(medplum, ids, tags, askRights);
     if (result === 'complete' || (result === 'left' && !isTime())) {
       return result === 'complete';
     }
