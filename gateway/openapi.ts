@@ -125,30 +125,31 @@ const textOf = ({ interaction, type }: RouteDescription): InteractionText =>
   interactions[`${interaction} ${type}`] ?? interactions[interaction] ?? { summary: interaction, answers: done };
 
 /** The parameters of an address, besides those of searches. */
-const asked: Readonly<Record<string, readonly string[]>> = {
+const furtherQueries: Readonly<Record<string, readonly string[]>> = {
   'history-instance': ['_count', '_offset'],
   $events: ['eventsSinceNumber', 'eventsUntilNumber', 'content'],
 };
 
+/** The parameters of a route: in its path, its query and its headers. */
 function parametersOf(route: RouteDescription): readonly Json[] {
   const { path, interaction, type, method } = route;
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
   const inPath = names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string', maxLength: 64 } }));
   const isSearch = interaction === 'search-type' && method === 'GET' && isServedType(type) && type;
   const byUrl = interaction === 'search-type' && !isServedType(type) ? [query('url', 'Canonical URL')] : [];
-  const more = asked[interaction]?.map((name) => query(name, 'Shapes the result')) ?? [];
-  const sent = (textOf(route).heeds ?? []).map((name) => ({ $ref: `#/components/parameters/${name}` }));
-  return [...inPath, ...(isSearch ? searchQuery(isSearch) : []), ...byUrl, ...more, ...sent];
+  const further = furtherQueries[interaction]?.map((name) => query(name, 'Shapes the result')) ?? [];
+  const inHeaders = (textOf(route).heeds ?? []).map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return [...inPath, ...(isSearch ? searchQuery(isSearch) : []), ...byUrl, ...further, ...inHeaders];
 }
 
 /** The request body, by its kind. */
 function bodyOf({ body, interaction, type }: RouteDescription): Json {
-  const sent = interaction === 'batch' ? ref('Bundle') : ref(type ?? 'Bundle');
+  const resource = interaction === 'batch' ? ref('Bundle') : ref(type ?? 'Bundle');
   const parameters = ref('Parameters');
   const isAppointment = ['$book', '$hold', '$waitlist'].includes(interaction);
   const operation = isAppointment ? { oneOf: [ref('Appointment'), parameters] } : parameters;
   const contents: Readonly<Record<BodyKind, Json>> = {
-    fhir: contentOf(fhirTypes, interaction.startsWith('$') ? operation : sent),
+    fhir: contentOf(fhirTypes, interaction.startsWith('$') ? operation : resource),
     patch: {
       ...contentOf(fhirTypes, ref('Parameters')),
       [JSON_PATCH]: { schema: { type: 'array', items: { type: 'object' } } },
@@ -158,13 +159,14 @@ function bodyOf({ body, interaction, type }: RouteDescription): Json {
   return body ? { requestBody: { required: body !== 'form', content: contents[body] } } : {};
 }
 
+/** The Operation Object of a route. */
 function operationOf(route: RouteDescription): Json {
   const { interaction, type, isPublic, method, path } = route;
   const { summary, answers, gives, heeds } = textOf(route);
   // A write is answered as `Prefer` asks; so is what is done later, and a dry run.
   const outcome = interaction !== 'search-type' && heeds?.includes('Prefer') ? ['OperationOutcome'] : [];
-  const [given = 'OperationOutcome', ...more] = [gives ?? type ?? [], outcome].flat();
-  const schema = more.length > 0 ? { oneOf: [given, ...more].map(ref) } : ref(given);
+  const [firstType = 'OperationOutcome', ...furtherTypes] = [gives ?? type ?? [], outcome].flat();
+  const schema = furtherTypes.length > 0 ? { oneOf: [firstType, ...furtherTypes].map(ref) } : ref(firstType);
   const content = contentOf(fhirTypes, schema);
   const succeeded = Object.entries(answers).map(([status, description]): [string, Json] => [
     status,

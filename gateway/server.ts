@@ -86,35 +86,35 @@ function createContext({
   logger,
   now = Date.now,
 }: GatewayOptions): GatewayContext {
-  const all = { ...defaultLimits(config), ...limits };
-  const memory = createResponseMemory(all);
-  const upstream = createUpstream(medplumBaseUrl, all, memory);
+  const allLimits = { ...defaultLimits(config), ...limits };
+  const memory = createResponseMemory(allLimits);
+  const upstream = createUpstream(medplumBaseUrl, allLimits, memory);
   const callers = createCallers(upstream, now);
   const addresses = createAddresses(config, [medplumBaseUrl, ...medplumAliases]);
   const issuer = oauthEndpoints(addresses).issuer;
   const tokens = createSealedTokens(sealing.keys, issuer, now);
   const forBots: Upstream = {
     ...upstream,
-    call: (call) => upstream.call({ maxBytes: all.botResponseBytes, ...call }),
+    call: (call) => upstream.call({ maxBytes: allLimits.botResponseBytes, ...call }),
   };
   const host = { config, medplumBaseUrl: upstream.baseUrl, upstream: forBots, callers, logger, now };
   return {
     config,
-    limits: all,
+    limits: allLimits,
     upstream,
     memory,
     bots: bots ? botsInGateway(bots, host) : botsInMedplum(upstream, config),
     addresses,
     callers,
-    calendars: createCalendars(upstream, now, config, all.collapseMs),
-    searches: createCollapsing(all.collapseMs),
+    calendars: createCalendars(upstream, now, config, allLimits.collapseMs),
+    searches: createCollapsing(allLimits.collapseMs),
     leads: createLeads(now),
-    bookingQueue: createBookingQueue(all.turnMs),
+    bookingQueue: createBookingQueue(allLimits.turnMs),
     changes: createRateLimit(changesPerMinute(config), now),
     changePermits: createClientPermits({
-      running: all.concurrentChanges,
-      waiting: all.waitingRequests,
-      patienceMs: all.largeWaitMs,
+      running: allLimits.concurrentChanges,
+      waiting: allLimits.waitingRequests,
+      patienceMs: allLimits.largeWaitMs,
     }),
     bindingTokens: createBindingTokens(sealing.keys, now),
     accessTokens: createAccessTokens(tokens, sealing.unsealed, now),
@@ -129,7 +129,6 @@ function createServer(
   { limits, addresses }: GatewayContext,
   trustProxy: TrustProxy,
 ): FastifyInstance {
-  const broken = (error: unknown) => errorResponse(error);
   return fastify({
     ...(logger && { loggerInstance: logger }),
     logController: new LogController({ disableRequestLogging: true }),
@@ -154,7 +153,7 @@ function createServer(
       return typeof sent === 'string' && /^[\w.-]{1,64}$/.test(sent) ? sent : randomUUID();
     },
     clientErrorHandler: respondToBrokenConnection,
-    frameworkErrors: (error, _request, reply) => send(reply, broken(error), defaultRepresentation, addresses),
+    frameworkErrors: (error, _request, reply) => send(reply, errorResponse(error), defaultRepresentation, addresses),
   });
 }
 

@@ -74,17 +74,18 @@ function searchParameterList(
   type: ServedTypeName,
   config: BookingConfig,
 ): CapabilityStatementRestResourceSearchParam[] {
-  const own = Object.entries({ ...commonSearchParameters, ...searchParameters[type] });
-  const filters = own.map(([name, parameter]) => {
+  const parameters = Object.entries({ ...commonSearchParameters, ...searchParameters[type] });
+  const filters = parameters.map(([name, parameter]) => {
     const id = searchDefinitions[type]?.[name] ?? searchDefinitions.Resource?.[name];
-    const neutral = id ? `${SEARCH_PARAMETER}${id}` : parameter.definition;
-    const definition = config.searchDefinitions[`${type}.${name}`] ?? neutral;
+    const standard = id ? `${SEARCH_PARAMETER}${id}` : parameter.definition;
+    const definition = config.searchDefinitions[`${type}.${name}`] ?? standard;
     return { name, ...(definition && { definition }), type: parameter.type };
   });
   return [...filters, { name: '_count', type: 'number' }];
 }
 
-function describe(type: ServedTypeName, config: BookingConfig): CapabilityStatementRestResource {
+/** The interactions, search parameters and operations of a type. */
+function describeType(type: ServedTypeName, config: BookingConfig): CapabilityStatementRestResource {
   const { interactions, operations, profile, conditionalCreate }: ServedType = servedTypes[type];
   const supported = profile ? artefactUri(config, profile) : config.supportedProfiles[type];
   const extension = topicExtensions(type, config);
@@ -163,7 +164,7 @@ export function capabilityStatement(config: BookingConfig, date: string, cors = 
           })),
         },
         resource: [
-          ...servedTypeNames.map((type) => describe(type, config)),
+          ...servedTypeNames.map((type) => describeType(type, config)),
           ...definitionTypes.map(describeDefinitions),
           ...describeNotified(config),
         ],

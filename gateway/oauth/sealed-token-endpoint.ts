@@ -49,7 +49,7 @@ function claimsOf(token: string): JWTPayload {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The token in an answer of Medplum's token endpoint. */
+/** The token in a response of Medplum's token endpoint; `undefined` if it has no token or no `expires_in`. */
 function tokenIn(body: unknown, now: number): MedplumToken | undefined {
   const { access_token: token, scope, expires_in: seconds } = isObject(body) ? body : {};
   if (typeof token !== 'string' || typeof seconds !== 'number') {
@@ -63,13 +63,13 @@ function tokenIn(body: unknown, now: number): MedplumToken | undefined {
 const passedOn = ['expires_in', 'scope', 'project', 'profile'] as const;
 
 /**
- * Answers `POST /oauth2/token`: opens the secret, asks Medplum, and returns a token of the service instead of Medplum's.
+ * Makes the handler of `POST /oauth2/token`: opens the secret, asks Medplum, and responds with a token of the service.
  * A portal that sends Medplum's own secret is refused, or let in while an installation is changing over.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4
  */
 export function giveSealedToken({ callers, config, now, sealing, upstream }: GatewayContext) {
-  /** How a client that sent Medplum's own credentials is refused; `undefined` if it is not. */
+  /** The function that refuses a portal with Medplum's own secret; `undefined` if the client is admitted. */
   const refusalOf = async (
     token: string,
     request: FastifyRequest,
@@ -85,11 +85,14 @@ export function giveSealedToken({ callers, config, now, sealing, upstream }: Gat
     return sealing.unsealed === 'refused' ? (reply) => sendOAuthRefusal(reply, notSealed) : undefined;
   };
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const asked = readTokenRequest(typeof request.body === 'string' ? request.body : '', request.headers.authorization);
-    if ('error' in asked) {
-      return sendOAuthRefusal(reply, asked);
+    const tokenRequest = readTokenRequest(
+      typeof request.body === 'string' ? request.body : '',
+      request.headers.authorization,
+    );
+    if ('error' in tokenRequest) {
+      return sendOAuthRefusal(reply, tokenRequest);
     }
-    const form = formFor(asked, sealing);
+    const form = formFor(tokenRequest, sealing);
     if (form === undefined) {
       return sendOAuthRefusal(reply, unreadable);
     }
@@ -116,7 +119,7 @@ export function giveSealedToken({ callers, config, now, sealing, upstream }: Gat
     if (!token) {
       return sendOAuthProblem(reply, problem('bad-gateway'));
     }
-    const isSealed = asked.clientSecret !== undefined && isSealedSecret(asked.clientSecret);
+    const isSealed = tokenRequest.clientSecret !== undefined && isSealedSecret(tokenRequest.clientSecret);
     const refuse = isSealed ? undefined : await refusalOf(token.token, request);
     if (refuse) {
       return refuse(reply);

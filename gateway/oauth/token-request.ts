@@ -18,7 +18,7 @@ const GRANT = 'client_credentials';
 const assertions = ['client_assertion', 'client_assertion_type'] as const;
 
 /**
- * How a token request that authenticates the client by a signed assertion (`private_key_jwt`) is refused. Medplum accepts
+ * The refusal of a token request that authenticates the client by a signed assertion (`private_key_jwt`). Medplum accepts
  * an assertion only if its audience is Medplum's own address, where a portal could then use it as well.
  *
  * @returns `undefined` if it has no assertion
@@ -41,7 +41,7 @@ function basicCredentials(authorization: string): { readonly id: string; readonl
 }
 
 /** The parameters of a form; `undefined` if one occurs twice. */
-function single(form: string): Readonly<Record<string, string>> | undefined {
+function parametersOf(form: string): Readonly<Record<string, string>> | undefined {
   const parameters = [...new URLSearchParams(form)];
   const values = new Map(parameters);
   return values.size === parameters.length ? Object.fromEntries(values) : undefined;
@@ -53,12 +53,12 @@ function single(form: string): Readonly<Record<string, string>> | undefined {
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4.2
  */
 export function readTokenRequest(form: string, authorization: string | undefined): TokenRequest | OAuthRefusal {
-  const sent = single(form);
-  const unknown = assertionRefusal(form);
-  if (!sent || unknown) {
-    return unknown ?? refusal('Send each parameter once.');
+  const parameters = parametersOf(form);
+  const refusedAssertion = assertionRefusal(form);
+  if (!parameters || refusedAssertion) {
+    return refusedAssertion ?? refusal('Send each parameter once.');
   }
-  const { grant_type: grant, client_id: formId, client_secret: formSecret } = sent;
+  const { grant_type: grant, client_id: formId, client_secret: formSecret } = parameters;
   if (!grant) {
     return refusal(`Missing grant_type: send ${GRANT}.`);
   }
@@ -72,6 +72,6 @@ export function readTokenRequest(form: string, authorization: string | undefined
   return {
     clientId: basic?.id ?? formId ?? '',
     clientSecret: basic?.secret ?? formSecret,
-    scope: sent.scope,
+    scope: parameters.scope,
   };
 }

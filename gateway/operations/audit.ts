@@ -33,6 +33,7 @@ function patientsOf({ participant = [] }: Partial<Appointment>): string[] {
   return participant.flatMap(({ actor }) => (actor?.reference?.startsWith('Patient/') ? [actor.reference] : []));
 }
 
+/** The references of the personal resources in a response, also in a Bundle, and of the patients of appointments. */
 function referencesIn(resource: Resource | undefined): string[] {
   if (isResource(resource, 'Bundle')) {
     return (resource.entry ?? []).flatMap((entry) => referencesIn(entry.resource));
@@ -40,19 +41,19 @@ function referencesIn(resource: Resource | undefined): string[] {
   if (!resource?.id || !personal.has(resource.resourceType)) {
     return [];
   }
-  const own = `${resource.resourceType}/${resource.id}`;
-  return [own, ...(isResource(resource, 'Appointment') ? patientsOf(resource) : [])];
+  const reference = `${resource.resourceType}/${resource.id}`;
+  return [reference, ...(isResource(resource, 'Appointment') ? patientsOf(resource) : [])];
 }
 
 /** The resource that a route names by its type and id. */
-function named({ params, routeOptions }: FastifyRequest): string[] {
+function routeReference({ params, routeOptions }: FastifyRequest): string[] {
   const type = /\/([A-Z][A-Za-z]+)\/:id/.exec(routeOptions.url ?? '')?.[1];
   const id = typeof params === 'object' && params !== null && 'id' in params ? params.id : undefined;
   return type && personal.has(type) && typeof id === 'string' ? [`${type}/${id}`] : [];
 }
 
 /** A resource that an answer names only by its address (`Prefer: return=minimal`). */
-function located({ headers }: FhirResponse): string[] {
+function locationReference({ headers }: FhirResponse): string[] {
   const [, reference] = /\/((?:Appointment|Patient)\/[^/]+)(?:\/_history\/[^/]+)?$/.exec(headers?.location ?? '') ?? [];
   return reference ? [reference] : [];
 }
@@ -76,13 +77,13 @@ export function addAudit(app: FastifyInstance): void {
     const { caller, method, routeOptions } = request;
     const route = routeOptions.url ?? '';
     const response = answers.get(request);
-    const found = response ? [...referencesIn(response.resource), ...located(response)] : [];
-    const resources = [...new Set([...named(request), ...found])];
+    const found = response ? [...referencesIn(response.resource), ...locationReference(response)] : [];
+    const resources = [...new Set([...routeReference(request), ...found])];
     const isPersonal = [...personal].some((type) => route.includes(`/${type}`));
     if (!caller || (resources.length === 0 && !isPersonal)) {
       return;
     }
-    const [, pattern, interaction] = interactions.find((one) => one[0] === method && one[1].test(route)) ?? [];
+    const [, pattern, interaction] = interactions.find((row) => row[0] === method && row[1].test(route)) ?? [];
     const operation = pattern?.exec(route)?.[1];
     request.log.info(
       {

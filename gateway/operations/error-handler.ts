@@ -28,7 +28,7 @@ export function refuseConnection(socket: Duplex, name: HttpProblemName, diagnost
   ];
   socket.once('error', () => socket.destroy());
   socket.end(`${headers.join('\r\n')}\r\n\r\n${body}`);
-  // If the connection is cut at once, a client that is still sending loses the answer.
+  // If the connection is cut immediately, a client that is still sending loses the answer.
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
@@ -58,17 +58,17 @@ export function errorResponse(error: unknown): FhirResponse {
 
 /** Answers every failure and every unknown route with an OperationOutcome. */
 export function addErrorHandler(app: FastifyInstance, addresses: Addresses): void {
-  const response = (request: FastifyRequest, reply: FastifyReply, what: FhirResponse) =>
-    send(reply, what, representationOrDefault(request), addresses);
+  const respond = (request: FastifyRequest, reply: FastifyReply, refused: FhirResponse) =>
+    send(reply, refused, representationOrDefault(request), addresses);
   app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    const what = errorResponse(error);
-    if (what.status >= 500) {
+    const refused = errorResponse(error);
+    if (refused.status >= 500) {
       request.log.error(describe(error), 'failed');
     }
     // The answer is lost if the connection is closed while the client is still sending: the rest of a large body is read
     // first.
     reply.removeHeader('connection');
-    return response(request, reply, what);
+    return respond(request, reply, refused);
   });
-  app.setNotFoundHandler((request, reply) => response(request, reply, problem('not-found')));
+  app.setNotFoundHandler((request, reply) => respond(request, reply, problem('not-found')));
 }

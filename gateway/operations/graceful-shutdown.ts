@@ -37,7 +37,7 @@ export function addGracefulShutdown(
     while (isBusy() && performance.now() < deadline) {
       await wait(pollMs);
     }
-    // A connection on which nothing comes would hold it up for minutes; operators are told to wait five seconds more.
+    // An idle connection would delay the end for minutes; operators are told to wait five seconds more.
     setTimeout(() => app.server.closeAllConnections(), 3_000).unref();
   });
   app.addHook('onClose', async () => upstream.close());

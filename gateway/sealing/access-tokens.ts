@@ -52,25 +52,25 @@ export function createAccessTokens(
     if (authorization.length > mostCharacters) {
       return undefined;
     }
-    const known = opened.get(fingerprint(authorization));
-    if (known) {
-      return known.expires * 1000 > now() ? presented(known) : undefined;
+    const remembered = opened.get(fingerprint(authorization));
+    if (remembered) {
+      return remembered.expires * 1000 > now() ? presented(remembered) : undefined;
     }
     return isSealed(tokenIn(authorization)) ? undefined : { authorization, isSealed: false };
   };
   return {
     recall,
     read: async (authorization) => {
-      const known = recall(authorization);
-      if (known || authorization.length > mostCharacters) {
-        return known;
+      const recalled = recall(authorization);
+      if (recalled || authorization.length > mostCharacters) {
+        return recalled;
       }
-      const found = await open(tokenIn(authorization));
-      if (!found) {
+      const token = await open(tokenIn(authorization));
+      if (!token) {
         return undefined;
       }
-      opened.set(fingerprint(authorization), found);
-      return presented(found);
+      opened.set(fingerprint(authorization), token);
+      return presented(token);
     },
     admits: (token, caller) => token.isSealed || !isPortal(caller) || (unsealed === 'accepted' && !caller.isAssistant),
   };

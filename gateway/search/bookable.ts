@@ -10,10 +10,12 @@ import { type CalendarList, MAX_SCHEDULES } from './calendars.ts';
 import { type SearchParam, searchIssue } from './parameters/param.ts';
 import { isForFree } from './parameters/strings.ts';
 
-/** The Schedule ids in a search for Slots, if there are any. */
-function idsNamed(params: readonly SearchParam[]): string | undefined {
-  const named = params.filter(({ name }) => name === 'schedule').flatMap(({ value }) => value.split(','));
-  return named.length > 0 ? named.map((one) => one.replace(/^Schedule\//, '')).join(',') : undefined;
+/** The Schedule ids in a search for Slots, separated by commas; `undefined` if it names none. */
+function scheduleIdsIn(params: readonly SearchParam[]): string | undefined {
+  const schedules = params.filter(({ name }) => name === 'schedule').flatMap(({ value }) => value.split(','));
+  return schedules.length > 0
+    ? schedules.map((reference) => reference.replace(/^Schedule\//, '')).join(',')
+    : undefined;
 }
 
 /** A search, and its result if it has been carried out. */
@@ -51,12 +53,12 @@ export async function onlyBookable(
     bookableFilter(schedules, services, rows, caller.role, now, config);
   const narrowedBy = (value: string | undefined): readonly SearchParam[] =>
     value ? [...params, { name: '_filter', value }] : params;
-  const ids = idsNamed(params);
+  const ids = scheduleIdsIn(params);
   const remembered = find && calendars.recall(ids, upstreamHeaders);
-  const expected = remembered && filterBy(remembered);
+  const rememberedFilter = remembered && filterBy(remembered);
   const [current, found] = await Promise.all([
     calendars.read(ids, upstreamHeaders),
-    remembered?.isWhole ? find?.(narrowedBy(expected)) : undefined,
+    remembered?.isWhole ? find?.(narrowedBy(rememberedFilter)) : undefined,
   ]);
   if (!('services' in current)) {
     return isSuccess(current) ? problem('bad-gateway') : upstreamProblem(current, config);
@@ -66,5 +68,5 @@ export async function onlyBookable(
     return refusal([searchIssue('schedule', diagnostics)], config);
   }
   const filter = filterBy(current);
-  return { params: narrowedBy(filter), ...(found && filter === expected && { found }) };
+  return { params: narrowedBy(filter), ...(found && filter === rememberedFilter && { found }) };
 }

@@ -93,35 +93,38 @@ function combine(checked: Checked, pages: readonly Remembered[]): CalendarList {
   };
 }
 
-/** The result of a search; empty if the caller may not search. */
-function foundBy({ resource, response }: BundleEntry): Found[] {
+/** The result of one search of a batch, in a list: an empty result if the caller may not search; no result if it failed. */
+function resultOf({ resource, response }: BundleEntry): Found[] {
   if (isResource(resource, 'Bundle')) {
     return [resource];
   }
   return response?.status?.startsWith('403') ? [{}] : [];
 }
 
-/** Carries out several searches in one call. */
+/**
+ * Carries out several searches in one call. If one fails, so do all: with its status if that is 429 or above 499, else
+ * with the response to the call.
+ */
 async function searchAll(
   upstream: Upstream,
   urls: readonly string[],
   headers: Readonly<Record<string, string>>,
 ): Promise<readonly Found[] | MedplumResponse | UpstreamFailure> {
-  const entry = urls.map((one) => ({ request: { method: 'GET', url: one } }));
-  const answer = await upstream.call({
+  const entry = urls.map((search) => ({ request: { method: 'GET', url: search } }));
+  const response = await upstream.call({
     method: 'POST',
     path: 'fhir/R4',
     headers: { ...headers, 'content-type': 'application/fhir+json' },
     body: JSON.stringify({ resourceType: 'Bundle', type: 'batch', entry }),
   });
-  const answered = (isSuccess(answer) && isBundle(answer.body) && answer.body.entry) || [];
-  const found = answered.flatMap(foundBy);
+  const answered = (isSuccess(response) && isBundle(response.body) && response.body.entry) || [];
+  const found = answered.flatMap(resultOf);
   if (found.length === urls.length) {
     return found;
   }
-  const statuses = answered.map(({ response }) => Number(response?.status?.slice(0, 3)));
-  const status = statuses.find((one) => one === 429 || one >= 500);
-  return status === undefined ? answer : { status, headers: {}, body: undefined };
+  const statuses = answered.map((result) => Number(result.response?.status?.slice(0, 3)));
+  const failed = statuses.find((status) => status === 429 || status >= 500);
+  return failed === undefined ? response : { status: failed, headers: {}, body: undefined };
 }
 
 /**
@@ -137,9 +140,9 @@ export function createCalendars(
   config: PublicConfig,
   collapseMs: number,
 ): Calendars {
-  const latest = createMemory<Checked>(memory.callers, memory.maxAgeMs, now);
+  const latestChecks = createMemory<Checked>(memory.callers, memory.maxAgeMs, now);
   const lists = createMemory<Remembered>(2 * memory.callers, memory.maxAgeMs, now);
-  const single = createMemory<Remembered>(memory.schedules, memory.maxAgeMs, now);
+  const singleSchedules = createMemory<Remembered>(memory.schedules, memory.maxAgeMs, now);
   const checks = createCollapsing<Checked | MedplumResponse | UpstreamFailure>(collapseMs);
   const check = async (headers: Readonly<Record<string, string>>) => {
     const found = await searchAll(upstream, [...kinds.map(markUrl), recentRows(now(), config)], headers);
@@ -149,7 +152,9 @@ export function createCalendars(
   };
   const remembered = (caller: string, ids: string | undefined, checked: Checked): CalendarList | undefined => {
     const schedules =
-      ids === undefined ? [lists.get(`${caller} Schedule`)] : ids.split(',').map((id) => single.get(`${caller} ${id}`));
+      ids === undefined
+        ? [lists.get(`${caller} Schedule`)]
+        : ids.split(',').map((id) => singleSchedules.get(`${caller} ${id}`));
     const pages = [...schedules, lists.get(`${caller} HealthcareService`)];
     const current = pages.flatMap((page) => (page?.mark === checked.mark ? [page] : []));
     return current.length === pages.length ? combine(checked, current) : undefined;
@@ -157,7 +162,7 @@ export function createCalendars(
   return {
     recall: (ids, headers) => {
       const caller = fingerprint(headers.authorization ?? '');
-      const checked = latest.get(caller);
+      const checked = latestChecks.get(caller);
       return checked && remembered(caller, ids, checked);
     },
     read: async (ids, headers) => {
@@ -166,10 +171,10 @@ export function createCalendars(
       if (!('mark' in checked)) {
         return checked;
       }
-      latest.set(caller, checked);
-      const known = remembered(caller, ids, checked);
-      if (known) {
-        return known;
+      latestChecks.set(caller, checked);
+      const unchanged = remembered(caller, ids, checked);
+      if (unchanged) {
+        return unchanged;
       }
       const found = await searchAll(upstream, [listUrl('Schedule', ids), listUrl('HealthcareService')], headers);
       if (!('map' in found)) {
@@ -186,7 +191,7 @@ export function createCalendars(
           continue;
         }
         for (const id of ids.split(',')) {
-          single.set(`${caller} ${id}`, {
+          singleSchedules.set(`${caller} ${id}`, {
             ...page,
             resources: page.resources.filter((resource) => resource.id === id),
           });

@@ -12,7 +12,7 @@ import { formatQuery, type RewrittenParam } from './rewrite.ts';
 const maxLinked = 300;
 
 /** An id that no resource has: a search for it finds nothing. */
-const nobody = '00000000-0000-0000-0000-000000000000';
+const UNUSED_ID = '00000000-0000-0000-0000-000000000000';
 
 /** The caller and the parameter of a chain that is resolved. */
 interface Resolution {
@@ -49,18 +49,21 @@ const inMedplum = (links: Chain['links'], end: Chain['end']): SearchParam => ({
   value: end.value,
 });
 
-/** The condition that a chain stands for, beginning with the link at `index`. */
+/**
+ * The condition that replaces the links of a chain from `index` on; or the response to send instead: Medplum's refusal,
+ * or 400 if a link leads to too many resources.
+ */
 async function conditionOf(
   { links, end }: Chain,
   index: number,
   resolution: Resolution,
 ): Promise<SearchParam | FhirResponse> {
-  const rest = links.slice(index);
-  const [link, ...further] = rest;
-  const findsAll = rest.every(({ target }) => resolution.findsAll(target));
+  const openLinks = links.slice(index);
+  const [link, ...further] = openLinks;
+  const findsAll = openLinks.every(({ target }) => resolution.findsAll(target));
   const isNamed = resolution.isNamed && index === 0;
   if (!link || (findsAll && !isNamed)) {
-    return inMedplum(rest, end);
+    return inMedplum(openLinks, end);
   }
   const condition = findsAll ? inMedplum(further, end) : await conditionOf({ links, end }, index + 1, resolution);
   if ('status' in condition) {
@@ -71,10 +74,13 @@ async function conditionOf(
     return ids;
   }
   if (ids.length <= maxLinked) {
-    return { name: link.name, value: (ids.length > 0 ? ids : [nobody]).map((id) => `${link.target}/${id}`).join(',') };
+    return {
+      name: link.name,
+      value: (ids.length > 0 ? ids : [UNUSED_ID]).map((id) => `${link.target}/${id}`).join(','),
+    };
   }
   if (findsAll) {
-    return inMedplum(rest, end);
+    return inMedplum(openLinks, end);
   }
   const { context, sent } = resolution;
   const diagnostics = `'${sent.name}' leads to more than ${maxLinked} resources of type ${link.target}: narrow the search.`;

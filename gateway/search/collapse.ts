@@ -18,13 +18,13 @@ interface Flight<T> {
 }
 
 /**
- * Lets callers that want the same work while it is under way wait together for one more run. Nothing is cached: each
+ * Lets callers that want work that is already running wait together for one more run. Nothing is cached: each
  * result is from a run that began after it was requested, so that all callers see what they wrote before.
  *
- * @param longest - after this many milliseconds the next run begins even if the one before has not ended
+ * @param maxWaitMs - after this many milliseconds the next run begins even if the one before has not ended
  * @see https://www.rfc-editor.org/rfc/rfc9111#section-4 ("collapse requests")
  */
-export function createCollapsing<T>(longest: number): Collapsing<T> {
+export function createCollapsing<T>(maxWaitMs: number): Collapsing<T> {
   const flights = new Map<string, Flight<T>>();
   const begin = (key: string, work: () => Promise<T>): Promise<T> => {
     // An error that is thrown synchronously is a result, too.
@@ -47,7 +47,7 @@ export function createCollapsing<T>(longest: number): Collapsing<T> {
       if (flight.next !== undefined) {
         return flight.next;
       }
-      const next = within(longest, flight.ended, undefined).then(() => begin(key, work));
+      const next = within(maxWaitMs, flight.ended, undefined).then(() => begin(key, work));
       flights.set(key, { ended: flight.ended, next });
       return next;
     },

@@ -22,7 +22,7 @@ const MAX_CHAIN = 8;
 const patientIn = (reference: string): string | undefined => /^Patient\/([^/]+)$/.exec(reference)?.[1];
 
 const patientsIn = ({ name, value }: SearchParam): string[] =>
-  byPatient.includes(name) ? value.split(',').flatMap((one) => patientIn(one) ?? []) : [];
+  byPatient.includes(name) ? value.split(',').flatMap((reference) => patientIn(reference) ?? []) : [];
 
 /** Reads those of the patients that the caller may read. */
 async function readPatients(
@@ -40,13 +40,13 @@ async function readPatients(
     : found;
 }
 
-/** The successor patients of merged ones, if the caller may read all patients in between: `[id, successor's id]`. */
-async function readSurvivors(
+/** The successors' ids by the ids of merged patients, as far as the caller may read the patients on the way. */
+async function readSuccessors(
   ids: readonly string[],
   exchange: FhirRequest,
   context: GatewayContext,
 ): Promise<Map<string, string> | FhirResponse> {
-  const survivors = new Map<string, string>();
+  const successors = new Map<string, string>();
   let asked = ids;
   for (let merges = 0; asked.length > 0 && merges < MAX_CHAIN; merges++) {
     const patients = await readPatients(asked, exchange, context);
@@ -54,28 +54,28 @@ async function readSurvivors(
       return patients;
     }
     const merged = patients.flatMap((patient) => {
-      const survivor = replacedBy(patient);
-      return patient.id !== undefined && survivor !== undefined ? [[patient.id, survivor] as const] : [];
+      const successor = replacedBy(patient);
+      return patient.id !== undefined && successor !== undefined ? [[patient.id, successor] as const] : [];
     });
-    for (const [id, survivor] of merged) {
-      survivors.set(id, survivor);
+    for (const [id, successor] of merged) {
+      successors.set(id, successor);
     }
-    asked = merged.map(([, survivor]) => survivor).filter((id) => !survivors.has(id) && !ids.includes(id));
+    asked = merged.map(([, successor]) => successor).filter((id) => !successors.has(id) && !ids.includes(id));
   }
-  return survivors;
+  return successors;
 }
 
-/** A parameter with the successors of each patient added to its values. */
-function extended({ name, value }: SearchParam, survivors: ReadonlyMap<string, string>): SearchParam {
+/** A parameter with the successors of each patient added to its values; a circle of merges is followed once. */
+function extended({ name, value }: SearchParam, successors: ReadonlyMap<string, string>): SearchParam {
   const chainOf = (id: string, seen: readonly string[] = []): string[] => {
-    const survivor = survivors.get(id);
-    return survivor === undefined || seen.includes(survivor)
+    const successor = successors.get(id);
+    return successor === undefined || seen.includes(successor)
       ? []
-      : [`Patient/${survivor}`, ...chainOf(survivor, [...seen, survivor])];
+      : [`Patient/${successor}`, ...chainOf(successor, [...seen, successor])];
   };
-  const values = value.split(',').flatMap((one) => {
-    const id = patientIn(one);
-    return id === undefined ? [one] : [one, ...chainOf(id)];
+  const values = value.split(',').flatMap((reference) => {
+    const id = patientIn(reference);
+    return id === undefined ? [reference] : [reference, ...chainOf(id)];
   });
   return { name, value: [...new Set(values)].join(',') };
 }
@@ -87,7 +87,7 @@ function extended({ name, value }: SearchParam, survivors: ReadonlyMap<string, s
  * @param params - of a rewritten search, without chains
  * @returns the parameters (the same list if no patient was merged), or the response to send instead
  */
-export async function withSurvivors(
+export async function withSuccessors(
   type: ServedTypeName,
   params: readonly SearchParam[],
   exchange: FhirRequest,
@@ -97,9 +97,9 @@ export async function withSurvivors(
   if (ids.length === 0 || ids.length > MAX) {
     return params;
   }
-  const survivors = await readSurvivors(ids, exchange, context);
-  if ('status' in survivors || survivors.size === 0) {
-    return 'status' in survivors ? survivors : params;
+  const successors = await readSuccessors(ids, exchange, context);
+  if ('status' in successors || successors.size === 0) {
+    return 'status' in successors ? successors : params;
   }
-  return params.map((param) => (byPatient.includes(param.name) ? extended(param, survivors) : param));
+  return params.map((param) => (byPatient.includes(param.name) ? extended(param, successors) : param));
 }

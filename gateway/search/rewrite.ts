@@ -125,6 +125,7 @@ function dateConditions(
   return [{ ...condition, name: [...links, condition.name].join('.'), chain: { ...chain, end: condition } }];
 }
 
+/** Rewrites one parameter into parameters for Medplum, and a condition for the gateway if Medplum cannot check it. */
 function rewriteParameter(type: ServedTypeName, sent: SearchParam, context: RewriteContext): Step | Issue {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: no database takes them
   if (/[\u0000-\u001f\u007f]/.test(sent.name + sent.value)) {
@@ -161,13 +162,13 @@ function rewriteParameter(type: ServedTypeName, sent: SearchParam, context: Rewr
     // Medplum finds nothing that lacks the element if `:not` has several codes.
     const isSplit = filter.entry.codeSystem !== undefined && name.endsWith(':not') && !chain;
     const values = isSplit ? value.split(',') : [value];
-    return { params: values.map((one) => ({ name, value: one, ...(chain && { chain }) })) };
+    return { params: values.map((part) => ({ name, value: part, ...(chain && { chain }) })) };
   }
   const usage = readContextTypeValue(filter.value);
   return isIssue(usage) ? usage : { params: usage.narrowing, filter: usage };
 }
 
-/** Adds a total order to the parameters. */
+/** Adds `_id` as the last key of the order of a type in `ordered`. */
 function withOrder(type: ServedTypeName, params: readonly RewrittenParam[]): readonly RewrittenParam[] {
   if (!ordered.includes(type)) {
     return params;
@@ -200,26 +201,26 @@ export function rewriteSearch(
     return [searchIssue('parameter', `A search can have at most ${maxParameters} parameters.`)];
   }
   const steps = sent.map((param) => ({ param, step: rewriteParameter(type, param, context) }));
-  const found = steps.flatMap(({ param, step }) => (isIssue(step) ? { param, issue: step } : []));
+  const unusable = steps.flatMap(({ param, step }) => (isIssue(step) ? { param, issue: step } : []));
   const mayIgnore = ({ issue }: IgnoredParam) => context.handling === 'lenient' && isUnknownParameter(issue);
-  if (!found.every(mayIgnore)) {
-    return found.filter((one) => !mayIgnore(one)).map(({ issue }) => issue);
+  if (!unusable.every(mayIgnore)) {
+    return unusable.filter((param) => !mayIgnore(param)).map(({ issue }) => issue);
   }
-  const done = steps.flatMap(({ step }) => (isIssue(step) ? [] : step));
-  const params = done.flatMap((step) => step.params);
-  const filters = done.flatMap((step) => step.filter ?? []);
+  const rewritten = steps.flatMap(({ step }) => (isIssue(step) ? [] : step));
+  const params = rewritten.flatMap((step) => step.params);
+  const filters = rewritten.flatMap((step) => step.filter ?? []);
   // A reference without a type is looked for with each of its types, a name in two spellings.
   const values = Math.max(countValues(sent), countValues(params));
   if (values > maxValues) {
     return [searchIssue('parameter', `A search can have at most ${maxValues} values in all; this one has ${values}.`)];
   }
-  const chain = params.filter((param) => param.chain !== undefined)[maxChains];
-  if (chain) {
-    return [searchIssue(chain.name, `A search can have at most ${maxChains} chained parameters.`)];
+  const excessChain = params.filter((param) => param.chain !== undefined)[maxChains];
+  if (excessChain) {
+    return [searchIssue(excessChain.name, `A search can have at most ${maxChains} chained parameters.`)];
   }
-  const filter = filters[maxChains];
-  if (filter) {
-    return [searchIssue(filter.element, `A search can have at most ${maxChains} conditions on '${filter.element}'.`)];
+  const excess = filters[maxChains];
+  if (excess) {
+    return [searchIssue(excess.element, `A search can have at most ${maxChains} conditions on '${excess.element}'.`)];
   }
   const added = defaultsOf(type, context).filter(
     ({ name, value }) => !params.some((param) => param.name === name && param.value === value),
@@ -230,6 +231,6 @@ export function rewriteSearch(
     params: withOrder(type, [...params, ...added, ...upcoming]),
     filters,
     asked: [...asked, ...upcoming],
-    ignored: found,
+    ignored: unusable,
   };
 }

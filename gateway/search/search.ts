@@ -9,7 +9,7 @@ import type { ServedTypeName } from '../served-types.ts';
 import { onlyBookable } from './bookable.ts';
 import { resolveChains } from './chain.ts';
 import { searchMedplum } from './medplum.ts';
-import { withSurvivors } from './merged-patients.ts';
+import { withSuccessors } from './merged-patients.ts';
 import type { SearchParam } from './parameters/param.ts';
 import { sayingIgnored } from './result/ignored.ts';
 import { searchFiltered } from './result/post-filter.ts';
@@ -19,7 +19,7 @@ import { formatQuery, parseQuery, type RewrittenSearch, rewriteSearch } from './
 
 const paging: readonly string[] = ['_count', '_offset', '_cursor'];
 
-/** A link that repeats what the client asked, not what Medplum was asked; only the page is that of Medplum's link. */
+/** A link with the parameters of the client instead of those for Medplum; only those of the page are Medplum's. */
 function asAsked(link: BundleLink, asked: readonly SearchParam[]): BundleLink {
   const [path, query = ''] = link.url.split('?', 2);
   const others = asked.filter(({ name }) => !paging.includes(name));
@@ -30,9 +30,7 @@ function asAsked(link: BundleLink, asked: readonly SearchParam[]): BundleLink {
 const isFirstPage = (params: readonly SearchParam[]): boolean =>
   !params.some(({ name, value }) => name === '_cursor' || (name === '_offset' && Number(value) > 0));
 
-/**
- * The total of a search that is not counted along with its page: the page's own, or the result of counting up to a limit.
- */
+/** The total of a search that is not counted with its page: of the only page, else counted; none above `MAX_COUNT`. */
 async function totalInPart(
   type: ServedTypeName,
   params: readonly SearchParam[],
@@ -50,7 +48,7 @@ async function totalInPart(
   return total === undefined ? {} : { total };
 }
 
-/** Carries out a rewritten search. */
+/** Carries out a rewritten search: resolves chains, follows merges, narrows it to bookable slots, reads, and counts. */
 async function carryOut(
   type: ServedTypeName,
   search: RewrittenSearch,
@@ -59,7 +57,7 @@ async function carryOut(
   context: GatewayContext,
 ): Promise<FhirResponse> {
   const resolved = await resolveChains(type, search.params, exchange, context);
-  const named = 'status' in resolved ? resolved : await withSurvivors(type, resolved, exchange, context);
+  const extended = 'status' in resolved ? resolved : await withSuccessors(type, resolved, exchange, context);
   const isInPart = isCountedInPart(type, search.params);
   const isFiltered = search.filters.length > 0;
   const find = (params: readonly SearchParam[]): Promise<Bundle | FhirResponse> => {
@@ -73,9 +71,9 @@ async function carryOut(
     );
   };
   const narrowed =
-    'status' in named
-      ? named
-      : await onlyBookable(type, named, exchange, context, Date.now(), isFiltered ? undefined : find);
+    'status' in extended
+      ? extended
+      : await onlyBookable(type, extended, exchange, context, Date.now(), isFiltered ? undefined : find);
   if ('status' in narrowed) {
     return narrowed;
   }
@@ -99,7 +97,7 @@ async function carryOut(
  * times, all patients of a portal ask for the same.
  */
 function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string, method: 'GET' | 'POST'): Handler {
-  const answer: Handler = async (exchange, context) => {
+  const respond: Handler = async (exchange, context) => {
     const { config } = context;
     const queries = [exchange.query, formOf(exchange)];
     const sent = countAsked(queries.flatMap(parseQuery), queries);
@@ -116,9 +114,9 @@ function search(type: ServedTypeName, formOf: (exchange: FhirRequest) => string,
     const before = context.memory.read();
     const found = await context.searches.share(key, async () => {
       const start = context.memory.read();
-      const found = await answer(exchange, context);
-      context.leads.note(found.resource);
-      return { ...found, bytes: context.memory.read() - start };
+      const response = await respond(exchange, context);
+      context.leads.note(response.resource);
+      return { ...response, bytes: context.memory.read() - start };
     });
     // Responses shared with another request count for both.
     const shared = (found.bytes ?? 0) - (context.memory.read() - before);

@@ -65,7 +65,7 @@ export interface WebsocketCounts {
   readonly unbound: () => number;
 }
 
-/** Prepares the serving of websockets, and counts their places. */
+/** Makes the function that serves a websocket, and the permits of all websockets. A token binds one of them at a time. */
 function createRelays(context: GatewayContext, medplumUrl: string, failed: (error: unknown) => void) {
   const permits = createWebsocketPermits<WebSocket>(context.limits);
   const tokens = new Set<string>();
@@ -90,7 +90,7 @@ function createRelays(context: GatewayContext, medplumUrl: string, failed: (erro
     relay(client, medplumUrl, context, {
       claim: (binding) => claim(client, binding),
       release: (id) => tokens.delete(id),
-      // One that is being closed has paid: the others are not closed for it.
+      // A websocket that is closing no longer counts: the others are not closed because of it.
       unread: () =>
         [...new Set([client, ...permits.ofClient(client)])]
           .filter(({ readyState }) => readyState === WebSocket.OPEN)

@@ -8,7 +8,7 @@ export interface Order {
   readonly waiting: ReadonlyMap<number, Bundle>;
 }
 
-/** The numbers that a notification names: of all events so far, and of its own event, if it is one. */
+/** The numbers in a notification: how many events there were, and that of the event that it notifies of, if any. */
 function numbersIn(bundle: Bundle): { readonly events: number | undefined; readonly event: number | undefined } {
   const [status] = listOf(bundle.entry);
   const parameters = isObject(status?.resource) ? listOf(status.resource.parameter) : [];
@@ -34,7 +34,7 @@ export function orderAfter(handshake: Bundle): Order {
   return { last: numbersIn(handshake).events ?? 0, waiting: new Map() };
 }
 
-/** Takes the events that can be sent: those that follow the last one without a gap. */
+/** Separates the waiting events that can be sent: those that follow the last one sent without a gap. */
 function notifiable({ last, waiting }: Order): { readonly order: Order; readonly notified: readonly Bundle[] } {
   const notified: Bundle[] = [];
   for (let next = waiting.get(last + 1); next; next = waiting.get(last + notified.length + 1)) {
@@ -49,7 +49,7 @@ function notifiable({ last, waiting }: Order): { readonly order: Order; readonly
 
 /**
  * Puts a notification into the order of the numbers: Medplum does not promise to deliver messages in the order in which
- * they were written. Anything else, and a repeated event, is sent at once.
+ * they were written. Anything else, and a repeated event, is sent immediately.
  *
  * @returns what is to be sent now; what is still `waiting` is to be sent by `released` when it has waited long enough
  */
@@ -63,7 +63,7 @@ export function arrived(order: Order, bundle: Bundle): { readonly order: Order; 
 
 /** Sends the waiting events despite a gap: the client notices it and uses `$events`. */
 export function released({ last, waiting }: Order): { readonly order: Order; readonly notified: readonly Bundle[] } {
-  const numbers = [...waiting.keys()].sort((one, other) => one - other);
+  const numbers = [...waiting.keys()].sort((a, b) => a - b);
   const notified = numbers.flatMap((number) => waiting.get(number) ?? []);
-  return { order: { last: Math.max(last, ...numbers), waiting: new Map() }, notified: notified };
+  return { order: { last: Math.max(last, ...numbers), waiting: new Map() }, notified };
 }

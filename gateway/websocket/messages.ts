@@ -5,11 +5,7 @@ import type { Binding, BindingTokens } from './binding-token.ts';
 
 const parameterOf = ({ parameter = [] }: Parameters, name: string) => parameter.find((one) => one.name === name);
 
-/**
- * The binding in what the Bot answers.
- *
- * @param client - name of the client that asked for it
- */
+/** The binding in the Bot's result, for the named client; `undefined` if the Bot returned anything else. */
 export function bindingIn(body: unknown, client: string): Binding | undefined {
   if (!isResource(body, 'Parameters')) {
     return undefined;
@@ -82,14 +78,14 @@ export function readMedplumMessage(text: string): MedplumMessage | undefined {
   }
   const entries: unknown = isResource(message, 'Bundle') ? message.entry : undefined;
   const [status, notified]: unknown[] = Array.isArray(entries) ? entries : [];
-  const said = isObject(status) ? status.resource : undefined;
-  if (!isObject(said)) {
+  const header = isObject(status) ? status.resource : undefined;
+  if (!isObject(header)) {
     return undefined;
   }
   const bundle = notificationIn(isObject(notified) ? notified.resource : undefined);
-  const id = (isObject(said.subscription) ? String(said.subscription.reference) : '').replace('Subscription/', '');
-  if (said.type === 'handshake') {
+  const id = (isObject(header.subscription) ? String(header.subscription.reference) : '').replace('Subscription/', '');
+  if (header.type === 'handshake') {
     return { kind: 'bound', id };
   }
-  return bundle && said.type === 'event-notification' ? { kind: 'notification', id, bundle } : undefined;
+  return bundle && header.type === 'event-notification' ? { kind: 'notification', id, bundle } : undefined;
 }

@@ -1,13 +1,13 @@
 import type { GatewayLimits } from '../limits.ts';
 
-/** A place among the unbound websockets; another one may have had to make room. */
+/** A permit to wait for a binding; another websocket may have lost its permit for it. */
 interface EnteredWebsocket<Socket> {
   readonly displaced: Socket | undefined;
 }
 
 /**
  * Counts websockets: bound ones by the client that they belong to, others by their address. Anyone can open a websocket,
- * so unbound ones take no places from bound ones.
+ * so unbound ones take no permits from bound ones.
  */
 interface WebsocketPermits<Socket> {
   /**
@@ -26,7 +26,7 @@ interface WebsocketPermits<Socket> {
   readonly unbound: () => number;
 }
 
-/** Groups that are counted: which sockets are in which group, in the order in which they came. */
+/** Makes groups of sockets, each in the order in which the sockets were added. */
 function createGroups<Socket>() {
   const groups = new Map<string, Set<Socket>>();
   const groupOf = new Map<Socket, string>();
@@ -49,13 +49,13 @@ function createGroups<Socket>() {
     groupOf: (socket: Socket): ReadonlySet<Socket> => groups.get(groupOf.get(socket) ?? '') ?? new Set(),
     size: (): number => groupOf.size,
     oldestOfLargest: (): Socket | undefined => {
-      const [largest] = [...groups.values()].sort((one, other) => other.size - one.size);
+      const [largest] = [...groups.values()].sort((a, b) => b.size - a.size);
       return largest?.values().next().value;
     },
   };
 }
 
-/** Makes the places of a gateway. */
+/** Makes the permits of a gateway. */
 export function createWebsocketPermits<Socket>({
   websockets,
 }: Pick<GatewayLimits, 'websockets'>): WebsocketPermits<Socket> {

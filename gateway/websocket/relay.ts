@@ -24,9 +24,9 @@ const longestTimer = 2 ** 31 - 1;
 /** The state that all websockets of a gateway share. */
 export interface SharedSockets {
   /**
-   * Claims a token for one websocket, and with the first one a place among the bound websockets.
+   * Claims a token for one websocket, and with the first one a permit of the bound websockets.
    *
-   * @returns `taken` if another websocket has the token; `full` if no place is left
+   * @returns `taken` if a websocket has the token already; `full` if no permit is left
    */
   readonly claim: (binding: Binding) => 'claimed' | 'taken' | 'full';
   readonly release: (id: string) => void;
@@ -71,8 +71,8 @@ function connectToMedplum(url: string, { limits }: GatewayContext, report: (even
 type Report = (event: SessionEvent) => void;
 
 /**
- * Takes a session from event to event. Effects report events, too: these are handled after all effects of the step that
- * they belong to. An effect that fails ends the session, and nothing else.
+ * Makes the function that passes events to a session, one after the other. Events that effects report are handled after
+ * all effects of the current event. An effect that throws ends the session, and nothing else.
  */
 function createLoop(
   limits: GatewayContext['limits'],
@@ -100,16 +100,19 @@ function createLoop(
     if (events.push(event) > 1) {
       return;
     }
-    for (let next = events[0]; next; next = events[0]) {
-      const happened = next;
-      safely(() => happen(happened));
+    for (let first = events[0]; first; first = events[0]) {
+      const current = first;
+      safely(() => happen(current));
       events.shift();
     }
   };
 }
 
-/** Writes to a client, as long as it reads what it is sent; a websocket that is behind pays for all of its client. */
-function createVoice(
+/**
+ * Makes the function that sends messages to a client. If too many bytes are unread on all websockets of the client, and
+ * some on this one, it reports `unread` instead of sending.
+ */
+function createSender(
   client: WebSocket,
   { addresses }: GatewayContext,
   unread: SharedSockets['unread'],
@@ -134,7 +137,7 @@ function createPerformer(
 ): (effect: SessionEffect) => void {
   let medplum: WebSocket | undefined;
   const timers = createTimers((timer) => report({ kind: 'timer', timer }));
-  const tell = createVoice(client, context, unread, report);
+  const tell = createSender(client, context, unread, report);
   const performers: { readonly [K in SessionEffect['kind']]: (effect: Extract<SessionEffect, { kind: K }>) => void } = {
     tell: ({ message }) => tell(message),
     refuse: ({ diagnostics }) => tell(toOperationOutcome([{ code: 'malformed-request', diagnostics }], context.config)),

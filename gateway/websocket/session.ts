@@ -84,13 +84,14 @@ interface Step {
 /** A websocket that has just been opened. */
 export const newSession: Session = { bound: new Map(), messages: 0, link: 'none', unsaid: [], isOver: false };
 
-const done = (session: Session, ...effects: readonly SessionEffect[]): Step => ({ session, effects });
+const stepOf = (session: Session, ...effects: readonly SessionEffect[]): Step => ({ session, effects });
 const refuse = (diagnostics: string): SessionEffect => ({ kind: 'refuse', diagnostics });
 
 /** The timers of one binding. */
 const timersOf = (id: string): readonly Timer[] => [`bind ${id}`, `gap ${id}`, `end ${id}`];
 
-const letGo = (id: string): readonly SessionEffect[] => [
+/** The effects that end a binding: its timers stop, and another websocket can claim its token. */
+const releaseEffects = (id: string): readonly SessionEffect[] => [
   ...timersOf(id).map((timer) => ({ kind: 'cancel', timer }) as const),
   { kind: 'release', id },
 ];
@@ -98,85 +99,88 @@ const letGo = (id: string): readonly SessionEffect[] => [
 /** Ends the session: releases its resources; no further effects follow. */
 function end(session: Session, code: number, reason: string): Step {
   const general: readonly Timer[] = ['idle', 'minute', 'silence'];
-  return done(
+  return stepOf(
     { ...newSession, isOver: true },
-    ...[...session.bound.keys()].flatMap(letGo),
+    ...[...session.bound.keys()].flatMap(releaseEffects),
     ...general.map((timer) => ({ kind: 'cancel', timer }) as const),
     { kind: 'close', code, reason },
   );
 }
 
 const endIfIdle = (session: Session): Step =>
-  session.bound.size === 0 ? end(session, closing.policy, 'No Subscription is bound: get a token') : done(session);
+  session.bound.size === 0 ? end(session, closing.policy, 'No Subscription is bound: get a token') : stepOf(session);
 
 /** Puts effects before those of the next step. */
-const before = (effects: readonly SessionEffect[], { session, effects: more }: Step): Step =>
-  done(session, ...effects, ...more);
+const withEffectsFirst = (effects: readonly SessionEffect[], { session, effects: more }: Step): Step =>
+  stepOf(session, ...effects, ...more);
 
 const withBound = (session: Session, id: string, bound: Bound): Session => ({
   ...session,
   bound: new Map(session.bound).set(id, bound),
 });
 
-function forget(session: Session, id: string): Step {
+/** Ends a binding; without another binding, the session ends, too. */
+function endBinding(session: Session, id: string): Step {
   if (!session.bound.has(id)) {
-    return done(session);
+    return stepOf(session);
   }
   const bound = new Map(session.bound);
   bound.delete(id);
-  return before(letGo(id), endIfIdle({ ...session, bound }));
+  return withEffectsFirst(releaseEffects(id), endIfIdle({ ...session, bound }));
 }
 
-/** Sends a message to Medplum as soon as its websocket is open. */
-function say(session: Session, type: string, { token }: Binding): Step {
+/** Sends a message to Medplum, once its websocket is open; opens it if there is none. */
+function sendToMedplum(session: Session, type: string, { token }: Binding): Step {
   const text = JSON.stringify({ type, payload: { token } });
   if (session.link === 'open') {
-    return done(session, { kind: 'say', text });
+    return stepOf(session, { kind: 'say', text });
   }
   const waiting: Session = { ...session, link: 'opening', unsaid: [...session.unsaid, text] };
-  return session.link === 'none' ? done(waiting, { kind: 'connect' }) : done(waiting);
+  return session.link === 'none' ? stepOf(waiting, { kind: 'connect' }) : stepOf(waiting);
 }
 
-function bind(session: Session, binding: Binding): Step {
+/** A client wants to bind a token: the response to the effect `claim` decides. */
+function onBind(session: Session, binding: Binding): Step {
   const [first] = session.bound.values();
   if (session.bound.size >= mostBindings) {
-    return done(session, refuse(`A websocket can be bound to at most ${mostBindings} Subscriptions.`));
+    return stepOf(session, refuse(`A websocket can be bound to at most ${mostBindings} Subscriptions.`));
   }
   return first && first.binding.client !== binding.client
-    ? done(session, refuse('A websocket serves one client: open another one for this token.'))
-    : done(session, { kind: 'claim', binding });
+    ? stepOf(session, refuse('A websocket serves one client: open another one for this token.'))
+    : stepOf(session, { kind: 'claim', binding });
 }
 
-function claimed(session: Session, binding: Binding, { upstreamTimeoutMs }: SessionLimits): Step {
-  const said = say(withBound(session, binding.id, { binding }), 'bind-with-token', binding);
+/** The token is claimed: it is passed to Medplum, which has a limited time to confirm the binding. */
+function onClaimed(session: Session, binding: Binding, { upstreamTimeoutMs }: SessionLimits): Step {
+  const sent = sendToMedplum(withBound(session, binding.id, { binding }), 'bind-with-token', binding);
   const timer = `bind ${binding.id}` as const;
-  return before(
+  return withEffectsFirst(
     [
       { kind: 'cancel', timer: 'idle' },
       { kind: 'start', timer, ms: upstreamTimeoutMs },
     ],
-    said,
+    sent,
   );
 }
 
-function unbind(session: Session, { id }: Binding): Step {
+function onUnbind(session: Session, { id }: Binding): Step {
   const bound = session.bound.get(id);
   if (!bound) {
-    return done(session);
+    return stepOf(session);
   }
-  const said = say(session, 'unbind-from-token', bound.binding);
-  return before(said.effects, forget(said.session, id));
+  const sent = sendToMedplum(session, 'unbind-from-token', bound.binding);
+  return withEffectsFirst(sent.effects, endBinding(sent.session, id));
 }
 
-/** Medplum has accepted a binding: the client receives the handshake. */
-function greet(session: Session, id: string, now: number): Step {
-  const known = session.bound.get(id);
-  if (!known || known.order) {
-    return done(session);
+/** Medplum has confirmed a binding: the client receives the handshake, once. */
+function onConfirmed(session: Session, id: string, now: number): Step {
+  const bound = session.bound.get(id);
+  if (!bound || bound.order) {
+    return stepOf(session);
   }
-  const { handshake, expiration } = known.binding;
-  return done(
-    withBound(session, id, { ...known, order: orderAfter(handshake) }),
+  const { handshake, expiration } = bound.binding;
+  return stepOf(
+    withBound(session, id, { ...bound, order: orderAfter(handshake) }),
     { kind: 'cancel', timer: `bind ${id}` },
     { kind: 'start', timer: `end ${id}`, ms: Date.parse(expiration) - now },
     { kind: 'tell', message: handshake },
@@ -185,38 +189,36 @@ function greet(session: Session, id: string, now: number): Step {
 
 type Decide = (order: Order) => { readonly order: Order; readonly notified: readonly Bundle[] };
 
+/** Sends the notifications that `decide` releases; while others wait for a gap to close, a timer limits the wait. */
 function tellInOrder(session: Session, id: string, decide: Decide): Step {
-  const known = session.bound.get(id);
-  if (!known?.order) {
-    return done(session);
+  const bound = session.bound.get(id);
+  if (!bound?.order) {
+    return stepOf(session);
   }
-  const { order, notified } = decide(known.order);
+  const { order, notified } = decide(bound.order);
   const isComplete = order.waiting.size === 0;
-  const hasMoved = notified.length > 0 || known.order.waiting.size === 0;
+  const hasMoved = notified.length > 0 || bound.order.waiting.size === 0;
   const timer = `gap ${id}` as const;
-  return done(
-    withBound(session, id, { ...known, order }),
+  return stepOf(
+    withBound(session, id, { ...bound, order }),
     ...notified.map((message) => ({ kind: 'tell', message }) as const),
     ...(isComplete ? [{ kind: 'cancel', timer } as const] : []),
     ...(!isComplete && hasMoved ? [{ kind: 'start', timer, ms: gapMs } as const] : []),
   );
 }
 
-/**
- * Each message of Medplum proves that the connection is alive. `undefined` is one that no client needs to know, such as a
- * heartbeat.
- */
+/** Each message of Medplum proves that the connection is alive; `undefined` is one for no client, such as a heartbeat. */
 function onMedplumMessage(session: Session, message: MedplumMessage | undefined, now: number): Step {
-  const heard = (): Step => {
+  const passOn = (): Step => {
     if (message?.kind === 'bound') {
-      return greet(session, message.id, now);
+      return onConfirmed(session, message.id, now);
     }
     if (message?.kind === 'notification') {
       return tellInOrder(session, message.id, (order) => arrived(order, message.bundle));
     }
-    return message ? done(session, refuse(message.diagnostics)) : done(session);
+    return message ? stepOf(session, refuse(message.diagnostics)) : stepOf(session);
   };
-  return before([{ kind: 'start', timer: 'silence', ms: silenceMs }], heard());
+  return withEffectsFirst([{ kind: 'start', timer: 'silence', ms: silenceMs }], passOn());
 }
 
 function onClientMessage(session: Session, message: ClientMessage): Step {
@@ -224,39 +226,39 @@ function onClientMessage(session: Session, message: ClientMessage): Step {
   if (counted.messages > mostMessages) {
     return end(session, closing.policy, 'Too many messages');
   }
-  const answers: { readonly [Kind in ClientMessage['kind']]: (said: Extract<ClientMessage, { kind: Kind }>) => Step } =
+  const handlers: { readonly [Kind in ClientMessage['kind']]: (said: Extract<ClientMessage, { kind: Kind }>) => Step } =
     {
-      ping: () => done(counted, { kind: 'tell', message: { type: 'pong' } }),
-      malformed: ({ diagnostics }) => done(counted, refuse(diagnostics)),
-      bind: ({ binding }) => bind(counted, binding),
-      unbind: ({ binding }) => unbind(counted, binding),
+      ping: () => stepOf(counted, { kind: 'tell', message: { type: 'pong' } }),
+      malformed: ({ diagnostics }) => stepOf(counted, refuse(diagnostics)),
+      bind: ({ binding }) => onBind(counted, binding),
+      unbind: ({ binding }) => onUnbind(counted, binding),
     };
-  const answer = answers[message.kind] as (said: ClientMessage) => Step;
+  const handle = handlers[message.kind] as (said: ClientMessage) => Step;
   const minute: readonly SessionEffect[] =
     session.messages === 0 ? [{ kind: 'start', timer: 'minute', ms: minuteMs }] : [];
-  return before(minute, answer(message));
+  return withEffectsFirst(minute, handle(message));
 }
 
-const lost = (session: Session): Step =>
+const endLost = (session: Session): Step =>
   end(session, closing.restart, 'Reconnect and bind again; get missed events with $events');
 
-function ring(session: Session, timer: Timer): Step {
+function onTimer(session: Session, timer: Timer): Step {
   const [kind = '', id = ''] = timer.split(' ');
-  const rings: Readonly<Record<string, () => Step>> = {
+  const handlers: Readonly<Record<string, () => Step>> = {
     idle: () => endIfIdle(session),
-    minute: () => done({ ...session, messages: 0 }),
-    silence: () => lost(session),
+    minute: () => stepOf({ ...session, messages: 0 }),
+    silence: () => endLost(session),
     gap: () => tellInOrder(session, id, released),
-    end: () => forget(session, id),
+    end: () => endBinding(session, id),
     bind: () =>
       session.link === 'open'
-        ? before(
+        ? withEffectsFirst(
             [refuse('The token is invalid or has expired: get a new one with $get-ws-binding-token.')],
-            forget(session, id),
+            endBinding(session, id),
           )
-        : lost(session),
+        : endLost(session),
   };
-  return rings[kind]?.() ?? done(session);
+  return handlers[kind]?.() ?? stepOf(session);
 }
 
 /**
@@ -266,30 +268,30 @@ function ring(session: Session, timer: Timer): Step {
 export function step(session: Session, event: SessionEvent, now: number, limits: SessionLimits): Step {
   if (session.isOver) {
     // A claim that is answered after the end of the session is released.
-    return event.kind === 'claimed' ? done(session, { kind: 'release', id: event.binding.id }) : done(session);
+    return event.kind === 'claimed' ? stepOf(session, { kind: 'release', id: event.binding.id }) : stepOf(session);
   }
   switch (event.kind) {
     case 'opened':
-      return done(session, { kind: 'start', timer: 'idle', ms: limits.bindMs });
+      return stepOf(session, { kind: 'start', timer: 'idle', ms: limits.bindMs });
     case 'said':
       return onClientMessage(session, event.message);
     case 'claimed':
-      return claimed(session, event.binding, limits);
+      return onClaimed(session, event.binding, limits);
     case 'taken':
-      return done(session, refuse('A token binds one websocket once: get another with $get-ws-binding-token.'));
+      return stepOf(session, refuse('A token binds one websocket once: get another with $get-ws-binding-token.'));
     case 'full':
       return end(session, closing.tryLater, 'Too many websockets are bound: try again later');
     case 'medplum-open':
-      return done(
+      return stepOf(
         { ...session, link: 'open', unsaid: [] },
         ...session.unsaid.map((text) => ({ kind: 'say', text }) as const),
       );
     case 'medplum-said':
       return onMedplumMessage(session, event.message, now);
     case 'medplum-lost':
-      return lost(session);
+      return endLost(session);
     case 'timer':
-      return ring(session, event.timer);
+      return onTimer(session, event.timer);
     case 'unread':
       return end(session, closing.policy, 'Too many unread messages: get the rest with $events');
     case 'failed':

@@ -16,6 +16,7 @@ interface UseContextSearch extends ResourceFilter {
   readonly narrowing: readonly SearchParam[];
 }
 
+/** Splits at separators that no backslash escapes; the backslashes are kept. */
 function splitUnescaped(text: string, separator: ',' | '$' | '|'): string[] {
   const parts = [''];
   for (let i = 0; i < text.length; i++) {
@@ -75,7 +76,7 @@ export function readContextTypeValue(value: string): UseContextSearch | Issue {
 }
 
 /**
- * Reads a `payer-kind`: `code` or `system|code`, several separated by commas. Whoever names no kind serves all of them.
+ * Reads a `payer-kind`: `code` or `system|code`, several separated by commas. A resource without a kind serves all of them.
  */
 export function readPayerKind(value: string, config: PublicConfig): ResourceFilter {
   const wanted = splitUnescaped(value, ',').map(parseToken);

@@ -76,7 +76,7 @@ function rangeOf(value: string, isDate: boolean, timeZone: string): Interval | u
   return isDate ? localDateRange(value) : dateRange(restored(value), timeZone);
 }
 
-/** One date of a list. */
+/** One date of a list, with or without a prefix; `undefined` if it is malformed. */
 function readDate(value: string, isDate: boolean, timeZone: string): SearchedDate | undefined {
   const prefix = value.slice(0, 2);
   const range = rangeOf(isPrefix(prefix) ? value.slice(2) : value, isDate, timeZone);
@@ -111,8 +111,8 @@ export function readDates(
 
 /** Brackets make Medplum read a `_filter` as meant: it gives `and` no precedence over `or`. */
 function asExpression(name: string, conditions: readonly Condition[], isDate: boolean): string {
-  const one = ({ operator, time }: Comparison) => `${name} ${operator} "${written(time, isDate)}"`;
-  return conditions.map((condition) => `(${condition.map(one).join(' and ')})`).join(' or ');
+  const comparison = ({ operator, time }: Comparison) => `${name} ${operator} "${written(time, isDate)}"`;
+  return conditions.map((condition) => `(${condition.map(comparison).join(' and ')})`).join(' or ');
 }
 
 /**
@@ -148,6 +148,6 @@ export function rewriteDates(
  */
 export function inOneCondition(params: readonly SearchParam[]): SearchParam {
   const [only] = params;
-  const one = ({ name, value }: SearchParam) => `${name} ${value.slice(0, 2)} "${value.slice(2)}"`;
-  return only && params.length === 1 ? only : { name: '_filter', value: params.map(one).join(' and ') };
+  const comparison = ({ name, value }: SearchParam) => `${name} ${value.slice(0, 2)} "${value.slice(2)}"`;
+  return only && params.length === 1 ? only : { name: '_filter', value: params.map(comparison).join(' and ') };
 }

@@ -24,10 +24,10 @@ function rewriteCodes({ name, value }: SearchParam, codeSystem: string): string 
     : codes.join(',');
 }
 
-/** Codes of a boolean, of which Medplum takes one: both together are any value at all. */
+/** The filter for codes of a boolean. Medplum takes one code: `true,false` becomes `:missing=false`. */
 function asOneBoolean(name: string, codes: string, isNot: boolean): SearchParam | Issue {
   const values = new Set(codes.split(','));
-  if ([...values].some((one) => one !== 'true' && one !== 'false')) {
+  if ([...values].some((value) => value !== 'true' && value !== 'false')) {
     return searchIssue(name, `'${name}' must be true or false.`);
   }
   return values.size === 1
@@ -77,7 +77,7 @@ function splitModifier(text: string): readonly [string, string | undefined] {
   return colon < 0 ? [text, undefined] : [text.slice(0, colon), text.slice(colon + 1)];
 }
 
-/** One link of a chain, `schedule` or `actor:HealthcareService`, followed through the table. */
+/** The link of a chain, `schedule` or `actor:HealthcareService`; an issue if its target is unknown or ambiguous. */
 function followLink(type: ServedTypeName, text: string, sent: string): ChainLink | Issue {
   const [name, modifier] = splitModifier(text);
   const targets = searchParameter(type, name)?.targets;
@@ -113,8 +113,8 @@ function rewriteValue(sent: SearchParam, entry: SearchParameterEntry, baseUrl: s
   return targets ? rewriteReferences(sent.value, targets, baseUrl) : sent.value;
 }
 
-/** The last part of a filter's name, `status` or `active:not`, for the type that it applies to. */
-function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl: string): Filter | Issue {
+/** Reads the last part of a filter's name, `status` or `active:not`, for a type, and rewrites its value for Medplum. */
+function readEnd(type: ServedTypeName, last: string, sent: SearchParam, baseUrl: string): Filter | Issue {
   const [name, modifier] = splitModifier(last);
   const entry = searchParameter(type, name);
   if (!entry) {
@@ -139,8 +139,8 @@ function readLast(type: ServedTypeName, last: string, sent: SearchParam, baseUrl
   const isRewritten = modifier === undefined || modifier === 'not';
   const value = isRewritten ? rewriteValue(sent, entry, baseUrl) : sent.value;
   if (entry.isBoolean && isRewritten && typeof value === 'string') {
-    const one = asOneBoolean(upstreamName, value, modifier === 'not');
-    return isIssue(one) ? { ...one, expression: `http.${sent.name}` } : { ...one, entry };
+    const filter = asOneBoolean(upstreamName, value, modifier === 'not');
+    return isIssue(filter) ? { ...filter, expression: `http.${sent.name}` } : { ...filter, entry };
   }
   const nameInMedplum = modifier === undefined ? upstreamName : `${upstreamName}:${modifier}`;
   return typeof value === 'string' ? { name: nameInMedplum, value, entry } : value;
@@ -171,7 +171,7 @@ export function readFilter(type: ServedTypeName, sent: SearchParam, baseUrl: str
     links.push(link);
     current = link.target;
   }
-  const filter = readLast(current, last, sent, baseUrl);
+  const filter = readEnd(current, last, sent, baseUrl);
   if (isIssue(filter) || links.length === 0) {
     return filter;
   }

@@ -25,12 +25,12 @@ const prefixes: Readonly<Record<Prefix, (searched: Interval, target: Interval, n
 };
 
 function periodOf(resource: Resource, element: SearchedPeriod['element']): Period {
-  const one: object = resource;
-  const period = isObject(one) ? one[element] : undefined;
+  const elements: object = resource;
+  const period = isObject(elements) ? elements[element] : undefined;
   return isObject(period) ? period : {};
 }
 
-/** The time that a part of a period covers; a missing start or end is open. */
+/** The time that a part of a period covers; a missing start or end of the whole is open; `undefined` without dates. */
 function timeOf(resource: Resource, { element, part }: SearchedPeriod, timeZone: string): Interval | undefined {
   const { start, end } = periodOf(resource, element);
   const [from, to] = [start, end].map((value) => (value === undefined ? undefined : dateRange(value, timeZone)));

@@ -10,8 +10,8 @@ import { type SearchParam, searchIssue } from '../parameters/param.ts';
 import { formatQuery, type RewrittenSearch } from '../rewrite.ts';
 import { MAX_COUNT } from './result-parameters.ts';
 
-/** How many pages of resources are examined, and how many resources Medplum is asked for at once. */
-const looked = { pages: 10, atOnce: MAX_COUNT } as const;
+/** The maximum number of pages that are examined, and the resources on each. */
+const examined = { pages: 10, pageSize: MAX_COUNT } as const;
 const defaultCount = 20;
 
 /** The longest query of an address, in characters. */
@@ -36,8 +36,8 @@ function nextQuery(bundle: Bundle): string | undefined {
 }
 
 /**
- * The ids of everything that matches, in order: all pages of the search that Medplum carries out, filtered by the
- * conditions that it cannot check.
+ * The ids of all matches, in order: all pages of the search that Medplum carries out, filtered by the conditions that it
+ * cannot check; or the response to send instead: 400 if there are more pages than are examined.
  */
 async function matchingIds(
   type: ServedTypeName,
@@ -52,24 +52,28 @@ async function matchingIds(
     ...narrowing,
     ...(isSorted ? [] : [{ name: '_sort', value: '_id' }]),
     { name: '_elements', value: elements },
-    { name: '_count', value: String(looked.atOnce) },
+    { name: '_count', value: String(examined.pageSize) },
   ]);
   const ids: string[] = [];
-  for (let page = 0; page < looked.pages && query !== undefined; page++) {
+  for (let page = 0; page < examined.pages && query !== undefined; page++) {
     const bundle = await searchMedplum(type, query, query.length > MAX_LENGTH ? 'POST' : 'GET', exchange, context);
     if (!isBundle(bundle)) {
       return bundle;
     }
     const found = (bundle.entry ?? []).flatMap((entry) => publicResource(entry?.resource, type) ?? []);
-    ids.push(...found.flatMap((one) => (one.id && filters.every(({ matches }) => matches(one)) ? [one.id] : [])));
+    ids.push(
+      ...found.flatMap((resource) =>
+        resource.id && filters.every(({ matches }) => matches(resource)) ? [resource.id] : [],
+      ),
+    );
     query = nextQuery(bundle);
   }
-  const most = looked.pages * looked.atOnce;
+  const most = examined.pages * examined.pageSize;
   const diagnostics = `The search has more than ${most} ${type} resources to examine: narrow it, for example by patient or start.`;
   return query === undefined ? ids : refusal([searchIssue(elements, diagnostics)], context.config);
 }
 
-/** The resources of a page in the form that was asked for, with those to include. */
+/** The entries of a page in the order of `ids`, in the form that the client wants; then the included resources. */
 async function readPage(
   type: ServedTypeName,
   ids: readonly string[],
@@ -89,11 +93,11 @@ async function readPage(
   if (!isBundle(bundle)) {
     return bundle;
   }
-  const place = new Map(ids.map((id, index) => [id, index]));
-  const placeOf = ({ resource, search }: BundleEntry): number =>
-    search?.mode === 'include' ? ids.length : (place.get(resource?.id ?? '') ?? ids.length);
+  const positions = new Map(ids.map((id, index) => [id, index]));
+  const positionOf = ({ resource, search }: BundleEntry): number =>
+    search?.mode === 'include' ? ids.length : (positions.get(resource?.id ?? '') ?? ids.length);
   const { entry = [] } = publicBundle(bundle, type, context.addresses, context.config);
-  return entry.toSorted((a, b) => placeOf(a) - placeOf(b));
+  return entry.toSorted((a, b) => positionOf(a) - positionOf(b));
 }
 
 /** The links of one page of a result that the gateway itself has divided into pages. */
