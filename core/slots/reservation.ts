@@ -142,7 +142,7 @@ interface Reading {
   readonly openTimes?: ReadonlyMap<string, Interval> | undefined;
 }
 
-/** The reserved time as Slots that are not stored yet. Reservations that expired or are carried out do not count. */
+/** The time reserved and not taken yet, as Slots. An expired reservation counts only if `openTimes` has its time. */
 export function reservedSlots(
   schedule: string,
   reservations: readonly Reservation[],
@@ -186,6 +186,6 @@ export const reservedIn = (rows: readonly Task[], reading: Reading, config: Publ
     return schedule === undefined ? [] : reservedSlots(schedule, reservationsIn(row, reading.now, config), reading);
   });
 
-/** Whether a time in the lane of a Slot is reserved. */
+/** Whether a time is reserved in the lane of a Slot, or in every lane. */
 export const isReserved = (slot: CalendarSlot, time: Interval, reserved: readonly CalendarSlot[]): boolean =>
   reserved.some((one) => overlaps(one, time) && takesTimeOf(one, slot));

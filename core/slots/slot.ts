@@ -120,6 +120,7 @@ interface SlotOfferMark {
   readonly isByHand: boolean;
 }
 
+/** Reads the mark of a Slot. Without the extension, or without a part of it, the default of that part applies. */
 function slotOfferMark({ extension = [] }: Slot, config: PublicConfig): SlotOfferMark {
   const url = artefactUri(config, 'LocalSlotOffer');
   const mark = extension.find((one) => one.url === url);

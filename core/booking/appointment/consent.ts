@@ -12,7 +12,8 @@ interface Consent {
   readonly agreed: number;
 }
 
-function provenance(
+/** The Provenance of a booking: entered by the assistant on behalf of the patient, attested by the patient. */
+function provenanceOf(
   target: string,
   { participant }: Appointment,
   { assistant, agreed }: Consent,
@@ -56,7 +57,7 @@ export function withConsent(
   const { resource } = first;
   const isNew = resource.id === undefined;
   const target = isNew ? (first.fullUrl ?? newId()) : `Appointment/${resource.id}`;
-  const kept = provenance(target, resource, consent, config);
+  const kept = provenanceOf(target, resource, consent, config);
   return [
     isNew ? { ...first, fullUrl: target } : first,
     ...others,

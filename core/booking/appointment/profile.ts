@@ -13,6 +13,7 @@ const violation = (diagnostics: string, expression: string): Issue => ({
   expression,
 });
 
+/** Each concept needs codings with system and code; where `allowsText`, a text without codings is enough. */
 function codingIssues(
   concepts: readonly CodeableConcept[] | undefined,
   path: string,
@@ -38,6 +39,7 @@ function participantIssues({ value, path }: Located<Appointment>): Issue[] {
   );
 }
 
+/** Checks the extensions of `priority`. Without any (in `_priority`), there is nothing to check. */
 function priorityIssues({ value, path }: Located<Appointment>, config: BookingConfig): Issue[] {
   const { _priority: priority }: WithPriority = value;
   if (!priority) {
@@ -45,9 +47,9 @@ function priorityIssues({ value, path }: Located<Appointment>, config: BookingCo
   }
   const url = artefactUri(config, 'LocalTerminPriorityExtension');
   const extensions = (priority.extension ?? []).flatMap((extension, index) => (extension.url === url ? [index] : []));
-  const [position, second] = extensions;
+  const [position, secondPosition] = extensions;
   const extensionPath = `${path}.priority.extension`;
-  if (position === undefined || second !== undefined) {
+  if (position === undefined || secondPosition !== undefined) {
     return [violation(`The priority must have exactly one extension ${url}.`, extensionPath)];
   }
   const concept = priority.extension?.[position]?.valueCodeableConcept;

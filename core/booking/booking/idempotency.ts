@@ -18,7 +18,8 @@ const patientIds = (participants: readonly AppointmentParticipant[]): string[] =
 const isSame = (one: readonly string[], other: readonly string[]): boolean =>
   JSON.stringify([...one].sort()) === JSON.stringify([...other].sort());
 
-function hasElementsOf(submitted: Patient, stored: Patient | undefined): boolean {
+/** Whether a stored patient has all submitted elements unchanged; `id`, `meta` and `text` do not count. */
+function hasSubmittedElements(submitted: Patient, stored: Patient | undefined): boolean {
   const { id: _, meta: __, text: ___, ...elements } = submitted;
   const known: Readonly<Record<string, unknown>> = { ...stored };
   return (
@@ -37,7 +38,7 @@ function isForSamePatients(
   const stored = patientIds(booked.participant);
   const isNew = resolved.entries.some(({ resource }) => resource?.resourceType === 'Patient');
   return isNew && patient
-    ? stored.some((id) => hasElementsOf(patient.value, findResource(state, 'Patient', id)))
+    ? stored.some((id) => hasSubmittedElements(patient.value, findResource(state, 'Patient', id)))
     : isSame(stored, patientIds(resolved.participants));
 }
 

@@ -15,7 +15,7 @@ import { answersReferredTo } from '../request/supporting-information.ts';
 export const MAX_FREE_SLOTS = 500;
 
 /** The page size of a search with includes: Medplum's maximum of 1000, less the included resources. */
-const AT_THE_TIME = '950';
+const SLOTS_PER_PAGE = '950';
 
 const withSchedule: SearchQuery = [
   ['_include', 'Slot:schedule'],
@@ -60,11 +60,12 @@ function slotsAt(
       : ['schedule:Schedule._has:Slot:schedule:_id', ids],
     ...inTheWay(config, ids),
     ...atTime(interval),
-    ['_count', AT_THE_TIME],
+    ['_count', SLOTS_PER_PAGE],
     ...withSchedule,
   ]);
 }
 
+/** The search for the Slots of the named schedule that may prevent the booking; none without schedule or time. */
 function hinderingSlotReads({ schedule, interval }: AppointmentRequest, config: PublicConfig): BundleEntry[] {
   return schedule && interval
     ? [

@@ -40,6 +40,7 @@ interface EarlierContext {
   readonly config: PublicConfig;
 }
 
+/** Refuses to hold an appointment again, unless it is a hold that has expired or was never extended. */
 function prolongationIssues(previous: Appointment, path: string, { config, now }: EarlierContext): Issue[] {
   const expression = `${path}.id`;
   if (isPersonalOffer(previous, config)) {

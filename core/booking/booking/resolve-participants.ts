@@ -110,6 +110,7 @@ function submittedPatient(
   };
 }
 
+/** Finds or creates the submitted related person. A stored one must belong to the same patient. */
 function submittedRelatedPerson(
   person: Located<RelatedPerson>,
   patient: Reference<Patient> | undefined,

@@ -37,6 +37,7 @@ function scheduleIssues(state: ResourceSet, id: string, expression: string): Iss
     : [];
 }
 
+/** Issues of a named Slot apart from its status: it or its Schedule is not visible, invalid, inactive, or another. */
 function issuesOfSlot(
   { value: id, path }: Located<string>,
   request: AppointmentRequest,
@@ -136,12 +137,12 @@ function selectInGroup(group: Group, calendar: Calendar, interval: Interval, slo
   return { slots: [], issues: isTaken ? group.map(notFreeIssue) : issues };
 }
 
-function uncoveredIssue(schedule: string, isCovered: boolean, offers: number, expression: string): Issue {
+function uncoveredIssue(schedule: string, isCovered: boolean, freeSlots: number, expression: string): Issue {
   if (isCovered) {
     const diagnostics = `From start to end, Schedule/${schedule} has more than ${MAX_SLOTS} free slots, the most that one appointment can take: ask for a shorter time.`;
     return { code: 'slot-mismatch', diagnostics, expression };
   }
-  if (offers >= MAX_FREE_SLOTS) {
+  if (freeSlots >= MAX_FREE_SLOTS) {
     const diagnostics = `From start to end, Schedule/${schedule} has more free slots than the ${MAX_FREE_SLOTS} that are considered: name the slots in Appointment.slot.`;
     return { code: 'slot-mismatch', diagnostics, expression };
   }

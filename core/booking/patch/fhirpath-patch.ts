@@ -118,6 +118,7 @@ const elementName = /^_?[A-Za-z][A-Za-z0-9]{0,63}$/;
 const partsOf = (parameter: unknown): readonly unknown[] =>
   isObject(parameter) && Array.isArray(parameter.part) ? parameter.part : [];
 
+/** The `value[x]` of a part, else the element that its own parts form; `undefined` if it has neither. */
 function patchValueIn(part: unknown): PatchValue | undefined {
   if (!isObject(part)) {
     return undefined;

@@ -22,6 +22,7 @@ const refusal = (which: string): Issue => ({
   expression: PATH,
 });
 
+/** The reasons why the requestor may not cancel one appointment of the patient; holds have no policy. */
 function cancellationIssues(
   { appointment, policies }: PolicedAppointment,
   requestor: string,

@@ -308,6 +308,7 @@ function isContradictory({ leadTime = 0, window }: BookingPolicy): boolean {
 const contradiction = (expression: string): Issue =>
   invalid('window must be longer than leadTime; otherwise no time could ever be booked.', expression);
 
+/** Reads the parts of a policy. Faulty parts are left out; of repeated parts the last one counts. */
 function readExtension(extension: Extension, path: string): ReadPolicy {
   const inner = Array.isArray(extension.extension) ? extension.extension : [];
   const read = inner.map((part, index) => readPart(part, `${path}.extension[${index}]`));

@@ -164,6 +164,7 @@ export const isSameQuota = (quota: Quota, other: Quota, config: PublicConfig): b
     ? quota.scope === other.scope && isSamePerson(quota.person, other.person, config)
     : quotaKey(quota) === quotaKey(other);
 
+/** Whether one of an appointment's Slots is in the Schedule, or in a Schedule of the service, that sets the limit. */
 function isInScope(appointment: Appointment, scope: string | undefined, found: ResourceSet): boolean {
   if (scope === undefined) {
     return true;

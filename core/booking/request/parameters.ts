@@ -187,6 +187,7 @@ function readValue(
   return issues.length > 0 ? { issues } : { input, located, issues };
 }
 
+/** Reads one parameter of an operation. Without a name, or with an unknown one, there is only an issue. */
 function readParameter(
   parameter: unknown,
   path: string,

@@ -355,6 +355,7 @@ function readAppointment(
   };
 }
 
+/** A `schedule` for several appointments; one replaced twice, or replaced and moved; one sent twice. */
 function combinationIssues({ appointments, schedule }: BookInputs, replaced: readonly Located<string>[]): Issue[] {
   const diagnostics = 'Several appointments name their slots themselves: leave out the parameter schedule.';
   const ids = appointments.map(({ value }) => value.id);

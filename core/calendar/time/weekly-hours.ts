@@ -60,6 +60,7 @@ function readEntry({ days, allDay, start, end }: Entry, path: string): Checked<W
     : sound({ days: numbers, start: from, end: to });
 }
 
+/** Reads all entries, or gives all problems. If there are more than `MAX_HOURS`, none is read. */
 function readEntries<T>(
   entries: readonly T[],
   read: (entry: T, index: number) => Checked<WeeklyHours | undefined>,
