@@ -181,7 +181,7 @@ async function blockSchedules(context: Context, row: Task): Promise<readonly str
   return results.find((result) => typeof result === 'object') ?? results.filter((result) => typeof result === 'string');
 }
 
-/** Plans new times for the appointments of a requested absence. Without blocks, it is a dry run, which writes nothing. */
+/** Plans new times for the appointments of a requested absence. Without blocks, it is a dry run: nothing is written. */
 async function planRequested({ medplum, request, secrets }: Context, blocks: readonly string[]): Promise<Entry[]> {
   const now = Date.now();
   const absent =
@@ -288,7 +288,7 @@ async function startActs({ medplum, secrets }: Context, { id }: Task): Promise<v
   await carryOut(absenceActs(medplum, secrets, end, id), end).catch(() => undefined);
 }
 
-/** Confirms a plan with the changes of staff, after announcing it if need be. A dry run only returns the changed plan. */
+/** Confirms a plan with the changes of staff, after announcing it if need be. A dry run returns the changed plan. */
 async function confirm(context: Context): Promise<Answer> {
   const { medplum, request } = context;
   const known = await findRow(context);

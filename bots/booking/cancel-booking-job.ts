@@ -36,7 +36,7 @@ async function tryCancel(
   return isResource(written, 'Task') ? written : readTask(medplum, task.id ?? '', authorization);
 }
 
-/** Cancels a waiting job. Retries if a booking attempt changes its version at the same time; returns the latest Task. */
+/** Cancels a waiting job. Retries if a booking attempt changes it at the same time; returns the latest Task. */
 async function cancelUntilStarted(medplum: MedplumClient, task: Task, authorization: string | undefined) {
   let latest: Task | undefined = task;
   return retryOvertaken(

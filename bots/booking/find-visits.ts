@@ -25,7 +25,7 @@ const tooCostly: Issue = {
   expression: 'Parameters',
 };
 
-/** The visit of a service without the steps that the request leaves out, or only its requested steps; else the issues. */
+/** The visit of a service without the steps that the request leaves out, or with its steps only; else the issues. */
 function visitOf(
   service: HealthcareService & { id: string },
   { without, steps: wanted }: FindRequest,

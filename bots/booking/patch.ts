@@ -155,7 +155,7 @@ async function isOwnDeleted(medplum: MedplumClient, id: string, caller: Requesto
   return deleted !== undefined && belongsTo(deleted, caller.id, config);
 }
 
-/** The appointment as the caller sees it; or the refusal if it is missing, unread, or newer than the request expects. */
+/** The appointment as the caller sees it; or the refusal if it is missing, unread or newer than expected. */
 async function readAsCaller(medplum: MedplumClient, { id, ifMatch }: PatchRequest, caller: Requestor) {
   const answer = await sendBundle(medplum, patchReads(id), { authorization: caller.authorization });
   const target = answer.kind === 'done' ? readPatchTarget(answer.bundle) : { kind: 'failed' as const };

@@ -82,7 +82,7 @@ const actOf = (input: Appointment, stored?: Appointment): Act => ({
 const isBeside = (interval: Interval, other: Interval): boolean =>
   interval.end === other.start || other.end === interval.start;
 
-/** The issues of Slots that a changed appointment adds although they lie at another time; none for a new appointment. */
+/** The issues of Slots that a changed appointment adds at another time than its own; none for a new appointment. */
 function elsewhereIssues(input: Appointment, stored: Appointment | undefined, slots: readonly CalendarSlot[]): Issue[] {
   const time = timeOf(input);
   const storedIds = slotIdsOf(stored);

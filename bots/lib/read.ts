@@ -139,7 +139,7 @@ async function readEntries(
   return answers;
 }
 
-async function read(
+async function readResources(
   medplum: MedplumClient,
   type: 'batch' | 'transaction',
   urls: readonly string[],
@@ -169,7 +169,7 @@ export const readInTransaction = (
   medplum: MedplumClient,
   urls: readonly string[],
   rights: Rights = {},
-): Promise<Resource[][]> => read(medplum, 'transaction', urls, rights);
+): Promise<Resource[][]> => readResources(medplum, 'transaction', urls, rights);
 
 /**
  * Reads several searches and histories in a batch, with the Bot's own rights. Resources have `meta.author`.
@@ -177,7 +177,7 @@ export const readInTransaction = (
  * @returns the resources by search
  */
 export const readInBatch = (medplum: MedplumClient, urls: readonly string[]): Promise<Resource[][]> =>
-  read(medplum, 'batch', urls);
+  readResources(medplum, 'batch', urls);
 
 export const readByIds = async (medplum: MedplumClient, type: string, ids: readonly string[]): Promise<Resource[]> =>
   (

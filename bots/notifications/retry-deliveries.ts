@@ -45,7 +45,7 @@ import { carryOut, RUN_LIMIT, writeRows } from '../lib/rows.ts';
 interface DueOutboxes {
   /** The checkpoint up to which the events of all changes are recorded. */
   readonly checkpoint: Task | undefined;
-  /** Whether anybody is to be told about appointments. */
+  /** Whether any outbox is open. */
   readonly isListened: boolean;
   /** Former subscribers with outboxes: found since the checkpoint, or among the current subscribers. */
   readonly former: readonly SubscriberState[];
@@ -87,7 +87,7 @@ async function readDueOutboxes(medplum: MedplumClient, now: number): Promise<Due
   const settled = settledAt(checkpoint);
   const found = await readAll(medplum, searches(checkpoint, now));
   const subscribers = [...new Set(found.flatMap((resource) => subscriberOf(resource) ?? []))];
-  // A former subscriber may still have a token, and subscribe.
+  // A former subscriber may still have a token and create a Subscription.
   const former = new Set([
     ...(await readLeaving(medplum, settled && settled - OVERLAP)),
     ...(await readFormer(medplum, subscribers)),

@@ -100,6 +100,7 @@ async function tryRepeatedly(act: () => Promise<Attempt>): Promise<Answer> {
   return answer === 'overtaken' ? refuse([contested]) : answer;
 }
 
+/** Creates a Subscription; `forbidden` if the caller may read no appointments. Retries after a concurrent change. */
 async function createSubscription(medplum: MedplumClient, input: unknown, caller: Subscriber): Promise<Answer> {
   const submission = await checkSubmission(member(input, 'resource'));
   if ('resourceType' in submission) {
@@ -157,8 +158,8 @@ async function changeOnce(
 }
 
 /**
- * Changes a Subscription that the caller may see. A delivery that records its progress in the meantime is not a reason to
- * refuse: the change is then tried again.
+ * Changes a Subscription that the caller may see and change, in the expected `version`. If a delivery records progress in
+ * the meantime, the change is tried again.
  */
 async function changeSubscription(
   medplum: MedplumClient,
@@ -254,7 +255,7 @@ const NOT_OVER = 'requested,active,error';
  */
 const MAX_TOTAL = 1_000;
 
-/** The most Subscriptions whose outboxes one row keeps, those included that are over and can be started anew. */
+/** Maximum number of outboxes per row, including those of ended Subscriptions, which can be started again. */
 const MAX = 1_000;
 
 const exceeded: Issue = {

@@ -473,7 +473,7 @@ async function changesFor(
   });
 }
 
-/** Offers the proposed time. If it is gone, stores a new proposal; after MAX_TRIES, or without time left, staff call. */
+/** Offers the proposed time. If it is gone, plans a new one; after MAX_TRIES, or if it is too late, staff call. */
 async function offer(medplum: MedplumClient, acting: Acting): Promise<void> {
   const { row, affected, appointment, slots, absence } = acting;
   const { proposal } = affected;

@@ -73,6 +73,7 @@ export async function readAsCaller(
   return isResource(resource, 'Subscription') && isToTopic(resource) ? resource : refusals['not-found'];
 }
 
+/** Reads the topic-based Subscriptions that the caller may see, with the caller's own rights. */
 export async function searchAsCaller(
   medplum: MedplumClient,
   { authorization }: Subscriber,

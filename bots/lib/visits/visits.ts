@@ -263,7 +263,7 @@ function lastStart({ resource }: BundleEntry): number | undefined {
   return last?.resourceType === 'Slot' ? Date.parse(last.start) : undefined;
 }
 
-/** Finds the best series that begin in the period: complete ones first, then those with the fewest missing appointments. */
+/** Finds the best series that begin in the period: complete ones first, then those that lack fewest appointments. */
 async function findSeries(series: Series, finding: Finding): Promise<Omit<FoundVisits, 'bookable'>> {
   const { count, frame, bookable, visit, time, isWanted = () => true } = finding;
   const step: VisitStep = { ...plainStep(visit.service), name: '1' };

@@ -136,7 +136,7 @@ async function withOlder(medplum: MedplumClient, about: string, first: Bundle, s
  * Reads the histories of appointments as far as events of their changes may be missing: their newest versions, and older
  * ones too if runs were missed.
  * @param about - references to the appointments
- * @param outboxes - of the subscribers that may have to be told
+ * @param outboxes - of the subscribers that may have to be notified
  */
 async function readAppointmentHistories(
   medplum: MedplumClient,
@@ -275,7 +275,7 @@ export function knownEvents({ events }: EventState, subscriptionId: string): Eve
 
 /**
  * The events that a Subscription does not have yet.
- * @param isReadable - whether its subscriber may be told of a change
+ * @param isReadable - whether its subscriber may be notified of a change
  */
 export function missingEvents(
   state: EventState,

@@ -15,10 +15,10 @@ import { type EventState, knownEvents, missingEvents, readEventState } from './e
 
 type MayRead = (stored: SubscriptionOutbox, appointment: string) => boolean;
 
-/** Asks which of some appointments the subscribers may read; criteria that several of them share are asked about once. */
+/** Asks which appointments the subscribers may read; criteria that several subscribers share are searched once. */
 type AskRights = (outboxes: readonly SubscriptionOutbox[], ids: readonly string[]) => Promise<MayRead>;
 
-/** Asks Medplum which appointments meet which criteria, and remembers its answers. */
+/** Returns a function that asks Medplum which appointments meet which criteria, and caches the results. */
 export function rightsOf(medplum: MedplumClient): AskRights {
   const known = new Map<string, boolean>();
   const key = (criteria: string, id: string): string => `${id} ${criteria}`;
@@ -57,7 +57,7 @@ export function mayBeNotified(
 /** How long new attempts are made when other runs are faster, in milliseconds: the Bot has ten seconds. */
 const LIMIT = 7_000;
 
-/** For how many subscribers one Bot writes at once: the server has others to serve. */
+/** Number of subscribers for whom one Bot writes at the same time: the server has others to serve. */
 const CONCURRENCY = 4;
 
 /**
@@ -79,7 +79,7 @@ interface Needed {
   readonly events: readonly Event[];
 }
 
-/** The entries of some events: one for each change, however many Subscriptions are told of it. */
+/** The entries that create events: one for each change, with its number in each Subscription. */
 function eventEntries(needed: readonly Needed[]): BundleEntry[] {
   const changes = new Map<string, { event: Event; numbers: Map<string, number> }>();
   for (const { stored, events } of needed) {
@@ -136,7 +136,7 @@ async function recordOnce(
 const RECENT = { span: 10_000, count: 20 };
 
 /**
- * The appointments that changed just now: other Bots are writing their events at this moment, and collide with this one.
+ * The appointments that have just changed: other Bots may be writing their events, and conflict with this one.
  */
 async function readRecent(medplum: MedplumClient): Promise<Appointment[]> {
   const since = new Date(Date.now() - RECENT.span).toISOString();
@@ -152,7 +152,7 @@ async function readRecent(medplum: MedplumClient): Promise<Appointment[]> {
  * that the others are recording, so that the first one finishes for all.
  * @param appointments - with the tags that they have now
  * @param among - `concerned` suffices for appointments that still exist: the criteria of a subscriber that may read one
- *   ask for a tag that it has. Subscribers that were told of a deleted one under another tag are told of its deletion,
+ *   ask for a tag that it has. Subscribers that were notified of one under another tag are notified of its deletion,
  *   too.
  * @param isTime - whether there is time for more, if one transaction has no room for all events of a subscriber
  * @returns whether nothing is left
