@@ -15,12 +15,12 @@ const typesOf = ({ schedule, services }: ScheduleServices): CodeableConcept[] =>
 
 /** Whether a substitute has a service in common with the absent Schedules. A Schedule without service types has all. */
 function canReplace(substitute: ScheduleServices, absent: readonly ScheduleServices[]): boolean {
-  const own = typesOf(substitute);
+  const offeredTypes = typesOf(substitute);
   return (
-    own.length === 0 ||
+    offeredTypes.length === 0 ||
     absent.some((calendar) => {
       const types = typesOf(calendar);
-      return types.length === 0 || types.some((type) => own.some((offered) => isSameService(type, offered)));
+      return types.length === 0 || types.some((type) => offeredTypes.some((offered) => isSameService(type, offered)));
     })
   );
 }
@@ -28,13 +28,13 @@ function canReplace(substitute: ScheduleServices, absent: readonly ScheduleServi
 /** Checks the Schedules of a request: they must exist, and substitutes must be able to replace absent ones. */
 export function scheduleIssues(
   { schedules, substitutes }: AbsenceRequest,
-  known: readonly ScheduleServices[],
+  existing: readonly ScheduleServices[],
 ): Issue[] {
-  const find = ({ id }: NamedSchedule) => known.find(({ schedule }) => schedule.id === id);
-  const absent = schedules.flatMap((namedSchedule) => find(namedSchedule) ?? []);
+  const existingOf = ({ id }: NamedSchedule) => existing.find(({ schedule }) => schedule.id === id);
+  const absent = schedules.flatMap((namedSchedule) => existingOf(namedSchedule) ?? []);
   return [
     ...[...schedules, ...substitutes]
-      .filter((namedSchedule) => !find(namedSchedule))
+      .filter((namedSchedule) => !existingOf(namedSchedule))
       .map(
         ({ id, path }): Issue => ({
           code: 'schedule-not-found',
@@ -43,7 +43,7 @@ export function scheduleIssues(
         }),
       ),
     ...substitutes.flatMap((namedSchedule): Issue[] => {
-      const substitute = find(namedSchedule);
+      const substitute = existingOf(namedSchedule);
       const { id, path: expression } = namedSchedule;
       if (substitute?.schedule.active === false) {
         return [{ code: 'schedule-inactive', diagnostics: `Schedule/${id} is not open for booking.`, expression }];
@@ -66,46 +66,48 @@ interface WishState {
   readonly config: PublicConfig;
 }
 
+/** The reasons why the proposal of a wish cannot be offered; none without a proposal: then staff call. */
 function proposalIssues({ appointment, proposal, path: expression }: Wish, state: WishState): Issue[] {
   if (!proposal) {
     return [];
   }
   const issue = (code: Issue['code'], diagnostics: string): Issue => ({ code, diagnostics, expression });
-  const calendar = calendarOf(state.slots, state.config);
-  const missing = proposal.slots.filter((id) => !calendar.has(id));
+  const slotsById = calendarOf(state.slots, state.config);
+  const missing = proposal.slots.filter((id) => !slotsById.has(id));
   if (missing.length > 0) {
     return missing.map((id) => issue('slot-not-found', `There is no Slot/${id}.`));
   }
-  const slots = proposal.slots.flatMap((id) => calendar.get(id) ?? []);
-  const about = state.appointments.get(appointment);
-  const own = slots.filter(({ schedule }) => schedule === proposal.schedule);
-  const isCovered = own.some((slot) => overlaps(slot, proposal)) && slots.every((slot) => overlaps(slot, proposal));
+  const slots = proposal.slots.flatMap((id) => slotsById.get(id) ?? []);
+  const replaced = state.appointments.get(appointment);
+  const slotsOfSchedule = slots.filter(({ schedule }) => schedule === proposal.schedule);
+  const isCovered =
+    slotsOfSchedule.some((slot) => overlaps(slot, proposal)) && slots.every((slot) => overlaps(slot, proposal));
   const isAbsent = slots.some((slot) =>
     state.absent.some(
       (absent) => absent.schedule === slot.schedule && overlaps(absent, slot) && overlaps(absent, proposal),
     ),
   );
-  const useless = own.filter((slot) => {
-    const of = state.schedules.find(({ schedule }) => schedule.id === slot.schedule);
+  const unsuitable = slotsOfSchedule.filter((slot) => {
+    const calendar = state.schedules.find(({ schedule }) => schedule.id === slot.schedule);
     // The search for another whole visit has already checked all roles.
     return (
-      about &&
+      replaced &&
       !proposal.isVisit &&
-      !servesService(about.serviceType ?? [], slot.services ?? of?.schedule.serviceType ?? [], true)
+      !servesService(replaced.serviceType ?? [], slot.services ?? calendar?.schedule.serviceType ?? [], true)
     );
   });
   return [
     ...(proposal.start <= state.now ? [issue('start-in-past', 'The time that is proposed is over.')] : []),
     ...(isCovered ? [] : [issue('slot-mismatch', 'The Slots are not those of this Schedule at this time.')]),
     ...(isAbsent ? [issue('slot-not-free', 'The time that is proposed lies in an absence.')] : []),
-    ...useless.map(({ id }) => issue('service-type-not-offered', `Slot/${id} is not for this service.`)),
+    ...unsuitable.map(({ id }) => issue('service-type-not-offered', `Slot/${id} is not for this service.`)),
     ...slots
       .filter(({ status }) => status !== 'free')
       .map(({ id }) => issue('slot-not-free', `Slot/${id} is not free.`)),
   ];
 }
 
-/** Checks the changes that staff made to the plan. */
+/** Checks the changes that staff made to the plan. If two use one Slot at the same time, the later one is refused. */
 export function wishIssues(wishes: readonly Wish[], state: WishState): Issue[] {
   const unknown = wishes.filter(({ appointment }) => !state.appointments.has(appointment));
   const clashes = wishes.filter(({ proposal }, index) =>

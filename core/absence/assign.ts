@@ -21,48 +21,46 @@ type Assignment<C extends Choice> = readonly (C | undefined)[];
 export const MAX_CHOICES = 400;
 
 /** The most choices that are tried, in total and for each choice. It bounds the time. */
-const MAX_LOOKS = { all: 2_000_000, each: 50 } as const;
+const MAX_TRIED = { all: 2_000_000, each: 50 } as const;
 
 const excludes = (choice: Choice, other: Choice): boolean =>
   choice.key === other.key ||
   choice.uses.some((use) => other.uses.some((its) => use.of === its.of && overlaps(use, its)));
 
-class Improving<C extends Choice> {
+class AssignmentSearch<C extends Choice> {
   readonly #rows: readonly (readonly C[])[];
-  readonly #none: number;
+  readonly #noneCost: number;
   readonly #chosen: (C | undefined)[];
-  readonly #users = new Map<string, Set<number>>();
+  readonly #rowsByUse = new Map<string, Set<number>>();
   /** The earlier choice for each change, to undo it. */
   readonly #changes: (readonly [row: number, choice: C | undefined])[] = [];
   /** The number of choices that may still be tried. */
-  #left: number;
+  #triesLeft: number;
 
   constructor(rows: readonly (readonly C[])[], none: number) {
     this.#rows = rows;
-    this.#none = none;
+    this.#noneCost = none;
     this.#chosen = rows.map(() => undefined);
-    this.#left = Math.min(MAX_LOOKS.all, rows.flat().length * MAX_LOOKS.each);
+    this.#triesLeft = Math.min(MAX_TRIED.all, rows.flat().length * MAX_TRIED.each);
   }
 
-  #set(row: number, choice: C | undefined): void {
+  #assign(row: number, choice: C | undefined): void {
     this.#changes.push([row, this.#chosen[row]]);
     for (const of of this.#chosen[row]?.uses ?? []) {
-      this.#users.get(of.of)?.delete(row);
+      this.#rowsByUse.get(of.of)?.delete(row);
     }
     this.#chosen[row] = choice;
     for (const { of } of choice?.uses ?? []) {
-      this.#users.set(of, (this.#users.get(of) ?? new Set()).add(row));
+      this.#rowsByUse.set(of, (this.#rowsByUse.get(of) ?? new Set()).add(row));
     }
   }
 
-  /**
-   * The other rows whose choices a choice excludes. The list may be incomplete if it is longer than `MAX_DISPLACED`.
-   */
-  #excluded(row: number, choice: C): number[] {
-    this.#left -= 1;
+  /** The other rows whose choices a choice excludes; perhaps not all, if they exceed `MAX_DISPLACED`. */
+  #excludedRows(row: number, choice: C): number[] {
+    this.#triesLeft -= 1;
     const found: number[] = [];
     for (const use of choice.uses) {
-      for (const other of this.#users.get(use.of) ?? []) {
+      for (const other of this.#rowsByUse.get(use.of) ?? []) {
         const its = this.#chosen[other];
         if (other !== row && its && !found.includes(other) && excludes(choice, its)) {
           found.push(other);
@@ -76,25 +74,22 @@ class Improving<C extends Choice> {
   }
 
   #cost(row: number): number {
-    return this.#chosen[row]?.cost ?? this.#none;
+    return this.#chosen[row]?.cost ?? this.#noneCost;
   }
 
-  /**
-   * Finds the cheapest choice for a row without one, if its cost is below the limit.
-   * @returns the change of the total cost; `undefined` if there is none
-   */
-  #place(row: number, limit: number, depth: number, kept: ReadonlySet<number>): number | undefined {
+  /** Assigns a row its cheapest choice that costs less than `limit`; returns what it adds to the total, if any. */
+  #assignCheapest(row: number, limit: number, depth: number, keptRows: ReadonlySet<number>): number | undefined {
     for (const choice of this.#rows[row] ?? []) {
-      if (choice.cost >= limit || this.#left <= 0) {
+      if (choice.cost >= limit || this.#triesLeft <= 0) {
         return undefined;
       }
-      const out = this.#excluded(row, choice);
-      if (out.length === 0) {
-        this.#set(row, choice);
+      const excluded = this.#excludedRows(row, choice);
+      if (excluded.length === 0) {
+        this.#assign(row, choice);
         return choice.cost;
       }
-      if (depth > 0 && out.length <= MAX_DISPLACED && !out.some((one) => kept.has(one))) {
-        const cost = this.#replace(row, choice, out, limit, depth, kept);
+      if (depth > 0 && excluded.length <= MAX_DISPLACED && !excluded.some((excludedRow) => keptRows.has(excludedRow))) {
+        const cost = this.#assignByDisplacing(row, choice, excluded, limit, depth, keptRows);
         if (cost !== undefined) {
           return cost;
         }
@@ -103,50 +98,50 @@ class Improving<C extends Choice> {
     return undefined;
   }
 
-  /** Takes a choice from other rows, which look for another one. If that costs too much, it is undone. */
-  #replace(
+  /** Takes the conflicting choices from other rows, which get others. If the cost reaches `limit`, all is undone. */
+  #assignByDisplacing(
     row: number,
     choice: C,
-    out: readonly number[],
+    displaced: readonly number[],
     limit: number,
     depth: number,
-    kept: ReadonlySet<number>,
+    keptRows: ReadonlySet<number>,
   ): number | undefined {
-    const mark = this.#changes.length;
-    const worth = out.reduce((sum, one) => sum + this.#cost(one), 0);
-    for (const one of out) {
-      this.#set(one, undefined);
+    const changesBefore = this.#changes.length;
+    const displacedCost = displaced.reduce((sum, displacedRow) => sum + this.#cost(displacedRow), 0);
+    for (const displacedRow of displaced) {
+      this.#assign(displacedRow, undefined);
     }
-    this.#set(row, choice);
-    let cost = choice.cost - worth;
-    const now = new Set([...kept, row]);
-    for (const one of out) {
-      const found = this.#place(one, Math.min(this.#none, limit - cost), depth - 1, now);
-      cost += found ?? this.#none;
+    this.#assign(row, choice);
+    let cost = choice.cost - displacedCost;
+    const nowKept = new Set([...keptRows, row]);
+    for (const displacedRow of displaced) {
+      const found = this.#assignCheapest(displacedRow, Math.min(this.#noneCost, limit - cost), depth - 1, nowKept);
+      cost += found ?? this.#noneCost;
     }
     if (cost < limit) {
       return cost;
     }
-    for (const [at, earlier] of this.#changes.splice(mark).reverse()) {
-      this.#set(at, earlier);
+    for (const [at, earlier] of this.#changes.splice(changesBefore).reverse()) {
+      this.#assign(at, earlier);
     }
-    this.#changes.length = mark;
+    this.#changes.length = changesBefore;
     return undefined;
   }
 
   /** Improves one row after the other, as long as the total cost decreases. */
   improve(): Assignment<C> {
-    for (let isBetter = true; isBetter && this.#left > 0; ) {
+    for (let isBetter = true; isBetter && this.#triesLeft > 0; ) {
       isBetter = false;
       const byCost = [...this.#rows.keys()].sort((one, other) => this.#cost(other) - this.#cost(one));
       for (const row of byCost) {
-        const before = this.#chosen[row];
+        const earlier = this.#chosen[row];
         const cost = this.#cost(row);
         this.#changes.length = 0;
-        this.#set(row, undefined);
-        const found = this.#place(row, cost, DEPTH, new Set());
+        this.#assign(row, undefined);
+        const found = this.#assignCheapest(row, cost, DEPTH, new Set());
         if (found === undefined) {
-          this.#set(row, before);
+          this.#assign(row, earlier);
         } else {
           isBetter ||= found < cost;
         }
@@ -170,5 +165,5 @@ const DEPTH = 3;
  */
 export function assign<C extends Choice>(all: readonly (readonly C[])[], none: number): Assignment<C> {
   const rows = all.map((choices) => choices.toSorted((one, other) => one.cost - other.cost).slice(0, MAX_CHOICES));
-  return new Improving(rows, none).improve();
+  return new AssignmentSearch(rows, none).improve();
 }

@@ -59,17 +59,12 @@ interface Planning {
 export const patientsOf = ({ participant }: Appointment): string[] =>
   participant.flatMap(({ actor }) => (idIn(actor, 'Patient') ? (actor?.reference ?? []) : []));
 
-/**
- * The cost of a replacement, in points.
- * @param before - local time of the appointment's start, as if it were UTC
- * @param after - local time of the replacement's start
- */
-function costOf(before: number, after: number, isSamePerson: boolean): number {
+/** The cost of a replacement, in points. Both starts are local times, as if they were UTC. */
+function costOf(from: number, to: number, isSamePerson: boolean): number {
   const person = isSamePerson ? 0 : points.otherPerson;
-  if (before === after) {
+  if (from === to) {
     return 1 + person;
   }
-  const [from, to] = [before, after];
   const hours = Math.abs((from % DAY) - (to % DAY)) / 3_600_000;
   const days = Math.abs(from - to) / DAY;
   const far = Math.min(FARTHEST, Math.round(days * points.perDay + hours * points.perHourOfDay));
@@ -91,6 +86,7 @@ interface FreeSlots {
   readonly longest: number;
 }
 
+/** The Slots that overlap a time, by a binary search: they are ordered by start. */
 function slotsAt({ slots, longest }: FreeSlots, time: Interval): CalendarSlot[] {
   let [low, high] = [0, slots.length];
   while (low < high) {
@@ -110,11 +106,11 @@ function slotsAt({ slots, longest }: FreeSlots, time: Interval): CalendarSlot[] 
   return found;
 }
 
-function memoized(answer: (time: number) => number): (time: number) => number {
-  const known = new Map<number, number>();
+function memoized(compute: (time: number) => number): (time: number) => number {
+  const values = new Map<number, number>();
   return (time) => {
-    const value = known.get(time) ?? answer(time);
-    known.set(time, value);
+    const value = values.get(time) ?? compute(time);
+    values.set(time, value);
     return value;
   };
 }
@@ -122,6 +118,7 @@ function memoized(answer: (time: number) => number): (time: number) => number {
 export const isAbsentAt = (schedule: string, time: Interval, absent: readonly Absent[]): boolean =>
   absent.some((one) => one.schedule === schedule && overlaps(one, time));
 
+/** Indexes the Slots of a plan: free ones outside of absences by Schedule, taken ones by id. */
 function calendarsOf(planning: Planning, config: PublicConfig): Calendars {
   const offered = [...calendarOf(planning.free, config).values()]
     .filter((slot) => slot.status === 'free' && !isAbsentAt(slot.schedule, slot, planning.absent))
@@ -154,12 +151,13 @@ interface Needed extends Interval {
   readonly present: readonly string[];
 }
 
+/** The requirements of an appointment; `undefined` without a time or if none of its Schedules is absent. */
 function neededBy(appointment: Appointment, { taken, byId, planning }: Calendars): Needed | undefined {
   const time = timeOf(appointment);
-  const own = slotIdsOf(appointment).flatMap((id) => taken.get(id) ?? []);
-  const schedules = [...new Set(own.filter(({ role }) => role !== 'buffer').map(({ schedule }) => schedule))];
+  const heldSlots = slotIdsOf(appointment).flatMap((id) => taken.get(id) ?? []);
+  const schedules = [...new Set(heldSlots.filter(({ role }) => role !== 'buffer').map(({ schedule }) => schedule))];
   const absent = schedules.filter((one) => time && isAbsentAt(one, time, planning.absent));
-  const first = own.find(({ schedule }) => schedule === absent[0]);
+  const first = heldSlots.find(({ schedule }) => schedule === absent[0]);
   if (!time || !first) {
     return undefined;
   }
@@ -169,7 +167,7 @@ function neededBy(appointment: Appointment, { taken, byId, planning }: Calendars
   return { ...time, appointment, types, absent, present: schedules.filter((one) => !absent.includes(one)) };
 }
 
-/** Free Slots of a Schedule that cover a time and can be divided there. */
+/** Free Slots of a Schedule that cover a time and can be divided there; `undefined` if there are none. */
 function coveringAt(
   schedule: string,
   time: Interval,
@@ -177,31 +175,32 @@ function coveringAt(
   calendars: Calendars,
 ): CalendarSlot[] | undefined {
   const { byId, free, config } = calendars;
-  const of = byId.get(schedule);
-  const isOwn = needed.absent.includes(schedule) || needed.present.includes(schedule);
-  const own = slotsAt(free.get(schedule) ?? { slots: [], longest: 0 }, time).filter((slot) =>
-    servesService(needed.types, typesOf(slot, of?.schedule), isOwn),
+  const calendar = byId.get(schedule);
+  const isOfAppointment = needed.absent.includes(schedule) || needed.present.includes(schedule);
+  const suitable = slotsAt(free.get(schedule) ?? { slots: [], longest: 0 }, time).filter((slot) =>
+    servesService(needed.types, typesOf(slot, calendar?.schedule), isOfAppointment),
   );
-  const whole = own.filter((slot) => contains(slot, time)).toSorted((slot, other) => slot.end - other.end);
-  const { shortest, step } = granularityOf(of?.schedule, of?.services ?? [], config);
+  const whole = suitable.filter((slot) => contains(slot, time)).toSorted((slot, other) => slot.end - other.end);
+  const { shortest, step } = granularityOf(calendar?.schedule, calendar?.services ?? [], config);
   const isDivisible = (slot: CalendarSlot): boolean => {
     const isOnStep = (moment: number): boolean => moment === slot.end || (moment - slot.start) % step === 0;
     const isWhole = slot.start === time.start && slot.end === time.end;
     return isWhole || (time.end - time.start >= shortest && isOnStep(time.start) && isOnStep(time.end));
   };
-  const one = whole.find(isDivisible);
-  if (one) {
-    return [one];
+  const divisible = whole.find(isDivisible);
+  if (divisible) {
+    return [divisible];
   }
-  const chain = whole.length === 0 ? findChain(own, time) : undefined;
+  const chain = whole.length === 0 ? findChain(suitable, time) : undefined;
   const isExact = chain?.at(0)?.start === time.start && chain.at(-1)?.end === time.end;
   return isExact ? chain : undefined;
 }
 
+/** The starts to try: those of Slots, multiples of the length after them, and the original one. */
 function startsIn(schedule: string, needed: Needed, { free, byId, config }: Calendars): Set<number> {
   const length = needed.end - needed.start;
-  const of = byId.get(schedule);
-  const { step } = granularityOf(of?.schedule, of?.services ?? [], config);
+  const calendar = byId.get(schedule);
+  const { step } = granularityOf(calendar?.schedule, calendar?.services ?? [], config);
   const stride = Math.max(step, Math.ceil(length / step) * step);
   const starts = new Set<number>();
   for (const slot of free.get(schedule)?.slots ?? []) {
@@ -227,6 +226,7 @@ function useOf(slot: CalendarSlot, time: Interval, { types }: Needed, { byId, co
 
 interface Option extends Choice, Proposal {}
 
+/** The replacement at a start, in all Schedules; `undefined` if patients, Slots or visit do not allow it. */
 function optionAt(
   schedule: string,
   start: number,
@@ -283,11 +283,11 @@ function optionsFor(needed: Needed, calendars: Calendars, busy: readonly Interva
   const { now } = planning;
   const targets = [...new Set([...needed.absent.slice(0, 1), ...planning.substitutes])];
   const possible = targets.flatMap((target) => {
-    const of = byId.get(target);
-    if (!of || of.schedule.active === false) {
+    const calendar = byId.get(target);
+    if (!calendar || calendar.schedule.active === false) {
       return [];
     }
-    const bounds = permittedStarts(effectivePolicy(of.schedule, of.services, config), now);
+    const bounds = permittedStarts(effectivePolicy(calendar.schedule, calendar.services, config), now);
     // An appointment at the same time needs no notice.
     const isPossible = (start: number): boolean =>
       start === needed.start
@@ -298,18 +298,18 @@ function optionsFor(needed: Needed, calendars: Calendars, busy: readonly Interva
       .filter(isPossible)
       .map((start) => ({ target, start, cost: costOf(localTime(needed.start), localTime(start), isSame) }));
   });
-  const found: Option[] = [];
-  const most = Math.min(MAX_CHOICES, planning.affected.length + MORE_CHOICES);
+  const options: Option[] = [];
+  const maxOptions = Math.min(MAX_CHOICES, planning.affected.length + MORE_CHOICES);
   for (const { target, start, cost } of possible.sort((one, other) => one.cost - other.cost)) {
     const option = optionAt(target, start, cost, needed, calendars, busy);
     if (option) {
-      found.push(option);
+      options.push(option);
     }
-    if (found.length >= most) {
+    if (options.length >= maxOptions) {
       break;
     }
   }
-  return found;
+  return options;
 }
 
 /**
@@ -329,8 +329,8 @@ export function planAbsence(planning: Planning, config: PublicConfig): (Proposal
   }
   const rows = planning.affected.map((appointment) => {
     const needed = neededBy(appointment, calendars);
-    const own = patientsOf(appointment).flatMap((patient) => busy.get(patient) ?? []);
-    return needed ? optionsFor(needed, calendars, own) : [];
+    const busyOfPatients = patientsOf(appointment).flatMap((patient) => busy.get(patient) ?? []);
+    return needed ? optionsFor(needed, calendars, busyOfPatients) : [];
   });
   return assign(rows, points.none).map(
     (option) => option && { schedule: option.schedule, slots: option.slots, start: option.start, end: option.end },

@@ -20,10 +20,10 @@ export function replacementOffer(
   left: readonly Schedule[],
   joined: readonly Schedule[],
 ): Appointment {
-  const { id: _, meta: __, identifier: ___, created: ____, extension = [], ...said } = appointment;
+  const { id: _, meta: __, identifier: ___, created: ____, extension = [], ...copied } = appointment;
   const kept = extension.filter(({ url }) => url !== REPLACES);
   return {
-    ...said,
+    ...copied,
     ...(kept.length > 0 && { extension: kept }),
     status: 'proposed',
     start: formatInstant(start),
@@ -97,17 +97,14 @@ const inSilence = { keep: end('call'), cancel: { do: 'cancel' }, move: { do: 'mo
   Step
 >;
 
-/**
- * Decides the next action for an affected appointment. It depends only on stored data, so that interrupted, missed or
- * repeated runs do no harm.
- */
+/** Decides the next action from stored data only, so that interrupted, missed or repeated runs do no harm. */
 export function nextStep(known: Known, now: number, config: PublicConfig): Step {
   const { row, rowStatus, appointment, offer, slots, absent } = known;
-  const isStill = appointment !== undefined && isAffected(appointment, slots, absent);
+  const isStillAffected = appointment !== undefined && isAffected(appointment, slots, absent);
   const isOpen = offer !== undefined && isOpenOffer(offer, now, config);
   if (rowStatus === 'call') {
     // An open personal offer to a person on the call list is withdrawn once the appointment is no longer affected.
-    return isStill ? nothing : isOpen ? end('call', true) : { do: 'tick' };
+    return isStillAffected ? nothing : isOpen ? end('call', true) : { do: 'tick' };
   }
   if (rowStatus !== 'waiting' && rowStatus !== 'offered') {
     return nothing;
@@ -115,7 +112,7 @@ export function nextStep(known: Known, now: number, config: PublicConfig): Step 
   if (offer && isAccepted(offer, config)) {
     return end('moved');
   }
-  if (!isStill) {
+  if (!isStillAffected) {
     const isGone = !appointment || appointment.status === 'cancelled' || appointment.status === 'entered-in-error';
     return end(isGone ? 'declined' : isElsewhere(known) ? 'moved' : 'over', isOpen);
   }

@@ -104,22 +104,24 @@ const period: Read<Interval> = ({ valuePeriod }, path, { timeZone }) => {
 /** The parts of a parameter, or the parameters of the body, by name, each with its path. */
 type Named = Map<string, { readonly sent: Readonly<Record<string, unknown>>; readonly path: string }[]>;
 
-function namedIn(list: unknown, path: string, known: readonly string[], issues: Issue[]): Named {
+/** Groups parameters or parts by name. One with another name than the allowed ones is an issue. */
+function groupByName(list: unknown, path: string, allowed: readonly string[], issues: Issue[]): Named {
   const found: Named = new Map();
   for (const [index, sent] of (Array.isArray(list) ? list : []).entries()) {
-    const own = `${path}[${index}]`;
+    const partPath = `${path}[${index}]`;
     const name = isObject(sent) && typeof sent.name === 'string' ? sent.name : '';
-    if (!isObject(sent) || !known.includes(name)) {
-      const diagnostics = `There are the parameters ${known.join(', ')}.`;
-      issues.push({ code: 'parameter-unknown', diagnostics, expression: own });
+    if (!isObject(sent) || !allowed.includes(name)) {
+      const diagnostics = `There are the parameters ${allowed.join(', ')}.`;
+      issues.push({ code: 'parameter-unknown', diagnostics, expression: partPath });
     } else {
-      found.set(name, [...(found.get(name) ?? []), { sent, path: own }]);
+      found.set(name, [...(found.get(name) ?? []), { sent, path: partPath }]);
     }
   }
   return found;
 }
 
-function all<T>(named: Named, name: string, read: Read<T>, issues: Issue[], config: PublicConfig) {
+/** The readable values of a parameter, with their paths. Unreadable ones are added to `issues`. */
+function readAll<T>(named: Named, name: string, read: Read<T>, issues: Issue[], config: PublicConfig) {
   return (named.get(name) ?? []).flatMap(({ sent, path }) => {
     const value = read(sent, path, config);
     if (isIssue(value)) {
@@ -135,14 +137,15 @@ function single<T>(named: Named, name: string, read: Read<T>, issues: Issue[], c
   if (second) {
     issues.push(malformed(`${name} can be given once only.`, second.path));
   }
-  return all(named, name, read, issues, config)[0]?.value;
+  return readAll(named, name, read, issues, config)[0]?.value;
 }
 
-function proposal(list: unknown, path: string, issues: Issue[], config: PublicConfig): Proposal | undefined {
-  const named = namedIn(list, path, ['schedule', 'slot', 'start', 'end'], issues);
-  const before = issues.length;
+/** Reads a proposal; `undefined` if it adds an issue. */
+function readProposal(list: unknown, path: string, issues: Issue[], config: PublicConfig): Proposal | undefined {
+  const named = groupByName(list, path, ['schedule', 'slot', 'start', 'end'], issues);
+  const issuesBefore = issues.length;
   const schedule = single(named, 'schedule', reference('Schedule'), issues, config);
-  const slots = all(named, 'slot', reference('Slot'), issues, config).map(({ value }) => value);
+  const slots = readAll(named, 'slot', reference('Slot'), issues, config).map(({ value }) => value);
   const [start, end] = [single(named, 'start', instant, issues, config), single(named, 'end', instant, issues, config)];
   for (const [name, value] of Object.entries({ schedule, slot: slots[0], start, end })) {
     if (value === undefined && !named.has(name)) {
@@ -155,20 +158,21 @@ function proposal(list: unknown, path: string, issues: Issue[], config: PublicCo
   if (start !== undefined && end !== undefined && start >= end) {
     issues.push({ code: 'period-invalid', diagnostics: 'The end must be later than the start.', expression: path });
   }
-  return issues.length === before && schedule !== undefined && start !== undefined && end !== undefined
+  return issues.length === issuesBefore && schedule !== undefined && start !== undefined && end !== undefined
     ? { schedule, slots, start, end }
     : undefined;
 }
 
 const partsOf = ({ part }: Readonly<Record<string, unknown>>): unknown => part;
 
-function wish(
+/** Reads an entry of the plan; empty without a readable appointment. */
+function readWish(
   { sent, path }: { readonly sent: Readonly<Record<string, unknown>>; readonly path: string },
   issues: Issue[],
   config: PublicConfig,
 ): Wish[] {
   // A plan from a response can be sent back unchanged, so its other parts are allowed.
-  const named = namedIn(partsOf(sent), `${path}.part`, ['appointment', 'proposal', 'reach', 'outcome'], issues);
+  const named = groupByName(partsOf(sent), `${path}.part`, ['appointment', 'proposal', 'reach', 'outcome'], issues);
   const appointment = single(named, 'appointment', reference('Appointment'), issues, config);
   const [first, second] = named.get('proposal') ?? [];
   if (!named.has('appointment')) {
@@ -177,7 +181,7 @@ function wish(
   if (second) {
     issues.push(malformed('An entry of the plan has one proposal at most.', second.path));
   }
-  const proposed = first && proposal(partsOf(first.sent), `${first.path}.part`, issues, config);
+  const proposed = first && readProposal(partsOf(first.sent), `${first.path}.part`, issues, config);
   return appointment === undefined ? [] : [{ appointment, proposal: proposed, path }];
 }
 
@@ -198,39 +202,39 @@ export function parseAbsenceRequest(
   }
   const issues: Issue[] = [];
   const { parameter }: { parameter?: ParametersParameter[] } = body;
-  const named = namedIn(parameter, 'Parameters.parameter', names, issues);
+  const named = groupByName(parameter, 'Parameters.parameter', names, issues);
   for (const name of ['schedule', 'substitute', 'plan'] as const) {
     if ((named.get(name) ?? []).length > most[name]) {
       return { issues: [malformed(`There can be at most ${most[name]} of ${name}.`, 'Parameters.parameter')] };
     }
   }
-  const schedules = all(named, 'schedule', reference('Schedule'), issues, config);
-  const substitutes = all(named, 'substitute', reference('Schedule'), issues, config);
-  const own = new Set(schedules.map(({ value }) => value));
-  const [absent, reason, isDry, said, end] = [
+  const schedules = readAll(named, 'schedule', reference('Schedule'), issues, config);
+  const substitutes = readAll(named, 'substitute', reference('Schedule'), issues, config);
+  const absentIds = new Set(schedules.map(({ value }) => value));
+  const [absent, reason, isDry, chosenSilence, end] = [
     single(named, 'period', period, issues, config),
     single(named, 'reason', text, issues, config),
     single(named, 'dry-run', boolean, issues, config),
     single(named, 'silence', silence, issues, config),
     single(named, 'end', instant, issues, config),
   ];
-  const wishes = (named.get('plan') ?? []).flatMap((one) => wish(one, issues, config));
+  const wishes = (named.get('plan') ?? []).flatMap((one) => readWish(one, issues, config));
   for (const name of ['schedule', 'period'] as const) {
     if (!named.has(name)) {
       issues.push(missing(`Name the ${name} of the absence.`, 'Parameters'));
     }
   }
-  for (const { value, path } of substitutes.filter((one) => own.has(one.value))) {
+  for (const { value, path } of substitutes.filter((one) => absentIds.has(one.value))) {
     issues.push(malformed(`Schedule/${value} is absent, and cannot be its own substitute.`, path));
   }
-  const twice = wishes.filter((one, index) => wishes.findIndex((w) => w.appointment === one.appointment) !== index);
-  for (const { path } of twice) {
+  const repeated = wishes.filter((one, index) => wishes.findIndex((w) => w.appointment === one.appointment) !== index);
+  for (const { path } of repeated) {
     issues.push(malformed('An appointment stands in the plan once.', path));
   }
-  if (wishes.length > 0 && said === undefined && !named.has('silence')) {
+  if (wishes.length > 0 && chosenSilence === undefined && !named.has('silence')) {
     issues.push(missing('Say what happens if nobody answers, in silence.', 'Parameters'));
   }
-  if (end !== undefined && (said !== undefined || wishes.length > 0)) {
+  if (end !== undefined && (chosenSilence !== undefined || wishes.length > 0)) {
     issues.push(malformed('An absence is confirmed, or ended early.', 'Parameters'));
   }
   if (absent && absent.end <= now && end === undefined) {
@@ -251,7 +255,7 @@ export function parseAbsenceRequest(
       reason: reason ?? '',
       isDry: isDry ?? false,
       wishes,
-      silence: said,
+      silence: chosenSilence,
       end,
     },
   };

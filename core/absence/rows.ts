@@ -39,7 +39,7 @@ export interface Absence extends Pick<AbsenceRequest, 'period' | 'reason'> {
 
 export const NO_REASON = 'Absence';
 
-const encode = ({ appointment, reach, proposal }: Entry): string =>
+const encodeEntry = ({ appointment, reach, proposal }: Entry): string =>
   [
     appointment,
     reach,
@@ -54,10 +54,11 @@ const encode = ({ appointment, reach, proposal }: Entry): string =>
       : []),
   ].join(' ');
 
-function decode(text = ''): Entry[] {
-  const [appointment, said, schedule, from, to, slots = '', whole] = text.split(' ');
+/** Reads an entry of a plan from its text; empty if it is malformed. */
+function decodeEntry(text = ''): Entry[] {
+  const [appointment, reachCode, schedule, from, to, slots = '', visitMark] = text.split(' ');
   const [start, end] = [parseInstant(from), parseInstant(to)];
-  const reach = reaches.find((one) => one === said);
+  const reach = reaches.find((one) => one === reachCode);
   return appointment && reach
     ? [
         {
@@ -65,7 +66,7 @@ function decode(text = ''): Entry[] {
           reach,
           proposal:
             schedule && start !== undefined && end !== undefined
-              ? { schedule, start, end, slots: slots.split(','), ...(whole && { isVisit: true }) }
+              ? { schedule, start, end, slots: slots.split(','), ...(visitMark && { isVisit: true }) }
               : undefined,
         },
       ]
@@ -109,7 +110,7 @@ export function absenceRow(
       ...substitutes.map((id) => referenceInput('substitute', `Schedule/${id}`)),
       ...blocks.map((id) => referenceInput('block', `Slot/${id}`)),
       ...codeInput('silence', silence),
-      ...plan.map((entry): TaskInput => ({ type: { text: 'plan' }, valueString: encode(entry) })),
+      ...plan.map((entry): TaskInput => ({ type: { text: 'plan' }, valueString: encodeEntry(entry) })),
     ],
   };
   return newRow('absence', more, config, stored);
@@ -122,7 +123,7 @@ export function absenceOf(row: Task): Absence {
     schedules: idsNamed(row, 'schedule', 'Schedule'),
     substitutes: idsNamed(row, 'substitute', 'Schedule'),
     blocks: idsNamed(row, 'block', 'Slot'),
-    plan: named(row, 'plan').flatMap(({ valueString }) => decode(valueString)),
+    plan: named(row, 'plan').flatMap(({ valueString }) => decodeEntry(valueString)),
     silence: silences.find((one) => one === said),
     period: { start: parseInstant(executionPeriod?.start) ?? 0, end: parseInstant(executionPeriod?.end) ?? 0 },
     reason: description,
@@ -173,21 +174,22 @@ const statusOf: Readonly<Record<AffectedStatus, Task['status']>> = {
   over: 'cancelled',
 };
 
+/** The row of an affected appointment, in `waiting`; `parent` is the id of the row of its absence. */
 export function newAffected(
   { appointment, reach, proposal }: Entry,
-  about: Appointment | undefined,
+  stored: Appointment | undefined,
   absence: Pick<Absence, 'silence'>,
   parent: string,
   now: number,
   config: PublicConfig,
 ): Task {
-  const patient = about && patientOf(about);
+  const patient = stored && patientOf(stored);
   const more: Partial<Task> & Pick<Task, 'status'> = {
     status: 'requested',
     partOf: [{ reference: `Task/${parent}` }],
     focus: { reference: `Appointment/${appointment}` },
-    description: about?.start
-      ? `The ${notifiedGroupOf(about, config) === undefined ? 'appointment' : 'visit'} of ${about.start} cannot take place`
+    description: stored?.start
+      ? `The ${notifiedGroupOf(stored, config) === undefined ? 'appointment' : 'visit'} of ${stored.start} cannot take place`
       : 'An appointment cannot take place',
     ...(patient?.reference && {
       for: { reference: patient.reference, ...(patient.display && { display: patient.display }) },
@@ -196,8 +198,8 @@ export function newAffected(
     restriction: { period: { start: formatInstant(now) } },
     input: [
       ...codeInput('silence', absence.silence ?? 'keep'),
-      { type: { text: 'plan' }, valueString: encode({ appointment, reach, proposal }) },
-      ...moment('start', about && timeOf(about)?.start),
+      { type: { text: 'plan' }, valueString: encodeEntry({ appointment, reach, proposal }) },
+      ...moment('start', stored && timeOf(stored)?.start),
     ],
   };
   return newRow('affected', more, config);
@@ -205,7 +207,7 @@ export function newAffected(
 
 /** Reads the row of an affected appointment; `undefined` if it is malformed. */
 export function affectedOf(row: Task): Affected | undefined {
-  const [entry] = decode(valueIn(row.input, 'plan')?.valueString);
+  const [entry] = decodeEntry(valueIn(row.input, 'plan')?.valueString);
   const said = valueIn(row.input, 'silence')?.valueCode;
   return (
     entry && {
@@ -218,6 +220,7 @@ export function affectedOf(row: Task): Affected | undefined {
   );
 }
 
+/** The status of a row: its outcome; without one, whether it is over, offered or waiting. */
 export function statusOfRow({ status, businessStatus, input }: Task): AffectedStatus {
   const said = businessStatus?.coding?.[0]?.code;
   const outcome = outcomes.find((one) => one === said);
@@ -263,7 +266,7 @@ export function withStatus(
     },
     input: [
       ...kept,
-      ...(known ? [{ type: { text: 'plan' }, valueString: encode({ ...known, proposal }) }] : []),
+      ...(known ? [{ type: { text: 'plan' }, valueString: encodeEntry({ ...known, proposal }) }] : []),
       ...(offer ? [referenceInput('offer', offer)] : []),
       ...(more.tries !== undefined ? [{ type: { text: 'tries' }, valueInteger: more.tries }] : named(row, 'tries')),
     ],
@@ -332,7 +335,6 @@ function linePart({ appointment, reach, proposal, outcome }: Line): ParametersPa
   };
 }
 
-/** The response of `$absence`. */
 export function absenceResponse(id: string | undefined, blocks: readonly string[], lines: readonly Line[]): Parameters {
   return {
     resourceType: 'Parameters',

@@ -132,6 +132,7 @@ function issuesOfSlot(
 
 const show = ({ start, end }: Interval): string => `${formatInstant(start)} – ${formatInstant(end)}`;
 
+/** Finds parts of a former Slot, `origin`, that overlap. */
 function issuesOfParts(origin: string, parts: readonly CalendarSlot[]): Finding[] {
   const sorted = [...parts].sort((slot, other) => slot.start - other.start);
   const doubled = sorted.filter((part, index) => sorted.slice(0, index).some((earlier) => overlaps(earlier, part)));
@@ -162,6 +163,7 @@ export type { ConsistencyContext, Finding };
 /** The age in milliseconds at which an accepted job counts as left over. */
 const OVERDUE = 10 * 60_000;
 
+/** Finds an overdue job, and appointments in its result that do not exist. */
 function issuesOfTask(task: Task, state: ResourceSet, { now }: ConsistencyContext): Finding[] {
   const since = waitsSince(task) ?? now;
   const isOverdue = task.status === 'requested' && now - since > OVERDUE;

@@ -9,7 +9,7 @@ import { type ConsistencyContext, type Finding, finding, type Rule } from './fin
 
 interface TakenSlots {
   /** External busy slots, which take the time of every lane. */
-  readonly takings: readonly CalendarSlot[];
+  readonly external: readonly CalendarSlot[];
   /**
    * Slots that take only their own lane: booked, held or blocked bookable slots, and external busy slots in one lane.
    */
@@ -17,12 +17,12 @@ interface TakenSlots {
   readonly free: readonly CalendarSlot[];
 }
 
-function bySchedule(state: ResourceSet, { config }: ConsistencyContext): TakenSlots[] {
+function takenBySchedule(state: ResourceSet, { config }: ConsistencyContext): TakenSlots[] {
   const slots = Map.groupBy(resourcesOfType(state, 'Slot'), ({ schedule }) => idIn(schedule, 'Schedule'));
   return [...slots.values()].map((ofSchedule) => {
     const all = [...calendarOf(ofSchedule, config).values()];
     return {
-      takings: all.filter((slot) => isInEveryLane(slot) && isTaken(slot)),
+      external: all.filter((slot) => isInEveryLane(slot) && isTaken(slot)),
       lanes: all.filter((slot) => slot.role !== 'ended' && !isInEveryLane(slot) && isTaken(slot)),
       free: all.filter(({ status }) => status === 'free'),
     };
@@ -57,13 +57,13 @@ const show = ({ id, resource, start, end }: CalendarSlot): string =>
  * Compares external busy slots with each other and with booked ones. Past ones can no longer be corrected and are left
  * out.
  */
-function doubled({ takings, lanes }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
-  const later = takings.filter(({ end }) => end > now).sort((slot, other) => slot.start - other.start);
-  return later.flatMap((external, index) =>
+function doubled({ external, lanes }: TakenSlots, onPurpose: ReadonlySet<string>, now: number): Finding[] {
+  const later = external.filter(({ end }) => end > now).sort((slot, other) => slot.start - other.start);
+  return later.flatMap((busy, index) =>
     [...lanes, ...later.slice(0, index)].flatMap((slot) => {
-      const rule = overlaps(external, slot) ? ruleFor(external, slot) : undefined;
-      const isMeant = onPurpose.has(external.id) || onPurpose.has(slot.id);
-      return rule && !isMeant ? [finding(rule, `Slot/${external.id}`, `It takes the same time as ${show(slot)}.`)] : [];
+      const rule = overlaps(busy, slot) ? ruleFor(busy, slot) : undefined;
+      const isMeant = onPurpose.has(busy.id) || onPurpose.has(slot.id);
+      return rule && !isMeant ? [finding(rule, `Slot/${busy.id}`, `It takes the same time as ${show(slot)}.`)] : [];
     }),
   );
 }
@@ -87,15 +87,12 @@ function doubledLanes({ lanes }: TakenSlots, onPurpose: ReadonlySet<string>, now
   });
 }
 
-/**
- * Finds free Slots over external busy slots. They cannot be booked, and the service should have withdrawn them within
- * seconds.
- */
-function freeOverTaken({ takings, free }: TakenSlots, now: number): Finding[] {
+/** Finds free Slots over external busy slots. The service should have withdrawn them within seconds. */
+function freeOverTaken({ external, free }: TakenSlots, now: number): Finding[] {
   return free
     .filter(({ end }) => end > now)
     .flatMap((slot) => {
-      const taken = takings.find((one) => overlaps(one, slot) && isAppointment(one));
+      const taken = external.find((one) => overlaps(one, slot) && isAppointment(one));
       return taken ? [finding('free-over-taken', `Slot/${slot.id}`, `It overlaps ${show(taken)}.`)] : [];
     });
 }
@@ -120,7 +117,7 @@ function buffersLeftOver(state: ResourceSet, { config }: ConsistencyContext): Fi
 export function issuesOfTakenTime(state: ResourceSet, context: ConsistencyContext): Finding[] {
   const onPurpose = overbooked(state, context);
   return [
-    ...bySchedule(state, context).flatMap((slots) => [
+    ...takenBySchedule(state, context).flatMap((slots) => [
       ...doubled(slots, onPurpose, context.now),
       ...doubledLanes(slots, onPurpose, context.now),
       ...freeOverTaken(slots, context.now),

@@ -85,10 +85,7 @@ export interface PublicConfig {
   readonly uris: Readonly<Record<Artefact, string>>;
   /** The confirmation of bookings, unless the Schedule or its services have their own. */
   readonly confirmation: Confirmation;
-  /**
-   * The shortest appointment in a part of a slot, and the step in which slots are divided, in minutes, unless
-   * scheduling parameters say otherwise.
-   */
+  /** The shortest appointment and the step of divisions, in minutes, without scheduling parameters. */
   readonly smallestBooking: number;
   /** IANA name of the time zone for dates without a time. */
   readonly timeZone: string;

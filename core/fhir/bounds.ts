@@ -17,10 +17,7 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   return false;
 }
 
-/**
- * The largest number of values (objects, lists and their content) in a request. Medplum checks all of them at once, for
- * 0.1 to 0.2 seconds in which it serves no one else.
- */
+/** The most values in a request. Medplum checks them in 0.1 to 0.2 seconds, in which it serves no one else. */
 export const MAX_VALUES = 5_000;
 
 interface Size {
@@ -83,9 +80,7 @@ function sizeOf(value: unknown, most: Size = unlimited): Size {
   return size;
 }
 
-/**
- * The size limit of a stored value after a change: that of a request, or its current size and `more` if that is larger.
- */
+/** The size limit after a change: that of a request, or the current size and `more` if that is larger. */
 export function sizeBeyond(stored: unknown, more: Size): Size {
   const { values, text, listed } = sizeOf(stored);
   return {
@@ -210,6 +205,7 @@ export function unsupportedIssues(sent: unknown, path: string): Issue[] {
 
 type Located = readonly [value: unknown, name: string, path: string];
 
+/** The members of an object or list, each with its name (empty in a list) and path. */
 function children([value, , path]: Located): Located[] {
   if (Array.isArray(value)) {
     return value.map((one, index): Located => [one, '', `${path}[${index}]`]);

@@ -40,7 +40,6 @@ export function parseReference<T extends ResourceType>(
   return { type: known, id };
 }
 
-/** The stored form of a reference: `Type/id`. */
 export function formatReference({ type, id }: LocalReference): string {
   return `${type}/${id}`;
 }

@@ -26,9 +26,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/**
- * Whether a value has the `resourceType`. The rules check the elements that they read, and Medplum checks the whole.
- */
+/** Whether a value has the `resourceType`; its elements are not checked. */
 export function isResource<T extends ResourceType>(value: unknown, type: T): value is ExtractResource<T> {
   return isObject(value) && value.resourceType === type;
 }

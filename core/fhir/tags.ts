@@ -149,6 +149,7 @@ const marks = {
 
 type IsReserved = (element: string, entry: unknown) => boolean;
 
+/** Decides which tags, identifiers, codings and extensions are reserved: those of the service, and `external`. */
 function reservedBy(config: PublicConfig): IsReserved {
   const uris = reservedUris(config);
   return (element, entry) => {

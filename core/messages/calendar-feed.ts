@@ -66,14 +66,12 @@ export function calendarFeedRow({ actor, hash, withNames }: CalendarLink, config
   return newRow('calendar-feed', more, config, stored);
 }
 
-/** Reads the link from a row. */
 export const calendarLinkOf = ({ focus, input, status }: Task): CalendarLink => ({
   actor: focus?.reference ?? '',
   hash: status === 'ready' ? valueIn(input, HASH)?.valueString : undefined,
   withNames: valueIn(input, NAMES)?.valueBoolean === true,
 });
 
-/** The search for the row of a calendar. */
 export const calendarFeedSearch = (actor: string, config: PublicConfig): string =>
   rowSearch(['calendar-feed'], { focus: actor }, config);
 
@@ -104,6 +102,7 @@ export const inSlotsSearches = (slots: readonly Slot[]): string[] =>
     ]),
   );
 
+/** The calendar event of an appointment; `undefined` without a time. */
 function eventOf(
   appointment: Appointment,
   { withNames }: CalendarLink,

@@ -131,6 +131,7 @@ interface ShownStep {
   readonly page: string | undefined;
 }
 
+/** The details of an appointment in a message. Names are shown only if the clinic permits `details`. */
 function shownStep(
   step: KnownStep,
   { appointments, locations, recipient, thread, row, members }: Subject,

@@ -80,14 +80,13 @@ const isSame = (one: Known | undefined, other: Known | undefined): boolean =>
 
 const startOf = ({ steps }: Known): number => steps[0]?.start ?? 0;
 
-/**
- * The reminders after a message that was sent at `sent`. A message names all steps: those of one day share a reminder.
- */
+/** The reminders after a message at `sent`. Steps of one day share a reminder, since a message names all steps. */
 const remindersAfter = ({ status, steps }: Known, sent: number): number[] =>
   status === 'booked'
     ? steps.flatMap(({ start }) => reminders.map((before) => start - before)).filter((time) => time > sent + FRESH)
     : [];
 
+/** The next due time: a reminder, the deadline or the last start; `undefined` if cancelled or not known. */
 function nextDue({ known, answerBy }: Thread, sent: number, now: number): number | undefined {
   if (known === undefined || known.status === 'cancelled') {
     return undefined;
@@ -100,9 +99,7 @@ function nextDue({ known, answerBy }: Thread, sent: number, now: number): number
 /** The shortest time that a person has to reply, in milliseconds. */
 const NOTICE = 6 * HOUR;
 
-/**
- * Adds the deadline to confirm attendance to a thread with a reminder; `attendanceBy` in milliseconds before the start.
- */
+/** Adds the deadline to confirm attendance, `attendanceBy` in milliseconds before the start. */
 export function askedToCome(thread: Thread, attendanceBy: number | undefined, now: number): Thread {
   const start = thread.known && startOf(ahead(thread.known, now));
   const answerBy = attendanceBy === undefined ? undefined : (start ?? 0) - attendanceBy;

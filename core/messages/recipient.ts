@@ -36,6 +36,7 @@ const telephone = /^(?:\+|00)?[0-9][0-9 ()/.-]{4,24}$/;
 /** Premium-rate numbers. */
 const premium = /^(?:(?:0|\+49)(?:900|901|118|137|180|190)|\+43(?:9[03]\d|118)|\+41(?:90[016]|18))/;
 
+/** The address in a ContactPoint: e-mail or number for SMS; `undefined` if it is neither. */
 function addressIn({ system, value = '' }: ContactPoint): Pick<Recipient, 'medium' | 'address'> | undefined {
   const text = value.trim();
   const email = system === 'email' ? emailAddress(text) : undefined;

@@ -47,7 +47,8 @@ export const isGood = ({ key, answer }: ReplyRequest, thread: Thread, now: numbe
 
 export const isAboutMessages = (answer: MessageReply | undefined): boolean => answer === 'stop' || answer === 'start';
 
-function isStill(
+/** Whether the appointments ahead are still as the person knows them, booked or offered. */
+function isUnchanged(
   known: Known | undefined,
   appointments: readonly Appointment[],
   now: number,
@@ -78,7 +79,7 @@ export function possibleReplies(
     'come',
     ...(isClosed ? [] : (['cancel', ...(isAlone && known?.status === 'booked' ? ['move' as const] : [])] as const)),
   ];
-  return [...(isStill(known, appointments, now, config) ? open : []), isRefused ? 'start' : 'stop'];
+  return [...(isUnchanged(known, appointments, now, config) ? open : []), isRefused ? 'start' : 'stop'];
 }
 
 /** The input for a search for another time: the service and the payer. */

@@ -71,6 +71,7 @@ const isOff = ({ status }: Appointment): boolean => status === 'cancelled' || st
 /** Whether all of some appointments are cancelled or entered-in-error. No appointments (deleted ones): true. */
 export const areCancelled = (appointments: readonly Appointment[]): boolean => appointments.every(isOff);
 
+/** The state of an appointment in messages; `undefined` unless it is offered, pending or booked and has a time. */
 function stepIn(appointment: Appointment, config: PublicConfig) {
   const { id = '', status: stored, start, end, participant } = appointment;
   const status = isWaiting('offer', appointment, config) ? 'offered' : stored;
@@ -84,9 +85,7 @@ function stepIn(appointment: Appointment, config: PublicConfig) {
 export const inOrder = (knownStep: KnownStep, other: KnownStep): number =>
   knownStep.start - other.start || (knownStep.appointment < other.appointment ? -1 : 1);
 
-/**
- * The state to notify a person of; `undefined` if no appointment is open. Steps that have begun keep that of `before`.
- */
+/** What to tell a person; `undefined` without open appointments. Steps that have begun stay as in `before`. */
 export function knowledgeOf(
   appointments: readonly Appointment[],
   config: PublicConfig,
@@ -112,6 +111,7 @@ export const ahead = (known: Known, now: number): Known => ({
 const formatStep = ({ status }: Known, { appointment, start, end, location }: KnownStep): string =>
   [status, formatInstant(start), formatInstant(end), location, appointment].join(' ');
 
+/** Reads what the person knows from stored lines; `undefined` if none is valid. */
 function parseKnown(texts: readonly string[]): Known | undefined {
   const steps = texts.flatMap((text): KnownStep[] => {
     const [, from, to, location = '', appointment] = text.split(' ');
@@ -122,6 +122,7 @@ function parseKnown(texts: readonly string[]): Known | undefined {
   return status && steps.length > 0 ? { status, steps } : undefined;
 }
 
+/** The row of a thread of messages: `completed` if no further one is due. */
 export function threadTask(thread: Thread, config: PublicConfig, stored?: Task): Task {
   const { appointment, group, patient, key, count, sent, known, claimed, answerBy, isComing, due } = thread;
   const more: Partial<Task> & Pick<Task, 'status'> = {

@@ -23,9 +23,7 @@ export interface Removal {
   readonly isHandedOn?: true;
 }
 
-/**
- * A resource to remove once it has ended: an appointment of a successor patient, or a Task that is also about others.
- */
+/** What to remove once it has ended: an appointment of a successor patient, or a Task that is also about others. */
 interface Later {
   readonly reference: string;
   /** Ids of the erased person's patients, related persons and questionnaire responses. */
@@ -58,7 +56,8 @@ interface ErasureContext {
   readonly hash: (text: string) => string;
 }
 
-function coded(concepts: readonly CodeableConcept[] | undefined): CodeableConcept[] | undefined {
+/** Concepts without texts and displays; `undefined` if no code is left. */
+function codesOnly(concepts: readonly CodeableConcept[] | undefined): CodeableConcept[] | undefined {
   const kept = (concepts ?? []).flatMap(({ coding = [] }) => {
     const codes = coding.flatMap(({ system, code }) => (system && code ? [{ system, code }] : []));
     return codes.length > 0 ? [{ coding: codes }] : [];
@@ -68,6 +67,7 @@ function coded(concepts: readonly CodeableConcept[] | undefined): CodeableConcep
 
 const persons: ReadonlySet<string> = new Set(['Patient', 'RelatedPerson']);
 
+/** Participants without display; patients and related persons become an anonymous one. */
 function withoutPersons(participants: readonly AppointmentParticipant[]): AppointmentParticipant[] {
   return participants.map(({ actor, status }) => {
     const reference = actor?.reference;
@@ -86,11 +86,11 @@ export function pseudonymous(
 ): Appointment {
   const { slot, participant } = appointment;
   const [serviceCategory, serviceType, specialty] = [
-    coded(appointment.serviceCategory),
-    coded(appointment.serviceType),
-    coded(appointment.specialty),
+    codesOnly(appointment.serviceCategory),
+    codesOnly(appointment.serviceType),
+    codesOnly(appointment.specialty),
   ];
-  const [appointmentType] = coded(appointment.appointmentType && [appointment.appointmentType]) ?? [];
+  const [appointmentType] = codesOnly(appointment.appointmentType && [appointment.appointmentType]) ?? [];
   return {
     ...only(appointment, 'resourceType', 'status', 'start', 'end', 'minutesDuration'),
     identifier: [{ system: artefactUri(config, 'LocalErased'), value: hash(appointment.id) }],
@@ -120,8 +120,8 @@ function successorCopy(
   versions: readonly Appointment[],
   { config, hash, own }: CopyContext,
 ): Appointment {
-  const its = versions.filter((appointment) => patientsOf(appointment).some((patient) => own.has(patient)));
-  const { id: _, meta, identifier = [], supportingInformation = [], ...current } = withoutEarlier(newest, its);
+  const ofPerson = versions.filter((appointment) => patientsOf(appointment).some((patient) => own.has(patient)));
+  const { id: _, meta, identifier = [], supportingInformation = [], ...current } = withoutEarlier(newest, ofPerson);
   const mark = { system: artefactUri(config, 'LocalErased'), value: hash(id) };
   const information = supportingInformation.filter((reference) => !mentions(reference, own));
   return {
@@ -203,10 +203,7 @@ export const laterRow = ({ reference, persons }: Later, config: PublicConfig, st
     stored,
   );
 
-/**
- * The removal that such a row requires now, by the versions of its focus; `undefined` until the focus has ended. A focus
- * without versions was removed before an interruption: removing it again changes nothing.
- */
+/** The removal that a row requires now; `undefined` until its focus has ended. Without versions it is repeated. */
 export function dueRemoval(
   row: Task,
   { isDeleted, versions }: Pick<History, 'isDeleted' | 'versions'>,
@@ -226,11 +223,12 @@ function filteredPatients(subscription: Subscription, baseUrl: string): string[]
   });
 }
 
+/** Plans the erasure of the person whose patients have `ids`. Open appointments with others prevent it. */
 export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, context: ErasureContext): Erasure {
   const isShared = (patients: readonly string[]): boolean => patients.some((id) => !ids.has(id));
   const shared = records.appointments.filter((one) => isShared(patientsOf(one)));
   const ownAppointments = records.appointments.filter((one) => !shared.includes(one));
-  const sharedOnes = new Set(shared.map(({ id }) => `Appointment/${id}`));
+  const sharedReferences = new Set(shared.map(({ id }) => `Appointment/${id}`));
   const own = new Set([...ids, ...records.relatedPersons.map(({ id }) => id)]);
   const submitted = records.earlier.filter(
     ({ isDeleted, versions: [newest] }) => isDeleted && newest && submittedTypes.has(newest.resourceType),
@@ -238,7 +236,7 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
   const planContext = { ...context, own: new Set([...own, ...[...records.answers, ...submitted].map(({ id }) => id)]) };
   const isResponder = ({ actor }: AppointmentResponse): boolean => own.has(actor?.reference?.split('/')[1] ?? '');
   const responses = records.responses.filter(
-    (one) => isResponder(one) || (!isForAnother(one, own) && !sharedOnes.has(one.appointment.reference ?? '')),
+    (one) => isResponder(one) || (!isForAnother(one, own) && !sharedReferences.has(one.appointment.reference ?? '')),
   );
   // An absence that has not ended contains the plan for others, too.
   const named = new Set([...own, ...ownAppointments.map(({ id }) => id)]);
@@ -250,12 +248,12 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
   const open = records.appointments.filter(isOpen);
   const stuck = open.filter((one) => !mayBecome(one, 'cancelled', 'staff') || shared.includes(one));
   const waiting = records.jobs.filter(({ status }) => status === 'requested' || status === 'in-progress');
-  const remove = (all: readonly { readonly resourceType: string; readonly id: string }[]): Removal[] =>
+  const removalsOf = (all: readonly { readonly resourceType: string; readonly id: string }[]): Removal[] =>
     all.map(({ resourceType, id }) => ({ reference: `${resourceType}/${id}` }));
   const [sharedFilters, ownFilters] = [true, false].map((wanted) =>
     records.subscriptions.filter((one) => isShared(filteredPatients(one, context.config.baseUrl)) === wanted),
   );
-  const [asked, others] = [true, false].map((wanted) =>
+  const [requested, others] = [true, false].map((wanted) =>
     context.keptPatients.filter((id) => (id === context.id) === wanted),
   );
   const references = (all: readonly { readonly resourceType: string; readonly id: string }[]): string =>
@@ -299,19 +297,19 @@ export function planErasure(records: PersonRecords, ids: ReadonlySet<string>, co
     later,
     toCancel: open.map(({ id }) => `Appointment/${id}`),
     removals: [
-      ...remove(records.jobs),
-      ...remove(records.tasks.filter((one) => !isForAnother(one, own) && !isOfOthers(one) && !isLaterRow(one))),
-      ...remove(responses),
-      ...remove(records.messages),
-      ...remove(records.answers),
+      ...removalsOf(records.jobs),
+      ...removalsOf(records.tasks.filter((one) => !isForAnother(one, own) && !isOfOthers(one) && !isLaterRow(one))),
+      ...removalsOf(responses),
+      ...removalsOf(records.messages),
+      ...removalsOf(records.answers),
       ...ownAppointments.map((one) => ({
         reference: `Appointment/${one.id}`,
         replacement: pseudonymous(one, context),
       })),
       ...earlier.filter(isRemoval),
-      ...remove(records.relatedPersons),
-      ...remove(ownFilters ?? []),
-      ...[...(others ?? []), ...(asked ?? [])].map((id) => ({ reference: `Patient/${id}` })),
+      ...removalsOf(records.relatedPersons),
+      ...removalsOf(ownFilters ?? []),
+      ...[...(others ?? []), ...(requested ?? [])].map((id) => ({ reference: `Patient/${id}` })),
     ],
     left: [
       ...(records.events.length > 0

@@ -25,12 +25,13 @@ import {
   withoutEarlier,
 } from './records.ts';
 
+/** A message whose Bundle has only the entries about the person; the status of the Subscription is left out. */
 function ownMessage(message: Communication, person: Person): Communication {
   const bundle = notificationIn(message);
   const [, ...entries] = bundle?.entry ?? [];
   const own = entries.flatMap((entry) => {
     const resource =
-      entry.resource && isVersionAbout(entry.resource, person) ? ownOf(entry.resource, person) : undefined;
+      entry.resource && isVersionAbout(entry.resource, person) ? withoutOthers(entry.resource, person) : undefined;
     return resource ? [{ ...entry, resource }] : [];
   });
   const text = JSON.stringify({ resourceType: 'Bundle', type: bundle?.type ?? 'history', entry: own });
@@ -111,7 +112,8 @@ function ownAudit(audit: AuditEvent, { ids }: Person): AuditEvent {
   };
 }
 
-function ownOf(resource: Resource, person: Person): Resource {
+/** A version without the data of other people. */
+function withoutOthers(resource: Resource, person: Person): Resource {
   switch (resource.resourceType) {
     case 'Communication':
       return notificationIn(resource) ? ownMessage(resource, person) : resource;
@@ -126,10 +128,7 @@ function ownOf(resource: Resource, person: Person): Resource {
   }
 }
 
-/**
- * Whether a version of a resource is about the person. Another version may be about somebody else. `persons` are the ids
- * of patients, related persons and answers, `ids` also those of their appointments.
- */
+/** Whether a version of a resource is about the person. Another version may be about somebody else. */
 function isVersionAbout(version: Resource, person: Person): boolean {
   const { ids, patients, persons } = person;
   switch (version.resourceType) {
@@ -186,7 +185,7 @@ export function exportBundle(
   );
   const entry = own.map((version): BundleEntry => {
     const { resourceType, id } = version;
-    return { fullUrl: `${baseUrl}/${resourceType}/${id}`, resource: withoutInternals(ownOf(version, person)) };
+    return { fullUrl: `${baseUrl}/${resourceType}/${id}`, resource: withoutInternals(withoutOthers(version, person)) };
   });
   return { resourceType: 'Bundle', type: 'collection', timestamp: formatInstant(now), entry };
 }

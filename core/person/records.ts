@@ -81,10 +81,7 @@ function linkedIds({ link = [] }: Patient, wanted: 'replaces' | 'replaced-by'): 
 
 const isByStaff = ({ meta }: Patient): boolean => meta?.author?.reference?.startsWith('Practitioner/') ?? false;
 
-/**
- * The ids of patients that the clinic has merged with a patient. Only the clinic can write `replaced-by`. A `replaces`
- * counts only if staff wrote it.
- */
+/** The patients merged with a patient. Only the clinic can write `replaced-by`; a `replaces` must be by staff. */
 function mergedIds({ versions }: History<Patient>): string[] {
   const [newest] = versions;
   const replaced = newest ? linkedIds(newest, 'replaces') : [];
@@ -179,12 +176,12 @@ export function withoutEarlier(version: Appointment, others: readonly Appointmen
   const kept = { ...version };
   for (const name of lasting) {
     const value: unknown = version[name];
-    const known: readonly unknown[] = others.flatMap((appointment): unknown[] => {
-      const its: unknown = appointment[name];
-      return Array.isArray(its) ? its : [its];
+    const otherValues: readonly unknown[] = others.flatMap((appointment): unknown[] => {
+      const otherValue: unknown = appointment[name];
+      return Array.isArray(otherValue) ? otherValue : [otherValue];
     });
-    const isKnown = (one: unknown): boolean => known.some((other) => isSame(one, other));
-    const left = Array.isArray(value) ? value.filter((one) => !isKnown(one)) : isKnown(value) ? undefined : value;
+    const isShared = (one: unknown): boolean => otherValues.some((other) => isSame(one, other));
+    const left = Array.isArray(value) ? value.filter((one) => !isShared(one)) : isShared(value) ? undefined : value;
     if (left === undefined || (Array.isArray(left) && left.length === 0)) {
       delete kept[name];
     } else if (Array.isArray(value)) {
@@ -200,6 +197,7 @@ export function mentions(value: unknown, ids: ReadonlySet<string>): boolean {
   return [...ids].some((id) => text.includes(id));
 }
 
+/** Whether a JSON value contains one of the identifiers, at any depth. */
 function hasIdentifier(value: unknown, identifiers: readonly OwnIdentifier[]): boolean {
   if (Array.isArray(value)) {
     return value.some((one) => hasIdentifier(one, identifiers));

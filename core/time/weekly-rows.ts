@@ -5,7 +5,6 @@ export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as con
 
 export type Weekday = (typeof weekdays)[number];
 
-/** Whether a text names a day of the week. */
 export const isWeekday = (day: string): day is Weekday => weekdays.some((one) => one === day);
 
 /** One line of weekly hours in a form. */
@@ -65,10 +64,11 @@ const openIn = (row: WeeklyRow): { readonly start: number; readonly end: number 
     return { start, end: start + lengthOf(row) };
   });
 
-function areOverlapping(row: WeeklyRow, weeklyRow: WeeklyRow): boolean {
+/** Whether lines overlap; one on Sunday can overlap Monday of the next week. */
+function areOverlapping(row: WeeklyRow, otherRow: WeeklyRow): boolean {
   const week = 7 * DAY;
   return openIn(row).some((one) =>
-    openIn(weeklyRow).some((two) =>
+    openIn(otherRow).some((two) =>
       [-week, 0, week].some((shift) => one.start < two.end + shift && two.start + shift < one.end),
     ),
   );
@@ -93,7 +93,6 @@ export function doubtsIn(rows: readonly WeeklyRow[]): Doubt[] {
   });
 }
 
-/** Whether two lists of lines are equal. */
 export const areSame = (rows: readonly WeeklyRow[], others: readonly WeeklyRow[]): boolean =>
   JSON.stringify(rows) === JSON.stringify(others);
 

@@ -32,10 +32,7 @@ export interface WholeRequest {
   readonly interval: Interval;
 }
 
-/**
- * Reads a request as one for a whole visit: several appointments that are steps of one visit; `undefined` for other
- * requests.
- */
+/** The request as one for a whole visit: appointments that are steps of one; `undefined` for other requests. */
 export function wholeIn(request: BookRequest, state: ResourceSet, config: PublicConfig): WholeRequest | undefined {
   const { appointments } = request;
   const marks = appointments.flatMap((appointmentRequest) => stepAsked(appointmentRequest, state, config) ?? []);
@@ -84,6 +81,7 @@ const stepAsked = (
 ): StepMark | undefined =>
   markOf(appointmentRequest, findResource(state, 'Appointment', appointmentRequest.appointment.value.id ?? ''), config);
 
+/** The request at the times of an alternative. Appointments without a step in it stay unchanged. */
 export const requestFor = (
   { steps = [] }: Alternative,
   request: BookRequest,
@@ -248,10 +246,7 @@ function startsIn(slot: Interval, length: number, wanted: number, { earliest, la
   return [...new Set([...inSteps, last])].filter((start) => start >= slot.start);
 }
 
-/**
- * The slots that cover a time in every Schedule of a group; `undefined` if a Schedule has none, or if they are too
- * many.
- */
+/** Slots of each Schedule that cover a time; `undefined` if a Schedule has none, or if they are too many. */
 function slotsAt(group: readonly TimedOffers[], interval: Interval): string[] | undefined {
   const chains = group.map(({ slots, bounds: { earliest, latest } }) =>
     interval.start >= earliest && interval.start <= latest ? findChain(slots, interval) : undefined,
@@ -260,6 +255,7 @@ function slotsAt(group: readonly TimedOffers[], interval: Interval): string[] | 
   return chains.includes(undefined) || slots.length > MAX_SLOTS ? undefined : slots;
 }
 
+/** The times at which all Schedules are free, by possible starts in the first one. */
 function timesOf(offers: readonly ScheduleSlots[], wanted: Interval): Alternative[] {
   const group = offers.map(({ slots, bounds }) => ({
     bounds,

@@ -24,6 +24,7 @@ const mismatch = (diagnostics: string, expression: string): Issue => ({
   expression,
 });
 
+/** Whether each pool gets exactly one of the Schedules. */
 function canFill(pools: readonly Pool[], schedules: readonly Schedule[]): boolean {
   const [pool, ...others] = pools;
   return pool === undefined
@@ -47,10 +48,7 @@ function needed(step: VisitStep, steps: readonly VisitStep[], isThere: (name: st
   });
 }
 
-/**
- * The steps of a visit without those that are left out. A step after one of these comes after its predecessors instead.
- * @param isThere - whether a step, by its name, takes place
- */
+/** The steps that take place (`isThere`, by name). A step after one that is left out comes after its predecessors. */
 export function stepsWith<T extends VisitStep>(steps: readonly T[], isThere: (name: string) => boolean): T[] {
   return steps
     .filter(({ name }) => isThere(name))
@@ -76,15 +74,18 @@ export const unknownSteps = ({ steps, series }: Visit, names: readonly string[])
     series ? !/^[1-9][0-9]?$/.test(name) || Number(name) > series.count : !steps.some((step) => step.name === name),
   );
 
+/** Checks one step against those `before` it: their order, overlaps and gaps. */
 function gapIssues(step: VisitStep, taken: StepTaken, before: readonly (VisitStep & { at: StepTaken })[]): Issue[] {
   const { name, after, gapMin, gapMax } = step;
-  const missing = after.filter((one) => !before.some((earlier) => earlier.name === one));
-  const [last, previous] = [before.at(-1), stepBefore(step, before)];
+  const missing = after.filter((required) => !before.some((earlier) => earlier.name === required));
+  const [latest, previous] = [before.at(-1), stepBefore(step, before)];
   const gap = previous ? taken.start - previous.at.end : gapMin;
   const expression = `${taken.path}.start`;
   return [
-    ...missing.map((one) => mismatch(`The step ${name} must come after the step ${one}.`, expression)),
-    ...(last && taken.start < last.at.end ? [mismatch(`The steps ${last.name} and ${name} overlap.`, expression)] : []),
+    ...missing.map((required) => mismatch(`The step ${name} must come after the step ${required}.`, expression)),
+    ...(latest && taken.start < latest.at.end
+      ? [mismatch(`The steps ${latest.name} and ${name} overlap.`, expression)]
+      : []),
     ...(gap < gapMin && previous
       ? [mismatch(`The step ${name} must start at least ${lengthText(gapMin)} after ${previous.name}.`, expression)]
       : []),
@@ -107,6 +108,7 @@ function apartFromSame(
   return isSame ? [] : [at, ...others].filter(({ path }) => path !== STAYS).slice(0, 1);
 }
 
+/** Checks the steps of a visit; `path` is that of the request, for missing steps. */
 function stepIssues(steps: readonly VisitStep[], taken: readonly StepTaken[], path: string): Issue[] {
   const known = taken.filter((step) => steps.some(({ name }) => name === step.step));
   const isThere = (name: string): boolean => known.some(({ step }) => step === name);
@@ -138,14 +140,12 @@ function stepIssues(steps: readonly VisitStep[], taken: readonly StepTaken[], pa
   ];
 }
 
-/**
- * The deviation of an occurrence from a regular series that began on the first day, in milliseconds. It compares local
- * times, so that a series keeps its time of the day when the clocks change.
- */
+/** The part of a local start, in milliseconds, that is equal for all appointments of a regular series. */
 function deviation({ step, start }: StepTaken, { every }: Series, timeZone: string): number {
   return localTimeOf(timeZone, start) - Number(step) * every * DAY;
 }
 
+/** Checks the appointments of a series: numbers, distances, pool and, if required, one common Schedule. */
 function seriesIssues(series: Series, visit: Visit, taken: readonly StepTaken[], timeZone: string): Issue[] {
   const { count, tolerance, isSameActor } = series;
   const isKnown = ({ step }: StepTaken): boolean => /^[1-9][0-9]?$/.test(step) && Number(step) <= count;
@@ -154,7 +154,7 @@ function seriesIssues(series: Series, visit: Visit, taken: readonly StepTaken[],
   const spread = Math.max(...deviations) - Math.min(...deviations);
   const [first] = known;
   const staying = known.filter(({ path }) => path === STAYS);
-  const same = (staying.length > 0 ? staying : known.slice(0, 1)).map(({ schedules }) => schedules[0]?.id);
+  const allowedSchedules = (staying.length > 0 ? staying : known.slice(0, 1)).map(({ schedules }) => schedules[0]?.id);
   const pool: Pool = { kind: 'service', service: visit.service };
   return [
     ...taken
@@ -174,7 +174,7 @@ function seriesIssues(series: Series, visit: Visit, taken: readonly StepTaken[],
       .filter(({ schedules }) => !canFill([pool], schedules))
       .map(({ step, path }) => mismatch(`These slots cannot be booked for the step ${step}.`, `${path}.slot`)),
     ...known
-      .filter(({ schedules, path }) => isSameActor && path !== STAYS && !same.includes(schedules[0]?.id))
+      .filter(({ schedules, path }) => isSameActor && path !== STAYS && !allowedSchedules.includes(schedules[0]?.id))
       .map(({ step, path }) =>
         mismatch(`The step ${step} must be in the same schedule as the others.`, `${path}.slot`),
       ),
@@ -207,10 +207,7 @@ export function stepFits(visit: Visit, moved: StepTaken, staying: readonly StepT
   return issues.every(({ expression = '' }) => expression.startsWith(STAYS) && expression !== `${STAYS}.start`);
 }
 
-/**
- * The time that must be free between two steps of one visit in the same lane, in milliseconds. Their buffers count
- * once.
- */
+/** The minimum free time between two steps in one lane, in milliseconds. Buffers of both count once. */
 export function bufferBetween(buffers: Buffers, next: Buffers): number {
   return Math.max(buffers.after, next.before);
 }

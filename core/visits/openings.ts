@@ -255,6 +255,7 @@ function slotsFor(
   return chain && isDivisible(chain, interval, bookable) ? chain : undefined;
 }
 
+/** Whether a time lies within the requested hours of one local day. */
 function isWithinHours({ start, end }: Interval, { hours, config: { timeZone } }: Frame): boolean {
   if (hours.start <= 0 && hours.end >= DAY) {
     return true;

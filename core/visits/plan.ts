@@ -105,10 +105,7 @@ function staying(steps: readonly Step[]): Appointment[] {
   return [...new Map(found.map((appointment) => [appointment.id, appointment])).values()];
 }
 
-/**
- * The future appointments of a visit are moved together unless its service allows single steps. Appointments of one
- * personal offer are accepted together.
- */
+/** Refuses to move, replace or accept a part of what only changes as a whole: a visit or a personal offer. */
 function wholeIssues(steps: readonly Step[]): Issue[] {
   const left = staying(steps).filter((appointment) =>
     steps.every(({ context }) => !hasBegun(appointment, context.now)),
@@ -136,6 +133,7 @@ function takenBy(steps: readonly Step[]): StepTaken[] {
   });
 }
 
+/** The time and Schedules of appointments of the visit that the request does not move. */
 function takenByStaying(appointments: readonly Appointment[], { state, context: { config } }: Step): StepTaken[] {
   return appointments.flatMap((appointment) => {
     const [time, mark] = [timeOf(appointment), stepOf(appointment, config)];
@@ -185,6 +183,7 @@ function stepIssues(visit: Visit, steps: readonly Step[], first: Step): Issue[] 
   });
 }
 
+/** Checks the steps that appointments name: all must be of one visit, which can be booked and whose rules are met. */
 function marksIssues(steps: readonly Step[]): Issue[] {
   const [first] = steps.filter(({ mark }) => mark);
   if (!first?.mark) {
@@ -369,6 +368,7 @@ const patientsOf = ({ resolved }: Pick<PreparedAppointment, 'resolved'>): string
     .toSorted()
     .join();
 
+/** Refuses appointments of the same patients at overlapping times. */
 function overlapIssues(inTime: readonly Step[]): Issue[] {
   return inTime.flatMap((step, index): Issue[] => {
     const { appointment, interval } = step.request;
@@ -387,12 +387,15 @@ function overlapIssues(inTime: readonly Step[]): Issue[] {
   });
 }
 
+/** Checks what concerns several appointments of a request: overlaps, patients, `If-Match`. */
 function issuesTogether({ request }: ParsedRequest, { steps, inTime }: Decided): Issue[] {
   const marked = steps.filter(({ mark }) => mark);
-  const strangers = marked.filter((decidedStep) => marked[0] && patientsOf(decidedStep) !== patientsOf(marked[0]));
+  const forOtherPatients = marked.filter(
+    (decidedStep) => marked[0] && patientsOf(decidedStep) !== patientsOf(marked[0]),
+  );
   return [
     ...overlapIssues(inTime),
-    ...strangers.map(({ request: { appointment } }): Issue => {
+    ...forOtherPatients.map(({ request: { appointment } }): Issue => {
       const diagnostics = 'The appointments of a visit must be for the same patient.';
       return { code: 'patient-mismatch', diagnostics, expression: `${appointment.path}.participant` };
     }),
@@ -526,10 +529,7 @@ function tiesAtTime(step: Step): Ties {
   return group && isSame ? ties(step, group, links) : ties(step, undefined, []);
 }
 
-/**
- * The ties between the appointments of one patient.
- * @param inTime - in the order of their times
- */
+/** The ties between the appointments of one patient, which are in the order of their times. */
 function tiesTogether(inTime: readonly Step[], newId: () => string): [Step, Ties][] {
   const [first] = inTime;
   if (!first || inTime.length === 1) {

@@ -30,6 +30,7 @@ interface Proposing {
   readonly config: BookingConfig;
 }
 
+/** The patient, who has accepted, and the actors of the Schedules except services. */
 function participantsIn(schedules: readonly string[], { bookable, patient }: Proposing): AppointmentParticipant[] {
   const actors = schedules.flatMap((id) => bookable.get(id)?.schedule.actor ?? []);
   // A service does not take part: the appointment names it as its type.

@@ -131,6 +131,7 @@ const definitions: { readonly [K in Name]: Definition<Value[K]> } = {
 
 const isName = (name: unknown): name is Name => typeof name === 'string' && Object.hasOwn(definitions, name);
 
+/** Checks one parameter of `$find`; `isTooOften` if there are more of its name than permitted. */
 function parameterIssues(parameter: unknown, path: string, isTooOften: boolean, config: BookingConfig): Issue[] {
   const name = isObject(parameter) ? parameter.name : undefined;
   if (!isObject(parameter) || typeof name !== 'string') {
@@ -159,17 +160,18 @@ function missing(name: Name, { said }: { readonly said: string }): Issue {
   };
 }
 
-function timeIssues(asked: Interval | undefined, hours: Interval, now: number): Issue[] {
+/** Checks the requested period and the hours of the day. */
+function timeIssues(period: Interval | undefined, hours: Interval, now: number): Issue[] {
   const expression = "Parameters.parameter.where(name = 'period')";
   const noHours = { code: 'period-invalid', diagnostics: 'latest must be later than earliest.' } as const;
-  if (asked && asked.end <= asked.start) {
+  if (period && period.end <= period.start) {
     return [{ code: 'period-invalid', diagnostics: 'The period must end after it starts.', expression }];
   }
-  if (asked && asked.end - asked.start > MAX_PERIOD) {
+  if (period && period.end - period.start > MAX_PERIOD) {
     return [{ code: 'too-costly', diagnostics: 'Ask for a period of at most a year.', expression }];
   }
   return [
-    ...(asked && asked.end <= now
+    ...(period && period.end <= now
       ? [{ code: 'start-in-past', diagnostics: 'The period is over.', expression } as const]
       : []),
     ...(hours.end <= hours.start ? [{ ...noHours, expression: "Parameters.parameter.where(name = 'latest')" }] : []),

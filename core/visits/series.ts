@@ -67,6 +67,7 @@ function nearest(
   return best;
 }
 
+/** The series after a first time: further appointments are the nearest to their regular times, or missing. */
 function seriesWith(
   openings: readonly CandidateTime[],
   first: CandidateTime,

@@ -63,6 +63,7 @@ export function stepBefore<T extends OrderedStep>(step: OrderedStep, before: rea
   return step.after.length > 0 ? before.findLast(({ name }) => step.after.includes(name)) : before.at(-1);
 }
 
+/** The minimum distances between starts of steps, in milliseconds. A longest gap is negative, and backwards. */
 function distancesOf(order: readonly OrderedStep[]): Distance[] {
   return order.flatMap((step, to): Distance[] => {
     const earlier = order.slice(0, to);
@@ -79,10 +80,7 @@ function distancesOf(order: readonly OrderedStep[]): Distance[] {
   });
 }
 
-/**
- * Whether a visit is possible if all time is free: in at least one order, all gaps can be kept while no two steps
- * overlap.
- */
+/** Whether some order of the steps keeps all gaps without overlaps, if all time is free. */
 function canFollow(steps: readonly OrderedStep[]): boolean {
   let looked = 0;
   const extend = (order: readonly OrderedStep[]): boolean => {
@@ -188,6 +186,7 @@ class Reader {
     return undefined;
   }
 
+  /** The parts of an extension, by url. An unknown or repeated one is an issue. */
   partsOf({ extension }: Extension, path: string, known: readonly string[], what: string): Parts {
     const inner: readonly (Extension | null)[] = Array.isArray(extension) ? extension : [];
     const found = inner.flatMap((part, index) => (part ? [{ part, path: `${path}.extension[${index}]` }] : []));
@@ -202,6 +201,7 @@ class Reader {
     return { path, all: (name) => found.filter(({ part }) => part.url === name) };
   }
 
+  /** A duration in milliseconds; `undefined` if it is absent, or an issue. */
   duration({ all }: Parts, name: string, least: number, most: number): number | undefined {
     const [found] = all(name);
     const value = found && milliseconds(found.part.valueDuration);
@@ -229,6 +229,7 @@ class Reader {
       : this.say(`${name} must be a valueString of 1 to ${MAX_NAME_LENGTH} characters.`, `${path}.value`);
   }
 
+  /** A pool: a service or Schedules. Neither, both, or too many Schedules are an issue, and result in `undefined`. */
   pool({ all, path }: Parts, what: string): Pool | undefined {
     const [services, schedules] = [all('service'), all('schedule')];
     if (services.length + schedules.length === 0) {
@@ -251,6 +252,7 @@ class Reader {
       : { kind: 'schedules', schedules: [...new Set(ids(schedules, 'Schedule'))] };
   }
 
+  /** A step; `undefined` without a readable name or if a pool is invalid. */
   step(extension: Extension, path: string): VisitStep | undefined {
     const found = this.partsOf(extension, path, stepParts, 'A step');
     const [named] = found.all('name');
@@ -279,6 +281,7 @@ class Reader {
       : { name, pools: all, duration, after: [...new Set(after)], gapMin, gapMax, sameAs, isOptional };
   }
 
+  /** A series; `undefined` if its number or distance of appointments is invalid. */
   series(extension: Extension, path: string): Series | undefined {
     const found = this.partsOf(extension, path, seriesParts, 'A series');
     const [counted] = found.all('count');
@@ -398,10 +401,7 @@ export function readVisit(service: HealthcareService, config: PublicConfig): Rea
   return { visit: reader.issues.length > 0 ? undefined : visit, issues: reader.issues };
 }
 
-/**
- * A service for portals: with the steps of its visits but without their pools. Portals need the right to read the
- * Schedules to learn of these.
- */
+/** A service for portals: without the pools of its visit, which need the right to read Schedules. */
 export function withoutPools(service: HealthcareService, config: PublicConfig): HealthcareService {
   const isPool = ({ url }: Extension): boolean => ['service', 'schedule', 'with'].includes(url);
   const shown = (part: Extension): Extension =>
@@ -425,6 +425,7 @@ export function isVisit({ extension = [] }: HealthcareService, config: PublicCon
   return extension.some(({ url }) => url === artefactUri(config, 'LocalVisit'));
 }
 
+/** A step of a visit that consists of one appointment of a service. */
 export const plainStep = (service: string): VisitStep => ({
   name: '',
   pools: [{ kind: 'service', service }],
@@ -470,6 +471,7 @@ export function stepExtension({ service, step }: StepMark, config: PublicConfig)
 
 const MAX_MARK_LENGTH = 200;
 
+/** Reads a step mark of any shape; `undefined` if its service or step is absent or invalid. */
 function readMark(parts: unknown): StepMark | undefined {
   const list: readonly unknown[] = Array.isArray(parts) ? parts : [];
   const part = (name: string) => list.filter(isObject).find(({ url }) => url === name);
@@ -518,10 +520,7 @@ export function visitGroupOf({ identifier }: Appointment, config: PublicConfig):
 const isOccurrence = ({ extension }: Appointment): boolean =>
   extension?.some(({ url }) => url === RECURRENCE_ID) ?? false;
 
-/**
- * The group of an appointment that is notified together with the others of its visit. Appointments of a series are
- * notified one by one.
- */
+/** The visit group that is notified as a whole; `undefined` for a series, whose appointments are notified singly. */
 export const notifiedGroupOf = (appointment: Appointment, config: PublicConfig): string | undefined =>
   isOccurrence(appointment) ? undefined : visitGroupOf(appointment, config);
 

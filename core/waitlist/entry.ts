@@ -24,15 +24,17 @@ const MAX_WISHES = 20;
  */
 export function wishIssues({ value, path }: Located<Appointment>, now: number): Issue[] {
   const wishes = value.requestedPeriod ?? [];
-  const own = `${path}.requestedPeriod`;
+  const wishesPath = `${path}.requestedPeriod`;
   if (wishes.length === 0 || wishes.length > MAX_WISHES) {
     const diagnostics = `Name from 1 to ${MAX_WISHES} times for which the person waits, in requestedPeriod.`;
-    return [{ code: wishes.length === 0 ? 'element-missing' : 'malformed-request', diagnostics, expression: own }];
+    return [
+      { code: wishes.length === 0 ? 'element-missing' : 'malformed-request', diagnostics, expression: wishesPath },
+    ];
   }
   return wishes.flatMap((wish, index): Issue[] => {
     const unreadable = (['start', 'end'] as const).filter((name) => parseInstant(wish[name]) === undefined);
     const [start, end] = [parseInstant(wish.start) ?? 0, parseInstant(wish.end) ?? 0];
-    const expression = `${own}[${index}]`;
+    const expression = `${wishesPath}[${index}]`;
     if (unreadable.length > 0) {
       return unreadable.map((name) => ({
         code: 'malformed-request',
@@ -57,10 +59,7 @@ export function wishIssues({ value, path }: Located<Appointment>, now: number): 
  */
 const ofOrder = ['priority', 'created', 'serviceType'] as const;
 
-/**
- * The elements on which the position of an entry depends. No others are read, because there may be thousands of
- * entries.
- */
+/** The elements that decide about positions. No others are read, because there may be thousands of entries. */
 export const positionElements = ['id', 'meta', 'status', 'requestedPeriod', ...ofOrder].join();
 
 /** Refuses changes by a portal to immutable elements of an entry, and invalid new wishes. */
@@ -84,16 +83,18 @@ export function entryChangeIssues(stored: Appointment, result: Appointment, now:
  * Orders the entries of equal rank by the number of personal offers that their portal already got for this
  * time. No portal can keep a time from all others.
  * @param entries - in the order of `compareEntries`
- * @param before - the personal offers of this time so far
+ * @param earlier - the personal offers of this time so far
  */
 export function byTurns(
   entries: readonly Appointment[],
-  before: readonly Appointment[],
+  earlier: readonly Appointment[],
   config: PublicConfig,
 ): Appointment[] {
-  const asked = Map.groupBy(before, (one) => ownerOf(one, config));
-  const turns = (entry: Appointment): number => asked.get(ownerOf(entry, config))?.length ?? 0;
-  return entries.toSorted((appointment, other) => rank(appointment) - rank(other) || turns(appointment) - turns(other));
+  const offersByPortal = Map.groupBy(earlier, (one) => ownerOf(one, config));
+  const offersTo = (entry: Appointment): number => offersByPortal.get(ownerOf(entry, config))?.length ?? 0;
+  return entries.toSorted(
+    (appointment, other) => rank(appointment) - rank(other) || offersTo(appointment) - offersTo(other),
+  );
 }
 
 export const withHalvedWaiting = (entry: Appointment, now: number): Appointment => ({
@@ -209,27 +210,29 @@ const isPerson = (reference = ''): boolean => /^(Patient|RelatedPerson)\//.test(
 
 /** An appointment in freed time, with those actors of the Schedule whom the entry names. */
 export function inFreedTime(entry: Appointment, { start, end, schedule }: FreedTime, slot: string): Appointment {
-  const own = new Set(schedule.actor.map(({ reference }) => reference));
+  const scheduleActors = new Set(schedule.actor.map(({ reference }) => reference));
   return {
     resourceType: 'Appointment',
     status: 'proposed',
     start: formatInstant(start),
     end: formatInstant(end),
     slot: [{ reference: `Slot/${slot}` }],
-    participant: entry.participant.filter(({ actor }) => own.has(actor?.reference)),
+    participant: entry.participant.filter(({ actor }) => scheduleActors.has(actor?.reference)),
   };
 }
 
 /** The personal offer for an entry: the found appointments, with the elements of the entry. */
 export function offeredTo(entry: Appointment, found: readonly Appointment[], now: number): Appointment[] {
   const { id: _, meta: __, identifier: ___, requestedPeriod: ____, created: _____, priority: ______, ...kept } = entry;
-  const { extension: said = [], ...rest } = kept;
+  const { extension: entryExtensions = [], ...rest } = kept;
   const people = entry.participant.filter(({ actor }) => isPerson(actor?.reference));
   return found.map((appointment, index) => {
-    const own = appointment.extension ?? [];
+    const foundExtensions = appointment.extension ?? [];
     const extension = [
-      ...said.filter(({ url }) => !own.some((other) => other.url === url) && !(url === REPLACES && index > 0)),
-      ...own,
+      ...entryExtensions.filter(
+        ({ url }) => !foundExtensions.some((other) => other.url === url) && !(url === REPLACES && index > 0),
+      ),
+      ...foundExtensions,
     ];
     const others = appointment.participant.filter(({ actor }) => !isPerson(actor?.reference));
     return {

@@ -152,6 +152,7 @@ function serviceIssues({ request, state, now, config }: Joining): Issue[] {
   });
 }
 
+/** Checks the appointment that an earlier time is to replace: its owner, status, service and patients. */
 function currentAppointmentIssues(
   { request, state, requestor, config, isStaff }: Joining,
   { participants }: ResolvedParticipants,
@@ -190,9 +191,7 @@ type JoinPlan =
   /** `patients` are the waiting persons; the first entry of `transaction` is the waitlist entry. */
   | { readonly kind: 'write'; readonly patients: readonly Patient[]; readonly transaction: Bundle };
 
-/**
- * The owner of an entry: the owner of the current appointment, who gets the personal offers; without one, the caller.
- */
+/** The owner of the current appointment, who gets the personal offers; without one, the caller. */
 function ownerOfEntry({ request, state, requestor, config }: Joining): string {
   const [named] = request.replaced;
   const current = named && findResource(state, 'Appointment', named.value);
@@ -202,6 +201,7 @@ function ownerOfEntry({ request, state, requestor, config }: Joining): string {
 /** The most entries of a Medplum transaction with a conditional create. */
 const MAX_CONDITIONAL = 8;
 
+/** Plans the transaction that adds a person to the waitlist, or its refusal with all issues. */
 export function planJoin(
   { issues: malformed, unreadable }: ParsedRequest<AppointmentRequest>,
   joining: Joining,
@@ -218,19 +218,19 @@ export function planJoin(
   if (issues.length > 0) {
     return { kind: 'refuse', issues };
   }
-  const { id: _, meta, priority: __, created: ___, ...said } = request.appointment.value;
-  const current = request.replaced.map(({ value }) => ({
+  const { id: _, meta, priority: __, created: ___, ...submitted } = request.appointment.value;
+  const replaces = request.replaced.map(({ value }) => ({
     url: REPLACES,
     valueReference: { reference: `Appointment/${value}` },
   }));
-  const extension = [...(said.extension ?? []), ...current];
+  const extension = [...(submitted.extension ?? []), ...replaces];
   const answers = questionnaireResponseEntries(request, resolved, joining);
   const information = [
-    ...(said.supportingInformation ?? []),
+    ...(submitted.supportingInformation ?? []),
     ...answers.flatMap(({ fullUrl }) => (fullUrl ? [{ reference: fullUrl }] : [])),
   ];
   const entry: Appointment = {
-    ...said,
+    ...submitted,
     meta: markChange(
       metaOfSubmitted({ ...meta, profile: withoutProfile(meta?.profile, config) }, ownerOfEntry(joining), config),
       requestor,
@@ -242,12 +242,12 @@ export function planJoin(
     created: formatInstant(now),
     participant: [...resolved.participants],
   };
-  const more = [...resolved.entries, ...answers];
-  const same = identifierQuery(said.identifier, requestorQuery(ownerOfEntry(joining), config));
+  const otherEntries = [...resolved.entries, ...answers];
+  const identifierSearch = identifierQuery(submitted.identifier, requestorQuery(ownerOfEntry(joining), config));
   // Of two simultaneous requests with one identifier, the second finds the entry of the first.
-  const condition = same &&
-    more.length < MAX_CONDITIONAL && {
-      ifNoneExist: new URLSearchParams([...same, ['status', 'waitlist']]).toString(),
+  const condition = identifierSearch &&
+    otherEntries.length < MAX_CONDITIONAL && {
+      ifNoneExist: new URLSearchParams([...identifierSearch, ['status', 'waitlist']]).toString(),
     };
   return {
     kind: 'write',
@@ -255,7 +255,7 @@ export function planJoin(
     transaction: {
       resourceType: 'Bundle',
       type: 'transaction',
-      entry: [{ request: { method: 'POST', url: 'Appointment', ...condition }, resource: entry }, ...more],
+      entry: [{ request: { method: 'POST', url: 'Appointment', ...condition }, resource: entry }, ...otherEntries],
     },
   };
 }
@@ -264,6 +264,7 @@ export function planJoin(
 const withoutProfile = (profiles: readonly string[] | undefined, config: BookingConfig): string[] =>
   (profiles ?? []).filter((one) => one !== artefactUri(config, 'LocalTermin'));
 
+/** The searches for the waitlist entries of a person with one portal. */
 export const entriesOf = (person: Patient, requestor: string, config: BookingConfig): string[] =>
   personQueries(person).map((own) =>
     searchUrl('Appointment', [

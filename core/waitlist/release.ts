@@ -21,10 +21,7 @@ const NOTICE = 2 * HOUR;
 /** The default length of a personal offer: a share of the time until the appointment, with bounds in milliseconds. */
 const stands = { share: 0.1, least: 15 * MINUTE, most: DAY } as const;
 
-/**
- * The age up to which personal offers count for this release of the time, in milliseconds. Older ones belong to an
- * earlier release.
- */
+/** The age, in milliseconds, from which personal offers count as those of an earlier release. */
 const ROUND = 15 * DAY;
 
 /** The most people who get a personal offer of one time, one at a time. After them, anybody can book it. */
@@ -35,6 +32,7 @@ const intervalOf = ({ start, end }: Period): Interval => ({
   end: parseInstant(end) ?? 0,
 });
 
+/** The time that the change of a Slot frees; `undefined` if none. */
 function released({ stored, resource }: SlotChange, isPublishing: boolean): Interval | undefined {
   const isFree = resource.status === 'free' && (stored ? stored.status !== 'free' : isPublishing);
   // A freed part may be joined with its neighbour.
@@ -108,10 +106,7 @@ export function releaseOf({ status, focus, executionPeriod, restriction, input }
     : undefined;
 }
 
-/**
- * The row that asks staff to call a person about a personal offer, because no message reaches the person. It ends with
- * the personal offer.
- */
+/** The row that asks staff to call about a personal offer, because no message reaches its person. It ends with it. */
 export function callRow(offer: Appointment, focus: string, config: PublicConfig): Task {
   const patient = patientOf(offer);
   const end = formatInstant(endOf('offer', offer, config) ?? 0);
@@ -143,24 +138,24 @@ export const offerEnd = (policy: EffectivePolicy, start: number, now: number): n
 /**
  * The end of a personal offer of freed time that is made now. All personal offers of one time last at most twice the
  * length of one.
- * @param before - the personal offers of this time so far
+ * @param earlier - the personal offers of this time so far
  * @returns `undefined` if too little is left: then anybody can book it
  */
 export function nextOfferEnd(
   policy: EffectivePolicy,
   start: number,
   now: number,
-  before: readonly Appointment[],
+  earlier: readonly Appointment[],
   config: PublicConfig,
 ): number | undefined {
   const length = lengthOf(policy, start, now);
-  const stood = before.map((appointment) => {
+  const durations = earlier.map((appointment) => {
     const [from, end] = [parseInstant(appointment.created) ?? now, endOf('offer', appointment, config) ?? now];
     const ended =
       appointment.status === 'cancelled' ? Math.min(end, parseInstant(appointment.meta?.lastUpdated) ?? end) : end;
     return from < now - ROUND ? 0 : Math.max(0, ended - from);
   });
-  const left = 2 * length - stood.reduce((sum, one) => sum + one, 0);
+  const left = 2 * length - durations.reduce((sum, duration) => sum + duration, 0);
   return left < length / 2 ? undefined : Math.min(start, now + Math.min(length, left));
 }
 

@@ -23,6 +23,7 @@ const sameRule: Readonly<Record<string, string>> = { cite: 'href', longdesc: 'hr
 /** Matches a value in either kind of quotes. */
 const quoted = (value: string): string => `(?:"${value}"|'${value.replaceAll("'", '').replaceAll('"', "'")}')`;
 
+/** A pattern for one allowed attribute with an allowed value. */
 function attributes(): string {
   const rules = Object.entries(ruled).map(([name, value]) => {
     const names = [name, ...Object.keys(sameRule).filter((other) => sameRule[other] === name)];

@@ -50,6 +50,7 @@ const mostCharacters = 65_536;
 /** The largest number of narratives of a resource, including contained resources. */
 const mostNarratives = 20;
 
+/** The predicate of a sentence about a forbidden element or attribute; `undefined` if there is none. */
 function tagProblem({ name, attributes }: SaxesTagPlain): string | undefined {
   if (!allowedElements.has(name)) {
     return `contains the element ${name.slice(0, 50)}`;

@@ -90,6 +90,7 @@ function reported(issues: readonly Issue[], interaction: Interaction): readonly 
   return [...shown, { code: gravest?.code ?? 'malformed-request', diagnostics }];
 }
 
+/** The parts of an alternative in an extension: one `step` each for a visit, then slots, start and end. */
 const partsOf = ({ slots, start, end, steps = [] }: Alternative): Extension[] => [
   ...steps.map((step) => ({
     url: 'step',
@@ -136,9 +137,7 @@ export function toOperationOutcome(
 /** The largest length of a client's text in a sentence. */
 const MAX_LENGTH = 100;
 
-/**
- * A client's value in a sentence: in quotes, and shortened. An object may have members called `toString` or `valueOf`.
- */
+/** A client's value in quotes, shortened. An object may have members called `toString` or `valueOf`. */
 export function quoted(sent: unknown): string {
   const text = typeof sent === 'string' ? sent : (JSON.stringify(sent) ?? 'nothing');
   return `'${text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text}'`;

@@ -17,7 +17,6 @@ export function emptyClosedDays(config: PublicConfig): HealthcareService {
   };
 }
 
-/** The closed days in a list, in order. */
 export function closedDaysIn({ notAvailable = [] }: HealthcareService): ClosedDay[] {
   return notAvailable
     .map(({ description, during }) => ({ start: during?.start ?? '', end: during?.end ?? '', reason: description }))

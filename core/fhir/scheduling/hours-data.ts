@@ -7,7 +7,6 @@ import { isClosedDays } from './closed-days.ts';
 /** The possible types of a Schedule's actor. */
 export const actorTypes = ['Device', 'HealthcareService', 'Location', 'Practitioner', 'PractitionerRole'] as const;
 
-/** The resources that define opening hours. */
 export interface HoursData {
   readonly schedules: readonly (Schedule & { readonly id: string })[];
   /** The services for appointments, without the lists of closed days. */

@@ -28,6 +28,7 @@ export function formatKey(key: PublishedKey): string {
     : ['closed', key.schedule, formatInstant(key.start), formatInstant(key.end)].join('/');
 }
 
+/** Reads the key of a published Slot; `undefined` if it has another form. */
 function parseKey(value: string): PublishedKey | undefined {
   const [kind, schedule = '', third = '', fourth = '', fifth] = value.split('/');
   const [start, end, lane] = [parseInstant(third), parseInstant(fourth), Number(fifth)];

@@ -39,7 +39,8 @@ const readTables = () => {
   return tables;
 };
 
-function parse(text: string): [string, Element][] {
+/** Reads an element of a list; one for each type of a choice (`value[x]`). */
+function parseElement(text: string): [string, Element][] {
   const [label = '', content = ''] = text.split(':', 2);
   const [type = '', bound = ''] = content.split('=', 2);
   const mark = label.at(-1);
@@ -61,7 +62,7 @@ export function elementsOf(type: string): Elements | undefined {
   }
   const [first = '', ...others] = line.split(' ');
   const base = elementsOf(first);
-  const elements: Elements = new Map([...(base ?? parse(first)), ...others.flatMap(parse)]);
+  const elements: Elements = new Map([...(base ?? parseElement(first)), ...others.flatMap(parseElement)]);
   cache.set(type, elements);
   return elements;
 }
@@ -134,6 +135,7 @@ function isBesideElements(name: string, type: string, elements: Elements): boole
   return isOfResource || ofMedplum.get(type)?.includes(name) === true;
 }
 
+/** Reads an object by the elements of its type; `found` gets the issues. Unknown members stay. */
 function readMembers(value: object, type: string, path: string, found: Findings): unknown {
   const elements: Elements = elementsOf(type) ?? new Map();
   const chosen = new Map<string, string>();
@@ -173,6 +175,7 @@ function readAnyResource(value: object, path: string, found: Findings): unknown 
   return elementsOf(type) ? readMembers(value, type, path, found) : value;
 }
 
+/** Reads a primitive; `undefined` and an issue if it has the wrong JSON type or year. A wrong code stays. */
 function readPrimitive(value: unknown, { type, codes }: Content, path: string, found: Findings): unknown {
   const wanted = jsonTypes.get(type) ?? 'string';
   if (typeof value !== wanted) {
@@ -188,7 +191,7 @@ function readPrimitive(value: unknown, { type, codes }: Content, path: string, f
   return value;
 }
 
-function readOne(value: unknown, content: Content, path: string, found: Findings): unknown {
+function readValue(value: unknown, content: Content, path: string, found: Findings): unknown {
   const { type } = content;
   if (isPrimitive(type)) {
     return readPrimitive(value, content, path, found);
@@ -199,17 +202,18 @@ function readOne(value: unknown, content: Content, path: string, found: Findings
   return type === 'Resource' ? readAnyResource(value, path, found) : readMembers(value, type, path, found);
 }
 
+/** Reads a single or repeating element; `mayHaveGaps` permits nulls in a list. */
 function readElement(value: unknown, element: Element, path: string, mayHaveGaps: boolean, found: Findings): unknown {
   const { type, repeats } = element;
   if (!repeats) {
-    return readOne(value, element, path, found);
+    return readValue(value, element, path, found);
   }
   if (!Array.isArray(value) || value.length === 0) {
     return misshapen(path, 'a JSON list with at least one entry', found);
   }
   const empty = isPrimitive(type) ? emptyOf[jsonTypes.get(type) ?? 'string'] : {};
   return value.map((entry: unknown, index) =>
-    entry === null && mayHaveGaps ? entry : (readOne(entry, element, `${path}[${index}]`, found) ?? empty),
+    entry === null && mayHaveGaps ? entry : (readValue(entry, element, `${path}[${index}]`, found) ?? empty),
   );
 }
 
@@ -222,6 +226,6 @@ function readElement(value: unknown, element: Element, path: string, mayHaveGaps
  */
 export function readStructure(value: unknown, type: string, path: string): Structure {
   const found: Findings = { issues: [], codes: [], unreadable: [] };
-  const readable = readOne(value, { type }, path, found);
+  const readable = readValue(value, { type }, path, found);
   return { readable, ...found };
 }

@@ -145,6 +145,7 @@ function containerFrame(tag: SaxesTagNS, path: string, store: Store, report: Rep
   };
 }
 
+/** Reads a primitive: value, and id and extensions. Without a value and extensions it is reported. */
 function primitiveFrame(tag: SaxesTagNS, type: string, path: string, store: Store, report: Report): Frame {
   const [id, value] = [attributeOf(tag, 'id'), attributeOf(tag, 'value')];
   const more: JsonObject = id === undefined ? {} : { id };
@@ -177,6 +178,7 @@ function frameOf(tag: SaxesTagNS, { type }: Element, path: string, store: Store,
   return { ...complexFrame(target, type, path, report), close: () => store(target) };
 }
 
+/** Reads the child elements into `target`. Unknown and wrongly repeated ones are reported and skipped. */
 function complexFrame(target: JsonObject, type: string, path: string, report: Report): Pick<Frame, 'open' | 'text'> {
   const elements = elementsOf(type);
   const counts = new Map<string, number>();
@@ -202,6 +204,7 @@ function complexFrame(target: JsonObject, type: string, path: string, report: Re
   };
 }
 
+/** Reads a resource. One of an unknown type or namespace is reported and skipped. */
 function resourceFrame(tag: SaxesTagNS, path: string | undefined, store: Store, report: Report): Frame {
   const { local: type, uri } = tag;
   if (uri !== FHIR_NAMESPACE || !isResourceType(type)) {

@@ -58,6 +58,7 @@ function writePrimitive(name: string, value: unknown, more: unknown, indent: Ind
   return tagged(name, attributes, writeElements(rest, elementsOf('Element'), deeper(indent)), indent);
 }
 
+/** One occurrence of an element; `more` is the id and extensions of a primitive. */
 function writeOne(name: string, value: unknown, more: unknown, element: Element | undefined, indent: Indent): string {
   if (element?.type === 'xhtml' && typeof value === 'string') {
     return `${lineBreak(indent)}${writeNarrative(value)}`;

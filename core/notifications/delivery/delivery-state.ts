@@ -125,10 +125,7 @@ type DeliveryRequest =
   /** The Subscription was in error. It is requested again and starts with a handshake. */
   | { readonly kind: 'requested'; readonly outbox: Outbox };
 
-/**
- * Starts a delivery at once, before the next attempt is due or after an error. A repeated request has no effect while a
- * delivery is in progress. `status` is that of the Subscription.
- */
+/** The effect of a request to deliver now; `status` is that of the Subscription. A delivery in progress goes on. */
 export function requestDelivery(status: Subscription['status'], outbox: Outbox, now: number): DeliveryRequest {
   if (status === 'off' || outbox.status === 'cancelled') {
     return { kind: 'ended' };
@@ -159,10 +156,11 @@ export function mustStart(outboxes: Outboxes, changed: number, now: number): boo
     : (isWaiting && changed + OVERDUE <= now) || all.some((outbox) => isDue(outbox, now));
 }
 
+/** Outboxes with a new moment of waking, so that Medplum starts a Bot. Due ones become `ready`, the lease ends. */
 export function woken(outboxes: Outboxes, now: number): Outboxes {
-  const of = [...outboxes.of].map(([id, one]): [string, Outbox] => [
+  const of = [...outboxes.of].map(([id, outbox]): [string, Outbox] => [
     id,
-    isDue(one, now) ? { ...one, status: 'ready' } : one,
+    isDue(outbox, now) ? { ...outbox, status: 'ready' } : outbox,
   ]);
   return { ...released(outboxes), of: new Map(of), woken: now };
 }

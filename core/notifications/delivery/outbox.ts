@@ -15,7 +15,6 @@ import { concernTokens } from '../events/concern.ts';
  */
 const outboxStatuses = ['ready', 'on-hold', 'accepted', 'failed', 'cancelled'] as const;
 
-/** The state of a Subscription's delivery. */
 export type OutboxStatus = (typeof outboxStatuses)[number];
 
 /** The settings of a Subscription that determine when its outbox is due. */
@@ -75,11 +74,11 @@ export const withoutOutbox = (outboxes: Outboxes, id: string): Outboxes => ({
 
 /** The moment at which an outbox without new events is due; `undefined` if never, or if something waits already. */
 export function dueAt({ status, until = 0, sent, heartbeat, end }: Outbox): number | undefined {
-  const isBeaten = heartbeat !== undefined && sent !== undefined;
+  const hasHeartbeat = heartbeat !== undefined && sent !== undefined;
   const moments: Readonly<Record<OutboxStatus, readonly (number | undefined)[]>> = {
     ready: [],
     'on-hold': [until, end],
-    accepted: [isBeaten ? sent + heartbeat * 1000 : undefined, end],
+    accepted: [hasHeartbeat ? sent + heartbeat * 1000 : undefined, end],
     failed: [end],
     cancelled: [],
   };
@@ -118,18 +117,19 @@ const outboxText = ({ since, sent, until, end, ...others }: Outbox): string =>
     end: instantOf(end),
   });
 
-function outboxIn(text: string | undefined): Outbox | undefined {
-  let read: unknown;
+/** Reads an outbox from JSON; `undefined` without a status or a number of events. */
+function parseOutbox(text: string | undefined): Outbox | undefined {
+  let parsed: unknown;
   try {
-    read = JSON.parse(text ?? '');
+    parsed = JSON.parse(text ?? '');
   } catch {
     return undefined;
   }
-  const from = isObject(read) ? read : {};
-  const count = (name: string): number | undefined => (typeof from[name] === 'number' ? from[name] : undefined);
+  const fields = isObject(parsed) ? parsed : {};
+  const count = (name: string): number | undefined => (typeof fields[name] === 'number' ? fields[name] : undefined);
   const moment = (name: string): number | undefined =>
-    typeof from[name] === 'string' ? Date.parse(from[name]) : undefined;
-  const status = outboxStatuses.find((one) => one === from.status);
+    typeof fields[name] === 'string' ? Date.parse(fields[name]) : undefined;
+  const status = outboxStatuses.find((one) => one === fields.status);
   const [events, delivered] = [count('events'), count('delivered')];
   if (!status || events === undefined || delivered === undefined) {
     return undefined;
@@ -144,7 +144,7 @@ function outboxIn(text: string | undefined): Outbox | undefined {
     until: moment('until'),
     heartbeat: count('heartbeat'),
     end: moment('end'),
-    error: typeof from.error === 'string' ? from.error : undefined,
+    error: typeof fields.error === 'string' ? fields.error : undefined,
   };
 }
 
@@ -181,7 +181,7 @@ export function outboxesOf({ groupIdentifier, businessStatus, input = [], output
   const until = momentIn(output, LEASE);
   const entries = output.flatMap(({ type, valueString }): [string, Outbox][] => {
     const [kind, id] = type.text?.split('/') ?? [];
-    const outbox = kind === 'Subscription' ? outboxIn(valueString) : undefined;
+    const outbox = kind === 'Subscription' ? parseOutbox(valueString) : undefined;
     return id && outbox ? [[id, outbox]] : [];
   });
   return {

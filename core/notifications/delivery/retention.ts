@@ -40,13 +40,9 @@ export const settledAt = (stored: Task | undefined): number | undefined => parse
 export const unsettledSince = (stored: Task | undefined, listening: number): number =>
   Math.max(listening, (settledAt(stored) ?? Number.NEGATIVE_INFINITY) - OVERLAP);
 
-/** The search for the checkpoint. */
 export const checkpointSearch = (config: PublicConfig): string => rowSearch(['event-all'], {}, config);
 
-/**
- * The search for the appointments whose changes a run must check. Without a checkpoint, it looks back by the overlap
- * only.
- */
+/** The search for appointments to check. Without a checkpoint, it looks back by the overlap only. */
 export function changedQuery(stored: Task | undefined, now: number): string {
   const from = Math.min(parseInstant(stored?.executionPeriod?.end) ?? now, now) - OVERLAP;
   return `Appointment?_lastUpdated=ge${formatInstant(from)}&_sort=_lastUpdated&_count=${MAX_CHANGED}`;
@@ -63,7 +59,7 @@ export function recordedSince(since: number, now: number, { notifications }: Boo
 }
 
 /** The search value for old changes, whose events can be deleted: a day longer than changes can still become events. */
-function before(now: number, { notifications }: BookingConfig): string {
+function deletableBefore(now: number, { notifications }: BookingConfig): string {
   return `lt${formatInstant(now - (notifications.keepEventsDays + 1) * DAY)}`;
 }
 
@@ -71,7 +67,7 @@ function before(now: number, { notifications }: BookingConfig): string {
 export function oldEventsQuery(now: number, config: BookingConfig): string {
   const query = new URLSearchParams([
     ['identifier', `${artefactUri(config, 'LocalEvent')}|`],
-    ['sent', before(now, config)],
+    ['sent', deletableBefore(now, config)],
     ['_fields', 'id,identifier,meta'],
   ]);
   return `Communication?${query}`;

@@ -122,6 +122,7 @@ function isEventFor(change: Change, { owner, settings, since, formerOf }: Subscr
   );
 }
 
+/** The event of a change, with the version of `current`: its result or an earlier version of it. */
 function eventFor({ previous, deleted }: Change, current: Appointment): EventFacts {
   const kind = previous === undefined ? 'create' : 'update';
   return {
@@ -134,20 +135,20 @@ function eventFor({ previous, deleted }: Change, current: Appointment): EventFac
 
 /**
  * The events of a subscriber that are not recorded yet.
- * @param known - the recorded events, by `eventKey`
- * @param last - number of the subscriber's last event
+ * @param stored - the recorded events, by `eventKey`
+ * @param lastNumber - number of the subscriber's last event
  */
 export function newEvents(
   changes: readonly Change[],
   subscriber: Subscriber,
-  known: ReadonlySet<string>,
-  last: number,
+  stored: ReadonlySet<string>,
+  lastNumber: number,
   config: PublicConfig,
 ): Event[] {
   return changes
     .filter((change) => isEventFor(change, subscriber, config))
     .filter((change) =>
-      [change.current, ...(change.earlier ?? [])].every((version) => !known.has(eventKey(eventFor(change, version)))),
+      [change.current, ...(change.earlier ?? [])].every((version) => !stored.has(eventKey(eventFor(change, version)))),
     )
-    .map((change, index) => ({ ...eventFor(change, change.current), number: last + index + 1 }));
+    .map((change, index) => ({ ...eventFor(change, change.current), number: lastNumber + index + 1 }));
 }

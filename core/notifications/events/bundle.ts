@@ -52,8 +52,9 @@ function eventParameter(content: EventContent, focus: string | undefined): Param
   };
 }
 
-const idIn = (address: string): string => address.replace(/^urn:uuid:/, '');
+const uuidIn = (address: string): string => address.replace(/^urn:uuid:/, '');
 
+/** The status of a Subscription; `address` is the `urn:uuid` of its entry, `events` are parameters of the status. */
 function statusParameters(
   report: StatusReport,
   { baseUrl }: BundleContext,
@@ -64,7 +65,7 @@ function statusParameters(
   const errors = [error, missing].flatMap((text) => (text ? [text] : []));
   return {
     resourceType: 'Parameters',
-    id: idIn(address),
+    id: uuidIn(address),
     meta: { profile: [backport.statusR4] },
     parameter: [
       { name: 'subscription', valueReference: { reference: `${baseUrl}/Subscription/${id}` } },
@@ -84,6 +85,7 @@ const interactions = {
   delete: { method: 'DELETE', status: '204', hasId: true },
 } as const satisfies Record<EventKind, object>;
 
+/** The entry of an event, if the subscriber may read its appointment. A deletion has no resource. */
 function appointmentEntry({ event, appointment }: EventContent, content: Content, baseUrl: string): BundleEntry[] {
   if (!appointment) {
     return [];
@@ -121,7 +123,7 @@ export function notification(
   const address = newId();
   return {
     resourceType: 'Bundle',
-    id: idIn(newId()),
+    id: uuidIn(newId()),
     meta: { profile: [backport.notificationR4] },
     type: 'history',
     timestamp: formatInstant(now),
@@ -145,7 +147,7 @@ export function statusBundle(reports: readonly StatusReport[], context: BundleCo
   const { now, newId } = context;
   return {
     resourceType: 'Bundle',
-    id: idIn(newId()),
+    id: uuidIn(newId()),
     type: 'searchset',
     timestamp: formatInstant(now),
     total: reports.length,

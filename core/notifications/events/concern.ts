@@ -13,7 +13,7 @@ const anyAppointment = (config: PublicConfig): Identifier => ({
 /** Characters with a special meaning in a search value. */
 const special = /[\\,|$\s]/;
 
-/** The tags of which criteria require one; `undefined` if the criteria do not require a tag. */
+/** The tags in `_tag` of criteria; `undefined` if there are none, or one is not exactly a system and a code. */
 function tagsAskedFor(criteria: string): Identifier[] | undefined {
   const [, query = ''] = criteria.split(/\?(.*)/s);
   const asked = [...new URLSearchParams(query)].find(([name]) => name === '_tag')?.[1];

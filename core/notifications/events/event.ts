@@ -88,10 +88,10 @@ export function eventNumbersOf({ identifier = [] }: Communication, config: Publi
 /** Reads an event of a Subscription; `undefined` if the Communication has none. */
 export function eventOf(stored: Communication, subscriptionId: string, config: PublicConfig): Event | undefined {
   const { about, sent, topic, identifier = [] } = stored;
-  const [own, start] = [artefactUri(config, 'LocalEvent'), `${subscriptionId}/`];
+  const [eventSystem, prefix] = [artefactUri(config, 'LocalEvent'), `${subscriptionId}/`];
   // Identifiers of other Subscriptions are skipped first, because there may be many.
-  const found = identifier.find(({ system, value }) => value?.startsWith(start) && system === own);
-  const number = Number(found?.value?.slice(start.length));
+  const found = identifier.find(({ system, value }) => value?.startsWith(prefix) && system === eventSystem);
+  const number = Number(found?.value?.slice(prefix.length));
   const [, appointment, , version] = about?.[0]?.reference?.split('/') ?? [];
   if (!(number > 0) || !isId(appointment) || !isId(version) || sent === undefined) {
     return undefined;

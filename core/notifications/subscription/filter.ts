@@ -28,6 +28,7 @@ type FilterName = keyof typeof filterParameters;
 
 const names = Object.keys(filterParameters) as readonly FilterName[];
 
+/** A value in stored form, `undefined` if it is invalid. If only one type is possible, an id suffices. */
 function readValue(name: FilterName, text: string, baseUrl: string): string | undefined {
   const { targets }: FilterParameter = filterParameters[name];
   if (!targets) {
@@ -39,6 +40,7 @@ function readValue(name: FilterName, text: string, baseUrl: string): string | un
   return reference && `${reference.type}/${reference.id}`;
 }
 
+/** Reads one condition, or returns a sentence about why it is invalid. */
 function readCondition([sent, text]: [string, string], baseUrl: string): Condition | string {
   const name = names.find((candidate) => candidate === sent);
   if (!name) {

@@ -92,6 +92,7 @@ const missing = (path: string, what: string): Issue => ({
   expression: path,
 });
 
+/** A setting, `undefined` if it is absent or invalid, and the issues of what was sent. */
 type Read<T> = readonly [value: T | undefined, ...issues: Issue[]];
 
 function readTopic(sent: unknown, config: BookingConfig): Read<TopicName> {
