@@ -64,7 +64,7 @@ export interface Nearby {
 export interface Knowledge {
   /** The merged patients of the request and their survivors, whether or not the caller may see them. */
   readonly patients?: Patients | undefined;
-  /** The times of open appointments that older reservations openTimes, by id. */
+  /** The times of the open appointments that older reservations name, by id. */
   readonly openTimes?: ReadonlyMap<string, Interval> | undefined;
   /** The role in which the caller acts on appointments of others. */
   readonly role?: Role | undefined;
