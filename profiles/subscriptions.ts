@@ -164,9 +164,9 @@ const triggers = {
       'Withdraws free slots whose time is taken in Medplum or as a buffer, and gives back what is released or deleted',
     criteria: () => 'Slot',
     author: {
-      // The time of a buffer is taken and released with the Slot that it belongs to; if deleted, again by `slot-deleted`.
+      // The time of a deleted buffer is released with its Slot, and again by `slot-deleted`. A new one may come later than it.
       others: () =>
-        `iif((${isDeleted} or %previous.status.empty()) and %current.comment.startsWith('buffer '), false, %current.status != 'free' or %previous.status.exists())`,
+        `iif(${isDeleted} and %current.comment.startsWith('buffer '), false, %current.status != 'free' or %previous.status.exists())`,
       service: (config) => `(${isDeleted} or ${isReleased} or ${isNewBuffer(config)})`,
     },
   },
