@@ -16,8 +16,8 @@ const address = /^[^\s@<>()[\]\\,;:"\u{80}-\u{10ffff}]{1,64}@(?:[a-z0-9-]{1,63}\
  */
 export function emailAddress(text: string): string | undefined {
   const at = text.lastIndexOf('@');
-  const host = `http://${text.slice(at + 1)}`;
-  const name = URL.canParse(host) ? new URL(host).hostname.replace(/\.$/, '') : '';
+  const host = text.slice(at + 1);
+  const name = /[/?#:\\]/.test(host) ? '' : (URL.parse(`http://${host}`)?.hostname.replace(/\.$/, '') ?? '');
   const found = `${text.slice(0, at)}@${name}`;
   return text.length <= 320 && address.test(found) ? found : undefined;
 }
