@@ -13,7 +13,7 @@ interface Budgets {
   readonly lines: Readonly<Record<string, number>>;
   /** Lines of all tests. */
   readonly tests: number;
-  /** Words of all pages of the root and of `docs`, generated ones included. */
+  /** Words of all pages, generated ones included, those of apps and packages apart. */
   readonly words: number;
   /** Files of the project in a Bot's bundle, and its kilobytes. */
   readonly bots: Readonly<Record<string, { readonly files: number; readonly kB?: number }>>;
@@ -25,7 +25,7 @@ const git = (...args: string[]): string =>
 const files = git('ls-files').split('\n').filter(Boolean);
 const isTest = (file: string): boolean => /(^|\/)test\//.test(file);
 const sources = files.filter((file) => /\.tsx?$/.test(file));
-const pages = files.filter((file) => /^(docs\/)?[^/]+\.md$/.test(file));
+const pages = files.filter((file) => file.endsWith('.md') && !/^(apps|packages)\//.test(file));
 
 const linesOf = (some: readonly string[]): number =>
   some.reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length - 1, 0);

@@ -6,7 +6,7 @@ export function errorsPage(): string {
   const sections = [...byStatus]
     .toSorted(([status], [other]) => status - other)
     .map(([status, errors]) => {
-      const lines = errors.map(([code, { type, display }]) => `- \`${code}\` (\`${type}\`): ${display}`);
+      const lines = errors.map(([code, { display }]) => `- \`${code}\`: ${display}`);
       return `## ${status}\n\n${lines.join('\n')}\n`;
     });
   return `# Error codes
@@ -16,8 +16,7 @@ export function errorsPage(): string {
 For portal developers. Every error is an \`OperationOutcome\` with one issue for each problem. The status is that of the
 most serious one (400 before 422 before 409).
 
-- \`details.coding\`: a code of the CodeSystem \`LocalBookingError\`, below with its issue type. Other HTTP errors may have
-  none.
+- \`details.coding\`: a code of the CodeSystem \`LocalBookingError\`, below. Other HTTP errors may have none.
 - \`expression\`: the path in the request body, \`http.body\`, or \`http.\` with the name of a header or search parameter.
 - \`diagnostics\`: what was sent, and what is allowed.
 
